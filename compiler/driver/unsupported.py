@@ -14,22 +14,9 @@ from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.driver.model import finish
 from slangad.compiler.errors.diagnostics import CompileError, Diagnostic
+from slangad.compiler.ir import nodes as ir
+from slangad.compiler.ir import types
 from slangad.compiler.ir.calls import reached_in_order
-from slangad.compiler.ir.nodes import ConstantRef, External, Intrinsic
-from slangad.compiler.ir.types import (
-    DOUBLE,
-    FLOAT,
-    Array,
-    DiffPair,
-    Matrix,
-    Scalar,
-    Struct,
-    Tensor,
-    Texture,
-    Tuple,
-    Vector,
-    element_of,
-)
 from slangad.compiler.ir.walk import body_exprs, statements
 from slangad.compiler.runtime.device.table import DEVICES
 from slangad.compiler.toolchain.targets import NOT_FINITE, ROOTS, TARGETS, TRANSCENDENTAL
@@ -39,8 +26,6 @@ if TYPE_CHECKING:
 
     from slangad.compiler.driver.model import CompileSteps, EmittedInput
     from slangad.compiler.errors.spans import Span
-    from slangad.compiler.ir.nodes import Function, Kernel, Module
-    from slangad.compiler.ir.types import Type
 
 
 _REMEDY: Final = {NOT_FINITE: "the largest finite numbers"}
@@ -54,18 +39,22 @@ _GROUPS: Final = {
 _GROUP_OF: Final = {name: group for group, names in _GROUPS.items() for name in names.split()}
 
 
-def first_uses(module: Module, kernel: Kernel) -> dict[str, Span]:
+def first_uses(module: ir.Module, kernel: ir.Kernel) -> dict[str, Span]:
     """Return where a kernel first uses each type or function group that some target lacks. Empty for Slang files."""
     functions = {function.key: function for function in module.functions}
-    if isinstance(functions[kernel.function].body, External):
+    if isinstance(functions[kernel.function].body, ir.External):
         return {}
-    endless = {c.key for c in module.constants if c.type != FLOAT and not all(map(math.isfinite, c.values))}
+    endless = {c.key for c in module.constants if c.type != types.FLOAT and not all(map(math.isfinite, c.values))}
     found: dict[str, Span] = {}
     reached = [*reached_in_order(functions, kernel.function)]
     for expr in (expr for function in reached for expr in body_exprs(statements(function))):
-        if isinstance(expr, ConstantRef) and expr.key in endless and expr.span.line:
+        if isinstance(expr, ir.ConstantRef) and expr.key in endless and expr.span.line:
             found.setdefault(NOT_FINITE, expr.span)
-        if isinstance(expr, Intrinsic) and expr.name in _GROUP_OF and element_of(expr.args[0].type) == DOUBLE:
+        if (
+            isinstance(expr, ir.Intrinsic)
+            and expr.name in _GROUP_OF
+            and types.element_of(expr.args[0].type) == types.DOUBLE
+        ):
             found.setdefault(_GROUP_OF[expr.name], expr.span if expr.span.line else kernel.span)
     for type_, span in (typed for function in reached for typed in _typed(function)):
         for scalar in _scalars(type_):
@@ -74,7 +63,7 @@ def first_uses(module: Module, kernel: Kernel) -> dict[str, Span]:
     return found
 
 
-def not_on(device: str, module: Module, kernels: Collection[str]) -> tuple[Diagnostic, ...]:
+def not_on(device: str, module: ir.Module, kernels: Collection[str]) -> tuple[Diagnostic, ...]:
     """Return one diagnostic for each function that a device would silently compute wrongly."""
     kind = DEVICES.get(device)
     if kind is None or not kind.silent:
@@ -95,7 +84,7 @@ def not_on(device: str, module: Module, kernels: Collection[str]) -> tuple[Diagn
     )
 
 
-def refuse_on(device: str, module: Module, kernels: Collection[str]) -> None:
+def refuse_on(device: str, module: ir.Module, kernels: Collection[str]) -> None:
     """Refuse kernels that a device would silently compute wrongly.
 
     Raises:
@@ -136,25 +125,25 @@ def _refusals(slang: EmittedInput) -> tuple[Diagnostic, ...]:
     )
 
 
-def _typed(function: Function) -> Iterator[tuple[Type, Span]]:
+def _typed(function: ir.Function) -> Iterator[tuple[types.Type, Span]]:
     """Yield the types of all that a function is made of, with their places; those of its parameters first."""
     yield from ((param.type, param.span) for param in function.params)
     yield from ((expr.type, expr.span) for expr in body_exprs(statements(function)))
     yield function.result, function.span
 
 
-def _scalars(type_: Type) -> Iterator[str]:
+def _scalars(type_: types.Type) -> Iterator[str]:
     match type_:
-        case Scalar(name=name):
+        case types.Scalar(name=name):
             yield name
-        case Vector() | Matrix() | Array() | Tensor() | Texture():
+        case types.Vector() | types.Matrix() | types.Array() | types.Tensor() | types.Texture():
             yield from _scalars(type_.element)
-        case DiffPair(primal=primal):
+        case types.DiffPair(primal=primal):
             yield from _scalars(primal)
-        case Struct(fields=fields):
+        case types.Struct(fields=fields):
             for field in fields:
                 yield from _scalars(field.type)
-        case Tuple(elements):
+        case types.Tuple(elements):
             for element in elements:
                 yield from _scalars(element)
         case _:

@@ -21,29 +21,17 @@ from slangad.compiler.emit.text.literals import literal
 from slangad.compiler.emit.text.names import NameScope
 from slangad.compiler.emit.text.types import TypeSpeller
 from slangad.compiler.emit.text.writer import Writer
-from slangad.compiler.ir.nodes import (
-    BackwardCall,
-    ConstantDef,
-    External,
-    Function,
-    Module,
-    Read,
-    Role,
-    Sample,
-    StructDef,
-    Var,
-)
-from slangad.compiler.ir.types import Array, Matrix, Scalar, Tensor, Type, Vector, carries_gradient
+from slangad.compiler.ir import nodes as ir
+from slangad.compiler.ir import types
 from slangad.compiler.ir.walk import body_exprs, statements
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from slangad.compiler.emit.entry_points.entry import MemoryPrinter
-    from slangad.compiler.ir.nodes import Buffer
 
 
-def emit_module(module: Module) -> EmittedModule:
+def emit_module(module: ir.Module) -> EmittedModule:
     """Return the module as Slang; it must have been through the passes."""
     scope = NameScope(module.taken)
     names = name_module(module, scope)
@@ -78,7 +66,7 @@ def emit_module(module: Module) -> EmittedModule:
     )
 
 
-def name_module(module: Module, scope: NameScope) -> ModuleNames:
+def name_module(module: ir.Module, scope: NameScope) -> ModuleNames:
     """Return names every declaration, the user's first and in module order; members after what they may hide."""
     structs = {d.struct.key: d.external or scope.give(f"struct {d.struct.key}", d.struct.name) for d in module.structs}
     constants = {c.key: scope.give(f"constant {c.key}", c.name) for c in module.constants}
@@ -105,39 +93,39 @@ def name_module(module: Module, scope: NameScope) -> ModuleNames:
     )
 
 
-def _member_scope(definition: StructDef, module: Module, outside: tuple[str, ...]) -> NameScope:
+def _member_scope(definition: ir.StructDef, module: ir.Module, outside: tuple[str, ...]) -> NameScope:
     """Return the names of a struct's members, which hide functions outside from its methods."""
     if any(f.owner == definition.struct.key for f in module.functions):
         return NameScope(outside)
     return NameScope((), ())
 
 
-def _field_names(definition: StructDef, scope: NameScope) -> dict[str, str]:
+def _field_names(definition: ir.StructDef, scope: NameScope) -> dict[str, str]:
     names = [f.name for f in definition.struct.fields]
     return {name: name if definition.external else scope.give(name, name) for name in names}
 
 
-def _function_name(function: Function, scope: NameScope) -> str:
-    if isinstance(function.body, External):
+def _function_name(function: ir.Function, scope: NameScope) -> str:
+    if isinstance(function.body, ir.External):
         return function.body.symbol
     return scope.give(f"function {function.key}", function.name)
 
 
-def _gradients_asked(module: Module) -> dict[str, Type]:
+def _gradients_asked(module: ir.Module) -> dict[str, types.Type]:
     """Return the functions whose gradients are asked for as values, with the type these come in."""
-    asked: dict[str, Type] = {}
+    asked: dict[str, types.Type] = {}
     for function in module.functions:
         for expr in body_exprs(statements(function)):
-            if isinstance(expr, BackwardCall):
+            if isinstance(expr, ir.BackwardCall):
                 asked[expr.function] = expr.type
     return asked
 
 
-def _public_names(module: Module, names: ModuleNames) -> dict[str, str]:
+def _public_names(module: ir.Module, names: ModuleNames) -> dict[str, str]:
     return {**names.structs, **names.constants, **names.function_names, **{k.name: k.name for k in module.kernels}}
 
 
-def _print_header(writer: Writer, module: Module, libraries: Iterable[str]) -> None:
+def _print_header(writer: Writer, module: ir.Module, libraries: Iterable[str]) -> None:
     writer.line(f"{GENERATED}{slangad.__version__} from {module.source}.")
     for line in module.doc:
         writer.comment(line)
@@ -150,7 +138,7 @@ def _print_header(writer: Writer, module: Module, libraries: Iterable[str]) -> N
         writer.line(f'import "{path}";')
 
 
-def _print_structs(names: ModuleNames, writer: Writer, module: Module) -> None:
+def _print_structs(names: ModuleNames, writer: Writer, module: ir.Module) -> None:
     for definition in module.structs:
         if definition.external:
             continue
@@ -160,13 +148,13 @@ def _print_structs(names: ModuleNames, writer: Writer, module: Module) -> None:
             _print_struct(names, writer, definition, module)
 
 
-def _print_struct(names: ModuleNames, writer: Writer, definition: StructDef, module: Module) -> None:
+def _print_struct(names: ModuleNames, writer: Writer, definition: ir.StructDef, module: ir.Module) -> None:
     struct = definition.struct
-    conforms = " : IDifferentiable" if carries_gradient(struct) else ""
+    conforms = " : IDifferentiable" if types.carries_gradient(struct) else ""
     writer.line(f"struct {names.structs[struct.key]}{conforms}")
     with writer.block():
         for field in struct.fields:
-            no_diff = "no_diff " if field.no_diff and carries_gradient(field.type) else ""
+            no_diff = "no_diff " if field.no_diff and types.carries_gradient(field.type) else ""
             writer.line(f"{no_diff}{names.spell.declare(field.type, names.field(struct, field.name))};")
         for function in module.functions:
             if function.owner == struct.key:
@@ -174,7 +162,7 @@ def _print_struct(names: ModuleNames, writer: Writer, definition: StructDef, mod
                 print_any(names, writer, function)
 
 
-def _print_constants(names: ModuleNames, writer: Writer, constants: tuple[ConstantDef, ...]) -> None:
+def _print_constants(names: ModuleNames, writer: Writer, constants: tuple[ir.ConstantDef, ...]) -> None:
     writer.gap()
     for constant in constants:
         declared = names.spell.declare(constant.type, names.constants[constant.key])
@@ -182,27 +170,27 @@ def _print_constants(names: ModuleNames, writer: Writer, constants: tuple[Consta
             writer.line(f"static const {declared} = {_initial(constant.type, list(constant.values))};")
 
 
-def _initial(type_: Type, values: list[int | float | bool]) -> str:
+def _initial(type_: types.Type, values: list[int | float | bool]) -> str:
     """Return the initialiser of a constant, consuming its scalars from the front."""
     match type_:
-        case Scalar():
+        case types.Scalar():
             return literal(values.pop(0), type_)
-        case Vector(element, size):
+        case types.Vector(element, size):
             return f"{element.name}{size}({', '.join(literal(values.pop(0), element) for _ in range(size))})"
-        case Matrix(element, rows, columns):
-            row = Vector(element, columns)
+        case types.Matrix(element, rows, columns):
+            row = types.Vector(element, columns)
             return f"{element.name}{rows}x{columns}({', '.join(_initial(row, values) for _ in range(rows))})"
-        case Array(element, size):
+        case types.Array(element, size):
             return "{" + ", ".join(_initial(element, values) for _ in range(size)) + "}"
         case _:
             raise TypeError(f"a constant cannot be {type_}")
 
 
-def _print_functions(names: ModuleNames, writer: Writer, module: Module) -> None:
+def _print_functions(names: ModuleNames, writer: Writer, module: ir.Module) -> None:
     dims = {kernel.function: kernel.dims for kernel in module.kernels}
     asked = _gradients_asked(module)
     for function in _with_derivatives_near(module):
-        if not function.owner and not isinstance(function.body, External):
+        if not function.owner and not isinstance(function.body, ir.External):
             writer.gap()
             print_any(names, writer, function, dims.get(function.key, 0))
         if function.key in asked:
@@ -210,35 +198,35 @@ def _print_functions(names: ModuleNames, writer: Writer, module: Module) -> None
             print_gradient(names, writer, function, asked[function.key])
 
 
-def _with_derivatives_near(module: Module) -> Iterator[Function]:
+def _with_derivatives_near(module: ir.Module) -> Iterator[ir.Function]:
     """Yield every function, derivatives right after what they are the derivative of."""
     for function in module.functions:
-        if function.role is Role.PLAIN:
+        if function.role is ir.Role.PLAIN:
             yield function
             yield from (f for f in module.functions if f.of == function.key)
 
 
 def _memory_printers(
-    module: Module, names: ModuleNames, accessors: Accessors
+    module: ir.Module, names: ModuleNames, accessors: Accessors
 ) -> Iterator[TensorPrinter | TexturePrinter]:
     exprs = [e for f in module.functions for e in body_exprs(statements(f))]
     numbers = kept_buffers(module)
     for buffer in module.buffers:
         own, kept = names.memory[buffer.key], numbers.get(buffer.key)
-        if isinstance(buffer.type, Tensor):
+        if isinstance(buffer.type, types.Tensor):
             yield TensorPrinter(buffer, buffer.type, own, names.spell, accessors, kept)
         else:
-            uses = {type(e) for e in exprs if isinstance(e, (Read, Sample)) and _is_of(e, buffer)}
-            yield TexturePrinter(buffer, buffer.type, own, Sample in uses, Read in uses, kept)
+            uses = {type(e) for e in exprs if isinstance(e, (ir.Read, ir.Sample)) and _is_of(e, buffer)}
+            yield TexturePrinter(buffer, buffer.type, own, ir.Sample in uses, ir.Read in uses, kept)
 
 
-def _is_of(access: Read | Sample, buffer: Buffer) -> bool:
-    return isinstance(access.source, Var) and access.source.name == buffer.key
+def _is_of(access: ir.Read | ir.Sample, buffer: ir.Buffer) -> bool:
+    return isinstance(access.source, ir.Var) and access.source.name == buffer.key
 
 
 def _print_kernels(
     names: ModuleNames,
-    module: Module,
+    module: ir.Module,
     scope: NameScope,
     accessors: Accessors,
     memory: tuple[MemoryPrinter, ...],

@@ -11,14 +11,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from slangad.compiler.ir.nodes import Assign, Binary, Call, Cast, Const, For, Intrinsic, Let, NoDiff, Read, Unary, Var
+from slangad.compiler.ir import nodes as ir
 from slangad.compiler.ir.types import INT, UINT
 from slangad.compiler.ir.walk import blocks, body_exprs, root, statements, walk_stmts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-
-    from slangad.compiler.ir.nodes import Buffer, Expr, Function, Kernel, Module, Stmt
 
 
 class IndexRange(NamedTuple):
@@ -28,7 +26,7 @@ class IndexRange(NamedTuple):
     high: int
 
 
-def read_extents(module: Module, kernel: Kernel, buffer: Buffer) -> tuple[int, ...]:
+def read_extents(module: ir.Module, kernel: ir.Kernel, buffer: ir.Buffer) -> tuple[int, ...]:
     """Elements along each axis of a tensor that a kernel may read; nothing where an index has no bounds."""
     functions = {f.key: f for f in module.functions}
     reader = _ReadFinder(functions, buffer.key)
@@ -48,19 +46,19 @@ def read_extents(module: Module, kernel: Kernel, buffer: Buffer) -> tuple[int, .
 class _ReadFinder:
     """Finds the reads of one buffer; ``seen`` are the functions it has been through."""
 
-    functions: Mapping[str, Function]
+    functions: Mapping[str, ir.Function]
     key: str
     seen: set[str] = field(default_factory=set)
 
-    def is_read_in(self, function: Function) -> bool:
+    def is_read_in(self, function: ir.Function) -> bool:
         """Return True if a function itself reads it."""
-        return any(isinstance(e, Read) and self._is_own(e) for e in body_exprs(statements(function)))
+        return any(isinstance(e, ir.Read) and self._is_own(e) for e in body_exprs(statements(function)))
 
-    def _is_own(self, read: Read) -> bool:
-        return isinstance(read.source, Var) and read.source.name == self.key
+    def _is_own(self, read: ir.Read) -> bool:
+        return isinstance(read.source, ir.Var) and read.source.name == self.key
 
     def reads(
-        self, function: Function, given: Mapping[str, IndexRange | None]
+        self, function: ir.Function, given: Mapping[str, IndexRange | None]
     ) -> Iterator[tuple[IndexRange | None, ...]]:
         """Yield the bounds of the indices of a function's reads, and of those of all it calls."""
         self.seen.add(function.key)
@@ -69,9 +67,9 @@ class _ReadFinder:
         known.follow(body)
         for expr in body_exprs(body):
             match expr:
-                case Read(indices=indices) if self._is_own(expr):
+                case ir.Read(indices=indices) if self._is_own(expr):
                     yield tuple(known.of(index) for index in indices)
-                case Call(function=callee, args=args):
+                case ir.Call(function=callee, args=args):
                     inner = self.functions[callee]
                     passed = {p.name: known.of(a) for p, a in zip(inner.params, args, strict=True)}
                     yield from self.reads(inner, passed)
@@ -79,16 +77,16 @@ class _ReadFinder:
                     continue
 
 
-def _stored_again(body: tuple[Stmt, ...]) -> Iterator[str]:
+def _stored_again(body: tuple[ir.Stmt, ...]) -> Iterator[str]:
     """Locals and parameters that are stored into other than where they are declared, or declared twice."""
     declared: set[str] = set()
     for stmt in walk_stmts(body):
         match stmt:
-            case Assign(target=target):
+            case ir.Assign(target=target):
                 local = root(target)
                 if local is not None:
                     yield local.name
-            case Let(name=name) | For(variable=name):
+            case ir.Let(name=name) | ir.For(variable=name):
                 if name in declared:
                     yield name
                 declared.add(name)
@@ -103,20 +101,20 @@ class _Ranges:
     changing: frozenset[str]
     known: dict[str, IndexRange | None] = field(default_factory=dict)
 
-    def follow(self, body: tuple[Stmt, ...]) -> None:
+    def follow(self, body: tuple[ir.Stmt, ...]) -> None:
         """Go through a body in order."""
         for stmt in body:
             match stmt:
-                case Let(name=name, value=value) if value is not None:
+                case ir.Let(name=name, value=value) if value is not None:
                     self.known[name] = self.of(value)
-                case For(variable=variable):
+                case ir.For(variable=variable):
                     self.known[variable] = self._turns(stmt)
                 case _:
                     pass
             for block in blocks(stmt):
                 self.follow(block)
 
-    def _turns(self, loop: For) -> IndexRange | None:
+    def _turns(self, loop: ir.For) -> IndexRange | None:
         """What the variable of a loop runs through; the limit holds where the end is not known."""
         start, stop = self.of(loop.start), self.of(loop.stop)
         if start is None:
@@ -126,23 +124,23 @@ class _Ranges:
             return IndexRange(start.low, max(start.low, start.high + last if stop is None else stop.high - 1))
         return IndexRange(min(start.high, start.low + last if stop is None else stop.low + 1), start.high)
 
-    def of(self, expr: Expr) -> IndexRange | None:
+    def of(self, expr: ir.Expr) -> IndexRange | None:
         """Return the bounds of an integer expression."""
         if expr.type not in (INT, UINT):
             return None
         match expr:
-            case Const(value=value):
+            case ir.Const(value=value):
                 return IndexRange(int(value), int(value))
-            case Var(name):
+            case ir.Var(name):
                 return None if name in self.changing else self.known.get(name)
-            case Cast(operand=value) | NoDiff(value=value):
+            case ir.Cast(operand=value) | ir.NoDiff(value=value):
                 return self.of(value)
-            case Unary(op="-", operand=value):
+            case ir.Unary(op="-", operand=value):
                 inner = self.of(value)
                 return inner and IndexRange(-inner.high, -inner.low)
-            case Binary(op=op, left=left, right=right):
+            case ir.Binary(op=op, left=left, right=right):
                 return _combined(op, self.of(left), self.of(right))
-            case Intrinsic(name="min" | "max" as name, args=(first, second)):
+            case ir.Intrinsic(name="min" | "max" as name, args=(first, second)):
                 return _combined(name, self.of(first), self.of(second))
             case _:
                 return None

@@ -9,31 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from slangad.compiler.ir.nodes import (
-    Accumulation,
-    Assign,
-    Binary,
-    Call,
-    Cast,
-    Const,
-    ConstantRef,
-    Extent,
-    For,
-    Let,
-    Memory,
-    NoDiff,
-    Read,
-    Sample,
-    ThreadCount,
-    ThreadId,
-    Var,
-)
+from slangad.compiler.ir import nodes as ir
 from slangad.compiler.ir.walk import blocks, body_exprs, children, root, statements, stmt_exprs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-
-    from slangad.compiler.ir.nodes import Buffer, Expr, Function, Kernel, Module, Stmt
 
 
 class OwnIndex(NamedTuple):
@@ -58,13 +38,13 @@ IndexSource = OwnIndex | Kind
 Access = tuple[IndexSource, ...]
 
 
-def accumulation_of(module: Module, buffer: Buffer) -> Accumulation:
+def accumulation_of(module: ir.Module, buffer: ir.Buffer) -> ir.Accumulation:
     """Return how the gradient of a tensor or texture comes together."""
     kernel = next(k for k in module.kernels if k.name == buffer.kernel)
     accesses = set(accesses_of(module, kernel, buffer.key))
     if all(source == SHARED for access in accesses for source in access):
-        return Accumulation.SHARED
-    return Accumulation.OWN if _is_own(accesses, kernel.dims) else Accumulation.SCATTER
+        return ir.Accumulation.SHARED
+    return ir.Accumulation.OWN if _is_own(accesses, kernel.dims) else ir.Accumulation.SCATTER
 
 
 def _is_own(accesses: set[Access], dims: int) -> bool:
@@ -73,12 +53,12 @@ def _is_own(accesses: set[Access], dims: int) -> bool:
     return len(places) == 1 and {source.axis for _, source in next(iter(places))} == set(range(dims))
 
 
-def accesses_of(module: Module, kernel: Kernel, key: str) -> Iterator[Access]:
+def accesses_of(module: ir.Module, kernel: ir.Kernel, key: str) -> Iterator[Access]:
     """Yield the indices of every element of a buffer that a kernel reads; a sampled texture counts as anything."""
     functions = {f.key: f for f in module.functions}
     function = functions[kernel.function]
     memories = {p.name: p.memory for p in kernel.params}
-    given = {p.name: VARYING if memories[p.name] is Memory.EACH else SHARED for p in function.params}
+    given = {p.name: VARYING if memories[p.name] is ir.Memory.EACH else SHARED for p in function.params}
     yield from _AccessFinder(functions, key).accesses(function, given)
 
 
@@ -86,20 +66,20 @@ def accesses_of(module: Module, kernel: Kernel, key: str) -> Iterator[Access]:
 class _AccessFinder:
     """Finds the accesses to one buffer."""
 
-    functions: Mapping[str, Function]
+    functions: Mapping[str, ir.Function]
     key: str
 
-    def accesses(self, function: Function, given: Mapping[str, IndexSource]) -> Iterator[Access]:
+    def accesses(self, function: ir.Function, given: Mapping[str, IndexSource]) -> Iterator[Access]:
         """Yield those of a function whose parameters come from ``given``, and of all it calls."""
         sources = _IndexSources(dict(given))
         sources.follow(statements(function))
         for expr in body_exprs(statements(function)):
             match expr:
-                case Read(source=Var(key), indices=indices) if key == self.key:
+                case ir.Read(source=ir.Var(key), indices=indices) if key == self.key:
                     yield tuple(sources.of(index) for index in indices)
-                case Sample(source=Var(key)) if key == self.key:
+                case ir.Sample(source=ir.Var(key)) if key == self.key:
                     yield (VARYING, VARYING)
-                case Call(function=callee, args=args):
+                case ir.Call(function=callee, args=args):
                     inner = self.functions[callee]
                     passed = {p.name: sources.of(a) for p, a in zip(inner.params, args, strict=True)}
                     yield from self.accesses(inner, passed)
@@ -114,23 +94,23 @@ class _IndexSources:
     known: dict[str, IndexSource]
     changed: bool = False
 
-    def follow(self, body: tuple[Stmt, ...]) -> None:
+    def follow(self, body: tuple[ir.Stmt, ...]) -> None:
         """Go through a body as often as it takes."""
         self.changed = True
         while self.changed:
             self.changed = False
             self._block(body, SHARED)
 
-    def _block(self, body: tuple[Stmt, ...], under: IndexSource) -> None:
+    def _block(self, body: tuple[ir.Stmt, ...], under: IndexSource) -> None:
         for stmt in body:
             match stmt:
-                case Let(name=name, value=value) if value is not None:
+                case ir.Let(name=name, value=value) if value is not None:
                     self._store(name, self.of(value), under)
-                case Assign(target=target, value=value):
+                case ir.Assign(target=target, value=value):
                     local = root(target)
                     if local is not None:
                         self._store(local.name, self.of(value) if target == local else VARYING, under)
-                case For(variable=variable, start=start, stop=stop):
+                case ir.For(variable=variable, start=start, stop=stop):
                     self._store(variable, _meet(_part(self.of(start)), _part(self.of(stop))), under)
                 case _:
                     pass
@@ -146,28 +126,28 @@ class _IndexSources:
             self.known[name] = found
             self.changed = True
 
-    def of(self, expr: Expr) -> IndexSource:
+    def of(self, expr: ir.Expr) -> IndexSource:
         """Return where an expression comes from."""
         match expr:
-            case ThreadId(axis):
+            case ir.ThreadId(axis):
                 return OwnIndex(axis, 0)
-            case Var(name):
+            case ir.Var(name):
                 return self.known.get(name, SHARED)
-            case Const() | ConstantRef() | ThreadCount() | Extent():
+            case ir.Const() | ir.ConstantRef() | ir.ThreadCount() | ir.Extent():
                 return SHARED
-            case Cast(operand=value) | NoDiff(value=value):
+            case ir.Cast(operand=value) | ir.NoDiff(value=value):
                 return self.of(value)
-            case Binary(op="+" | "-" as op, left=left, right=right):
+            case ir.Binary(op="+" | "-" as op, left=left, right=right):
                 return _shifted(op, self.of(left), left, self.of(right), right)
             case _:
                 return SHARED if all(self.of(child) == SHARED for child in children(expr)) else VARYING
 
 
-def _shifted(op: str, left: IndexSource, left_expr: Expr, right: IndexSource, right_expr: Expr) -> IndexSource:
+def _shifted(op: str, left: IndexSource, left_expr: ir.Expr, right: IndexSource, right_expr: ir.Expr) -> IndexSource:
     match (left, right_expr), (right, left_expr):
-        case (OwnIndex(axis, offset), Const(value=int(step))), _:
+        case (OwnIndex(axis, offset), ir.Const(value=int(step))), _:
             return OwnIndex(axis, offset + step if op == "+" else offset - step)
-        case _, (OwnIndex(axis, offset), Const(value=int(step))) if op == "+":
+        case _, (OwnIndex(axis, offset), ir.Const(value=int(step))) if op == "+":
             return OwnIndex(axis, offset + step)
         case _:
             return SHARED if left == right == SHARED else VARYING

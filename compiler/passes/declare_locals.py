@@ -18,9 +18,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from slangad.compiler.ir import nodes as ir
 from slangad.compiler.ir.assignment import sets_before_reading
 from slangad.compiler.ir.build import zero
-from slangad.compiler.ir.nodes import Assign, Expr, For, Function, Let, Module, Stmt, Var, While
 from slangad.compiler.ir.types import DiffPair
 from slangad.compiler.ir.walk import (
     blocks,
@@ -36,20 +36,20 @@ from slangad.compiler.ir.walk import (
 if TYPE_CHECKING:
     from slangad.compiler.ir.types import Type
 
-Block = tuple[Stmt, ...]
+Block = tuple[ir.Stmt, ...]
 
 
-def declare_locals(module: Module) -> Module:
+def declare_locals(module: ir.Module) -> ir.Module:
     """Place a ``Let`` for every local of every function."""
     return map_functions(module, _declare)
 
 
-def _declare(function: Function) -> Function:
+def _declare(function: ir.Function) -> ir.Function:
     body = statements(function)
     if not body:
         return function
     known = {p.name for p in function.params}
-    known |= {s.name for s in walk_stmts(body) if isinstance(s, Let)}
+    known |= {s.name for s in walk_stmts(body) if isinstance(s, ir.Let)}
     for name, type_ in _assigned(body):
         if name not in known:
             body = _place(body, name, type_)
@@ -60,7 +60,7 @@ def _assigned(body: Block) -> list[tuple[str, Type]]:
     """Return every assigned local with its type, in order of first assignment."""
     found: dict[str, Type] = {}
     for stmt in walk_stmts(body):
-        if isinstance(stmt, Assign) and isinstance(stmt.target, Var):
+        if isinstance(stmt, ir.Assign) and isinstance(stmt.target, ir.Var):
             found.setdefault(stmt.target.name, stmt.target.type)
     return list(found.items())
 
@@ -73,44 +73,44 @@ def _place(block: Block, name: str, type_: Type) -> Block:
     if shared == len(block):
         return before
     match block[shared]:
-        case Assign(target=Var(target), value=value) as stmt if target == name and not _in(value, name):
-            return (*before, Let(name, type_, value, stmt.span), *block[shared + 1 :])
+        case ir.Assign(target=ir.Var(target), value=value) as stmt if target == name and not _in(value, name):
+            return (*before, ir.Let(name, type_, value, stmt.span), *block[shared + 1 :])
         case stmt:
             rest = block[shared:]
             start = zero(type_) if _set_in_loop(rest, name) and not isinstance(type_, DiffPair) else None
-            return (*before, Let(name, type_, start, stmt.span), *rest)
+            return (*before, ir.Let(name, type_, start, stmt.span), *rest)
 
 
 def _set_in_loop(block: Block, name: str) -> bool:
     """Return True if any loop in a block assigns a local."""
-    loops = [stmt for stmt in walk_stmts(block) if isinstance(stmt, (For, While))]
+    loops = [stmt for stmt in walk_stmts(block) if isinstance(stmt, (ir.For, ir.While))]
     inside = (stmt for loop in loops for stmt in walk_stmts(loop.body))
-    targets = (root(s.target) for s in inside if isinstance(s, Assign))
+    targets = (root(s.target) for s in inside if isinstance(s, ir.Assign))
     return any(target is not None and target.name == name for target in targets)
 
 
-def _place_inside(stmt: Stmt, name: str, type_: Type) -> Stmt:
+def _place_inside(stmt: ir.Stmt, name: str, type_: Type) -> ir.Stmt:
     if _has_its_own(stmt, name):
         return stmt
     return map_blocks(stmt, lambda inner: _place(inner, name, type_) if _mentions(inner, name) else inner)
 
 
-def _has_its_own(stmt: Stmt, name: str) -> bool:
+def _has_its_own(stmt: ir.Stmt, name: str) -> bool:
     """Return True if a loop's own variable has the local's name: inside, the local is not meant."""
-    return isinstance(stmt, For) and stmt.variable == name
+    return isinstance(stmt, ir.For) and stmt.variable == name
 
 
-def _apart(stmt: Stmt, rest: Block, name: str) -> bool:
+def _apart(stmt: ir.Stmt, rest: Block, name: str) -> bool:
     """Return True if nested blocks of a statement use a local for themselves: no value comes in or goes out."""
     if any(_in(expr, name) for expr in stmt_exprs(stmt)) or not sets_before_reading(rest, name):
         return False
     used = [block for block in blocks(stmt) if _mentions(block, name)]
-    if isinstance(stmt, (For, While)):
+    if isinstance(stmt, (ir.For, ir.While)):
         return all(sets_before_reading(block, name) for block in used)
     return bool(used)
 
 
-def _uses(stmt: Stmt, name: str) -> bool:
+def _uses(stmt: ir.Stmt, name: str) -> bool:
     if any(_in(e, name) for e in stmt_exprs(stmt)):
         return True
     return not _has_its_own(stmt, name) and any(_mentions(block, name) for block in blocks(stmt))
@@ -120,5 +120,5 @@ def _mentions(block: Block, name: str) -> bool:
     return any(_uses(stmt, name) for stmt in block)
 
 
-def _in(expr: Expr, name: str) -> bool:
-    return any(isinstance(e, Var) and e.name == name for e in walk(expr))
+def _in(expr: ir.Expr, name: str) -> bool:
+    return any(isinstance(e, ir.Var) and e.name == name for e in walk(expr))

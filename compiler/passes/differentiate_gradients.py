@@ -12,20 +12,19 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from slangad.compiler.ir import nodes as ir
 from slangad.compiler.ir.build import fresh_keys
 from slangad.compiler.ir.calls import callees_first, calls_in, value_callees
 from slangad.compiler.ir.gradient_flow import Carrying, is_differentiated
-from slangad.compiler.ir.nodes import Automatic, BackwardCall, Call, Custom, ForwardCall, NoDiff, Param, Role
 from slangad.compiler.ir.walk import map_children, map_exprs_of
 from slangad.compiler.passes.derivatives.derived import derived_backward
 from slangad.compiler.passes.derivatives.maker import Maker
 
 if TYPE_CHECKING:
     from slangad.compiler.ir.build import Fresh
-    from slangad.compiler.ir.nodes import Expr, Function, Module
 
 
-def differentiate_gradients(module: Module) -> Module:
+def differentiate_gradients(module: ir.Module) -> ir.Module:
     """Make gradients inside differentiated functions differentiable."""
     state = _GradientFunctions({f.key: f for f in module.functions}, fresh_keys(module))
     waiting = [f.key for f in module.functions if is_differentiated(f)]
@@ -41,12 +40,12 @@ def differentiate_gradients(module: Module) -> Module:
 class _GradientFunctions:
     """The functions as they become; ``made`` are the gradient functions by the key of what they are the gradient of."""
 
-    functions: dict[str, Function]
+    functions: dict[str, ir.Function]
     keys: Fresh
-    made: dict[str, Function] = field(default_factory=dict)
+    made: dict[str, ir.Function] = field(default_factory=dict)
     woken: list[str] = field(default_factory=list)
 
-    def gradient(self, key: str) -> Function:
+    def gradient(self, key: str) -> ir.Function:
         """Return the function that gives the gradient of another as a value."""
         if key not in self.made:
             function = _gradient_function(self.functions[key], self)
@@ -58,7 +57,7 @@ class _GradientFunctions:
         """Let Slang differentiate the forward derivative of a function: its own, or those of what it calls."""
         function = self.functions[key]
         seen.add(key)
-        if not isinstance(function.derivative, Custom):
+        if not isinstance(function.derivative, ir.Custom):
             for callee in sorted({*value_callees(function)} - seen):
                 self.differentiate(callee, seen)
         elif function.derivative.forward is not None:
@@ -68,35 +67,35 @@ class _GradientFunctions:
                 self.woken.append(forward.key)
 
 
-def _function(function: Function, state: _GradientFunctions) -> Function:
+def _function(function: ir.Function, state: _GradientFunctions) -> ir.Function:
     if not isinstance(function.body, tuple):
         return function
     carrying = Carrying(function, state.functions)
     for expr in calls_in(function):
-        if isinstance(expr, ForwardCall):
+        if isinstance(expr, ir.ForwardCall):
             state.differentiate(expr.function, set())
     return map_exprs_of(function, lambda e: _expr(e, carrying, state))
 
 
-def _expr(expr: Expr, carrying: Carrying, state: _GradientFunctions) -> Expr:
+def _expr(expr: ir.Expr, carrying: Carrying, state: _GradientFunctions) -> ir.Expr:
     match expr:
-        case NoDiff():
+        case ir.NoDiff():
             return expr
-        case BackwardCall(key, args, type_, span) if carrying.carries(expr):
+        case ir.BackwardCall(key, args, type_, span) if carrying.carries(expr):
             lowered = tuple(_expr(a, carrying, state) for a in args)
-            return Call(state.gradient(key).key, lowered, type_, span)
+            return ir.Call(state.gradient(key).key, lowered, type_, span)
         case _:
             return map_children(expr, lambda e: _expr(e, carrying, state))
 
 
-def _gradient_function(function: Function, state: _GradientFunctions) -> Function:
+def _gradient_function(function: ir.Function, state: _GradientFunctions) -> ir.Function:
     maker = Maker(function, state.keys)
     custom = function.derivative
-    if isinstance(custom, Custom) and custom.backward is not None:
+    if isinstance(custom, ir.Custom) and custom.backward is not None:
         source = state.functions[custom.backward]
     else:
         source = derived_backward(maker)
-    seed = Param(source.params[-1].name, source.params[-1].type)
+    seed = ir.Param(source.params[-1].name, source.params[-1].type)
     params = (*(replace(p, name=q.name) for p, q in zip(function.params, source.params, strict=False)), seed)
     return replace(
         source,
@@ -104,15 +103,15 @@ def _gradient_function(function: Function, state: _GradientFunctions) -> Functio
         name=f"{function.name}_gradient",
         params=params,
         differentiable=True,
-        derivative=Automatic(),
-        role=Role.PLAIN,
+        derivative=ir.Automatic(),
+        role=ir.Role.PLAIN,
         of="",
     )
 
 
-def _in_order(module: Module, state: _GradientFunctions) -> tuple[Function, ...]:
+def _in_order(module: ir.Module, state: _GradientFunctions) -> tuple[ir.Function, ...]:
     """Gradient functions stand right after what they are made from, or earlier, before the first that calls them."""
-    found: list[Function] = []
+    found: list[ir.Function] = []
     sources = {_source_key(state.functions[key]): f for key, f in state.made.items()}
     for function in module.functions:
         found.append(state.functions[function.key])
@@ -121,6 +120,6 @@ def _in_order(module: Module, state: _GradientFunctions) -> tuple[Function, ...]
     return callees_first(found)
 
 
-def _source_key(function: Function) -> str:
+def _source_key(function: ir.Function) -> str:
     custom = function.derivative
-    return custom.backward if isinstance(custom, Custom) and custom.backward else function.key
+    return custom.backward if isinstance(custom, ir.Custom) and custom.backward else function.key

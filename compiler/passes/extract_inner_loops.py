@@ -16,32 +16,9 @@ from dataclasses import dataclass, field, replace
 from math import prod
 from typing import TYPE_CHECKING, Final
 
+from slangad.compiler.ir import nodes as ir
 from slangad.compiler.ir.build import Fresh, fresh_keys
 from slangad.compiler.ir.gradient_flow import Carrying, is_differentiated
-from slangad.compiler.ir.nodes import (
-    Assign,
-    Binary,
-    Call,
-    Cast,
-    Const,
-    ConstantRef,
-    Construct,
-    For,
-    Function,
-    Index,
-    Intrinsic,
-    Let,
-    Member,
-    NoDiff,
-    Param,
-    Return,
-    Role,
-    Swizzle,
-    Ternary,
-    Unary,
-    Var,
-    While,
-)
 from slangad.compiler.ir.types import Tuple, carries_gradient
 from slangad.compiler.ir.walk import blocks, body_exprs, map_blocks, root, statements, stmt_exprs, walk, walk_stmts
 
@@ -49,7 +26,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from slangad.compiler.ir.build import Block
-    from slangad.compiler.ir.nodes import Expr, Module, Stmt
     from slangad.compiler.ir.types import Type
 
 MOST: Final = 1024
@@ -58,11 +34,12 @@ TIMES: Final = 4
 """How many times what is needed may be kept beyond that."""
 
 _PLAIN: Final = (
-    Binary, Call, Cast, Const, ConstantRef, Construct, Index, Intrinsic, Member, NoDiff, Swizzle, Ternary, Unary, Var,
+    ir.Binary, ir.Call, ir.Cast, ir.Const, ir.ConstantRef, ir.Construct, ir.Index, ir.Intrinsic, ir.Member, ir.NoDiff,
+    ir.Swizzle, ir.Ternary, ir.Unary, ir.Var,
 )  # fmt: skip
 
 
-def extract_inner_loops(module: Module) -> Module:
+def extract_inner_loops(module: ir.Module) -> ir.Module:
     """Rewrite nests of very different turns in the functions that Slang differentiates."""
     keys = fresh_keys(module)
     functions = {f.key: f for f in module.functions}
@@ -70,9 +47,9 @@ def extract_inner_loops(module: Module) -> Module:
     return replace(module, functions=made)
 
 
-def _function(function: Function, functions: Mapping[str, Function], keys: Fresh) -> Iterator[Function]:
+def _function(function: ir.Function, functions: Mapping[str, ir.Function], keys: Fresh) -> Iterator[ir.Function]:
     """Yield the function after those that loops of it became."""
-    if not is_differentiated(function) or function.role is not Role.PLAIN or function.owner:
+    if not is_differentiated(function) or function.role is not ir.Role.PLAIN or function.owner:
         yield function
         return
     mover = _Mover(function, functions, keys)
@@ -86,24 +63,24 @@ def _function(function: Function, functions: Mapping[str, Function], keys: Fresh
 class _Mover:
     """The nests of one function."""
 
-    function: Function
-    functions: Mapping[str, Function]
+    function: ir.Function
+    functions: Mapping[str, ir.Function]
     keys: Fresh
-    made: list[Function] = field(default_factory=list)
+    made: list[ir.Function] = field(default_factory=list)
     locals: Fresh = field(init=False)
     carrying: Carrying = field(init=False)
 
     def __post_init__(self) -> None:
         body = statements(self.function)
-        taken = {p.name for p in self.function.params} | {e.name for e in body_exprs(body) if isinstance(e, Var)}
+        taken = {p.name for p in self.function.params} | {e.name for e in body_exprs(body) if isinstance(e, ir.Var)}
         self.carrying = Carrying(self.function, self.functions)
-        self.locals = Fresh(taken | {s.variable for s in walk_stmts(body) if isinstance(s, For)})
+        self.locals = Fresh(taken | {s.variable for s in walk_stmts(body) if isinstance(s, ir.For)})
 
     def block(self, body: Block) -> Block:
         """Statements in no loop but unrolled ones."""
         return tuple(self.outermost(stmt) for stmt in body)
 
-    def outermost(self, stmt: Stmt) -> Stmt:
+    def outermost(self, stmt: ir.Stmt) -> ir.Stmt:
         if not _is_loop(stmt):
             return map_blocks(stmt, self.block)
         return map_blocks(stmt, self.inside) if _is_uneven(stmt) else stmt
@@ -112,98 +89,98 @@ class _Mover:
         """Statements in the outermost loop of a nest."""
         return tuple(made for stmt in body for made in self.within(stmt))
 
-    def within(self, stmt: Stmt) -> Block:
+    def within(self, stmt: ir.Stmt) -> Block:
         if not _is_loop(stmt):
             return (map_blocks(stmt, self.inside),)
         return self.call(stmt) if self.may_move(stmt) else (stmt,)
 
-    def may_move(self, loop: Stmt) -> bool:
-        if any(isinstance(s, (Return, Let)) for s in walk_stmts((loop,))):
+    def may_move(self, loop: ir.Stmt) -> bool:
+        if any(isinstance(s, (ir.Return, ir.Let)) for s in walk_stmts((loop,))):
             return False
         exprs = list(body_exprs((loop,)))
         if not all(isinstance(e, _PLAIN) for e in exprs):
             return False
-        if any(isinstance(e, Call) and self.functions[e.function].reads for e in exprs):
+        if any(isinstance(e, ir.Call) and self.functions[e.function].reads for e in exprs):
             return False
         return not _counters(walk_stmts((loop,))) & self.set_outside(loop)
 
-    def set_outside(self, loop: Stmt) -> set[str]:
+    def set_outside(self, loop: ir.Stmt) -> set[str]:
         return {p.name for p in self.function.params} | set(_stored(_without(statements(self.function), loop)))
 
-    def call(self, loop: Stmt) -> Block:
+    def call(self, loop: ir.Stmt) -> Block:
         """Return the call in the place of a loop; the function is added to those made."""
-        types = {e.name: e.type for e in body_exprs((loop,)) if isinstance(e, Var)}
+        types = {e.name: e.type for e in body_exprs((loop,)) if isinstance(e, ir.Var)}
         elsewhere = _without(statements(self.function), loop)
         known = self.set_outside(loop) | (_counters(elsewhere) - _counters(walk_stmts((loop,))))
-        used = {e.name for s in elsewhere for e in _own_exprs(s) if isinstance(e, Var)}
-        given = [Var(name, type_, loop.span) for name, type_ in types.items() if name in known]
+        used = {e.name for s in elsewhere for e in _own_exprs(s) if isinstance(e, ir.Var)}
+        given = [ir.Var(name, type_, loop.span) for name, type_ in types.items() if name in known]
         stored = dict.fromkeys(_stored(walk_stmts((loop,))))
-        changed = [Var(name, types[name], loop.span) for name in stored if name in used]
+        changed = [ir.Var(name, types[name], loop.span) for name in stored if name in used]
         if not changed:
             return (loop,)
         result: Type = changed[0].type if len(changed) == 1 else Tuple(tuple(v.type for v in changed))
-        value = changed[0] if len(changed) == 1 else Construct(tuple(changed), result, loop.span)
+        value = changed[0] if len(changed) == 1 else ir.Construct(tuple(changed), result, loop.span)
         params = [self.param(v, stored=v.name in stored) for v in given]
         own = [
-            Assign(v, Var(p.name, p.type, loop.span), loop.span)
+            ir.Assign(v, ir.Var(p.name, p.type, loop.span), loop.span)
             for v, p in zip(given, params, strict=True)
             if v.name != p.name
         ]
         key = self.keys.name(f"{self.function.key}_inner")
         self.made.append(
-            Function(
+            ir.Function(
                 key,
                 f"{self.function.name}_inner",
                 tuple(params),
                 result,
-                (*own, loop, Return(value, loop.span)),
+                (*own, loop, ir.Return(value, loop.span)),
                 doc=(f"A loop inside a loop of {self.function.name}, apart so that reverse mode keeps little of it.",),
                 span=loop.span,
             )
         )
-        called = Call(key, tuple(given), result, loop.span)
+        called = ir.Call(key, tuple(given), result, loop.span)
         if len(changed) == 1:
             return (self.set(changed[0], called),)
         held = self.locals.var("inner", result)
-        parts = (self.set(v, Member(held, f"item{i}", v.type)) for i, v in enumerate(changed))
-        return (Assign(held, called, loop.span), *parts)
+        parts = (self.set(v, ir.Member(held, f"item{i}", v.type)) for i, v in enumerate(changed))
+        return (ir.Assign(held, called, loop.span), *parts)
 
-    def passive(self, local: Var) -> bool:
+    def passive(self, local: ir.Var) -> bool:
         """Return True if a local that could carry gradient carries none."""
         return carries_gradient(local.type) and not self.carrying.carries(local)
 
-    def set(self, local: Var, value: Expr) -> Assign:
-        kept = NoDiff(value, local.type, local.span) if self.passive(local) else value
-        return Assign(local, kept, local.span)
+    def set(self, local: ir.Var, value: ir.Expr) -> ir.Assign:
+        kept = ir.NoDiff(value, local.type, local.span) if self.passive(local) else value
+        return ir.Assign(local, kept, local.span)
 
-    def param(self, given: Var, *, stored: bool) -> Param:
+    def param(self, given: ir.Var, *, stored: bool) -> ir.Param:
         """Return a parameter for what a loop reads; one without gradient is copied before something is stored in it."""
         passive = self.passive(given)
         name = self.locals.name(f"{given.name}_before") if passive and stored else given.name
-        return Param(name, given.type, no_diff=passive)
+        return ir.Param(name, given.type, no_diff=passive)
 
 
-def _is_loop(stmt: Stmt) -> bool:
-    return isinstance(stmt, While) or (isinstance(stmt, For) and not stmt.unroll)
+def _is_loop(stmt: ir.Stmt) -> bool:
+    return isinstance(stmt, ir.While) or (isinstance(stmt, ir.For) and not stmt.unroll)
 
 
-def _is_uneven(loop: Stmt) -> bool:
+def _is_uneven(loop: ir.Stmt) -> bool:
     """Return True if a nest with room for its longest loop in every place has far more room than turns."""
     nests = list(_nests(loop))
     longest = max(max(nest) for nest in nests)
     return any(longest ** len(nest) > max(MOST, TIMES * prod(nest)) for nest in nests)
 
 
-def _nests(stmt: Stmt) -> Iterator[tuple[int, ...]]:
+def _nests(stmt: ir.Stmt) -> Iterator[tuple[int, ...]]:
     """Yield the limits of loops within each other, from a statement inwards."""
-    own = (stmt.limit,) if isinstance(stmt, (For, While)) and _is_loop(stmt) else ()
+    own = (stmt.limit,) if isinstance(stmt, (ir.For, ir.While)) and _is_loop(stmt) else ()
     inner = [nest for block in blocks(stmt) for s in block for nest in _nests(s)]
     yield from ((*own, *nest) for nest in inner or [()])
 
 
-def _without(body: Block, loop: Stmt) -> Block:
+def _without(body: Block, loop: ir.Stmt) -> Block:
     """Return every statement outside a loop."""
-    found: list[Stmt] = []
+    found: list[ir.Stmt] = []
     for stmt in body:
         if stmt is not loop:
             found.append(stmt)
@@ -212,17 +189,17 @@ def _without(body: Block, loop: Stmt) -> Block:
     return tuple(found)
 
 
-def _own_exprs(stmt: Stmt) -> Iterator[Expr]:
+def _own_exprs(stmt: ir.Stmt) -> Iterator[ir.Expr]:
     for expr in stmt_exprs(stmt):
         yield from walk(expr)
 
 
-def _stored(stmts: Iterable[Stmt]) -> Iterator[str]:
+def _stored(stmts: Iterable[ir.Stmt]) -> Iterator[str]:
     for stmt in stmts:
-        target = root(stmt.target) if isinstance(stmt, Assign) else None
+        target = root(stmt.target) if isinstance(stmt, ir.Assign) else None
         if target is not None:
             yield target.name
 
 
-def _counters(stmts: Iterable[Stmt]) -> set[str]:
-    return {s.variable for s in stmts if isinstance(s, For)}
+def _counters(stmts: Iterable[ir.Stmt]) -> set[str]:
+    return {s.variable for s in stmts if isinstance(s, ir.For)}

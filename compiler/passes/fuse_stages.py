@@ -13,22 +13,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
+from slangad.compiler.ir import nodes as ir
 from slangad.compiler.ir.build import Fresh
 from slangad.compiler.ir.calls import reached_in_order, value_callees
-from slangad.compiler.ir.nodes import (
-    Assign,
-    Call,
-    Function,
-    Kernel,
-    Member,
-    Memory,
-    Param,
-    Probe,
-    Return,
-    ThreadCount,
-    ThreadId,
-    Var,
-)
 from slangad.compiler.ir.pipelines import ValueArgument, used_values
 from slangad.compiler.ir.types import Tensor, Tuple, Type, Void, carries_gradient
 from slangad.compiler.ir.walk import body_exprs, statements
@@ -36,11 +23,10 @@ from slangad.compiler.ir.walk import body_exprs, statements
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from slangad.compiler.ir.nodes import Expr, KernelParam, Module, Stmt
     from slangad.compiler.ir.pipelines import Argument, Pipeline, Stage
 
 
-def fuse_stages(module: Module) -> Module:
+def fuse_stages(module: ir.Module) -> ir.Module:
     """Return the module with kernels that do the work of two, and pipelines that use them."""
     if not any(pipeline.fuse for pipeline in module.pipelines):
         return module
@@ -63,9 +49,9 @@ class _ParameterSource:
 class _Fused:
     """All kernels and functions by now; ``made`` are those that join two, by what they join."""
 
-    module: Module
-    kernels: dict[str, Kernel]
-    functions: dict[str, Function]
+    module: ir.Module
+    kernels: dict[str, ir.Kernel]
+    functions: dict[str, ir.Function]
     made: dict[tuple[str, str, tuple[_ParameterSource, ...]], str]
 
     def pipeline(self, pipeline: Pipeline) -> Pipeline:
@@ -90,21 +76,21 @@ class _Fused:
         returned = {result.value for result in pipeline.results}
         others = [s for s in pipeline.stages if not set(first.results) & set(s.results)]
         users = [s for s in others if set(used_values(s)) & set(first.results)]
-        each = all(result.memory is Memory.EACH for result in a.results)
+        each = all(result.memory is ir.Memory.EACH for result in a.results)
         taken = [p for p, x in zip(b.params, second.arguments, strict=True) if _is_one_of(x, first.results)]
-        elementwise = bool(taken) and all(p.memory is Memory.EACH and _flows(p) for p in taken)
+        elementwise = bool(taken) and all(p.memory is ir.Memory.EACH and _flows(p) for p in taken)
         alone = len(users) == 1 and set(second.results) <= set(users[0].results)
         return each and elementwise and alone and not returned & set(first.results)
 
     def _probes(self, key: str) -> set[str]:
         """Return the names of the probes in a function and in what it calls."""
         reached = reached_in_order(self.functions, key, value_callees)
-        return {e.name for f in reached for e in body_exprs(statements(f)) if isinstance(e, Probe)}
+        return {e.name for f in reached for e in body_exprs(statements(f)) if isinstance(e, ir.Probe)}
 
-    def _is_plain(self, kernel: Kernel) -> bool:
+    def _is_plain(self, kernel: ir.Kernel) -> bool:
         """Return True if a thread reads only its values and writes only its results."""
         function = self.functions[kernel.function]
-        ids = any(isinstance(e, (ThreadId, ThreadCount)) for e in body_exprs(statements(function)))
+        ids = any(isinstance(e, (ir.ThreadId, ir.ThreadCount)) for e in body_exprs(statements(function)))
         writes = any(isinstance(p.type, Tensor) and p.type.writes for p in kernel.params)
         return not ids and not writes and not kernel.modes and bool(kernel.results)
 
@@ -118,7 +104,7 @@ class _Fused:
         own = tuple(x for x, source in zip(second.arguments, sources, strict=True) if source.kind == "own")
         return replace(second, kernel=self.made[key], arguments=(*first.arguments, *own), domain=first.domain)
 
-    def _make(self, a: Kernel, b: Kernel, sources: tuple[_ParameterSource, ...]) -> str:
+    def _make(self, a: ir.Kernel, b: ir.Kernel, sources: tuple[_ParameterSource, ...]) -> str:
         """Return a kernel whose threads call the functions of both."""
         names = Fresh({p.name for p in a.params})
         own = [p for p, source in zip(b.params, sources, strict=True) if source.kind == "own"]
@@ -126,21 +112,26 @@ class _Fused:
         name = Fresh({*self.kernels, *(f.name for f in self.functions.values())}).name(f"{a.name}_then_{b.name}")
         key = Fresh({*self.functions}).name(f"{self.module.source}:{name}")
         first, second = self.functions[a.function], self.functions[b.function]
-        self.functions[key] = Function(
-            key, name, tuple(Param(p.name, p.type, p.no_diff, p.span) for p in params), second.result,
+        self.functions[key] = ir.Function(
+            key, name, tuple(ir.Param(p.name, p.type, p.no_diff, p.span) for p in params), second.result,
             self._body(a, b, sources, params, names), first.differentiable and second.differentiable, span=b.span,
         )  # fmt: skip
         doc = (f"{a.name}, then {b.name} of what it gives.",)
-        self.kernels[name] = Kernel(name, key, params, b.results, b.dims, b.group_size, doc, b.span, fused=True)
+        self.kernels[name] = ir.Kernel(name, key, params, b.results, b.dims, b.group_size, doc, b.span, fused=True)
         return name
 
     def _body(
-        self, a: Kernel, b: Kernel, sources: tuple[_ParameterSource, ...], params: tuple[KernelParam, ...], names: Fresh
-    ) -> tuple[Stmt, ...]:
+        self,
+        a: ir.Kernel,
+        b: ir.Kernel,
+        sources: tuple[_ParameterSource, ...],
+        params: tuple[ir.KernelParam, ...],
+        names: Fresh,
+    ) -> tuple[ir.Stmt, ...]:
         first, second = self.functions[a.function], self.functions[b.function]
-        given = [Var(p.name, p.type) for p in params]
+        given = [ir.Var(p.name, p.type) for p in params]
         value, own = names.var("value", first.result), iter(given[len(a.params) :])
-        arguments: list[Expr] = []
+        arguments: list[ir.Expr] = []
         for source in sources:
             match source.kind:
                 case "result":
@@ -149,12 +140,12 @@ class _Fused:
                     arguments.append(given[source.index])
                 case _:
                     arguments.append(next(own))
-        inner = Call(a.function, tuple(given[: len(a.params)]), first.result, b.span)
-        result = Call(b.function, tuple(arguments), second.result, b.span)
-        return (Assign(value, inner, b.span), Return(result, b.span))
+        inner = ir.Call(a.function, tuple(given[: len(a.params)]), first.result, b.span)
+        result = ir.Call(b.function, tuple(arguments), second.result, b.span)
+        return (ir.Assign(value, inner, b.span), ir.Return(result, b.span))
 
 
-def _source(a: Kernel, first: Stage, param: KernelParam, argument: Argument) -> _ParameterSource:
+def _source(a: ir.Kernel, first: Stage, param: ir.KernelParam, argument: Argument) -> _ParameterSource:
     if isinstance(argument, ValueArgument) and argument.value in first.results:
         return _ParameterSource("result", first.results.index(argument.value))
     for index, (known, passed) in enumerate(zip(a.params, first.arguments, strict=True)):
@@ -171,16 +162,16 @@ def _is_one_of(argument: Argument, values: Collection[str]) -> bool:
     return isinstance(argument, ValueArgument) and argument.value in values
 
 
-def _flows(param: KernelParam) -> bool:
+def _flows(param: ir.KernelParam) -> bool:
     """Return True if gradient goes back through it, or there is none."""
     return not param.no_diff or not carries_gradient(param.type)
 
 
-def _part(value: Var, index: int) -> Expr:
+def _part(value: ir.Var, index: int) -> ir.Expr:
     """Return a result of the first kernel: the whole value, or one of a tuple."""
     type_: Type = value.type
     if isinstance(type_, Tuple):
-        return Member(value, f"item{index}", type_.elements[index])
+        return ir.Member(value, f"item{index}", type_.elements[index])
     if isinstance(type_, Void):
         raise TypeError("a kernel that gives nothing has no parts")
     return value

@@ -16,30 +16,16 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from slangad.compiler.errors.diagnostics import CompileError, Diagnostic
+from slangad.compiler.ir import nodes as ir
+from slangad.compiler.ir import types
 from slangad.compiler.ir.gradient_flow import Carrying, is_differentiated, stops_gradient
-from slangad.compiler.ir.nodes import (
-    BackwardCall,
-    Binary,
-    Call,
-    Cast,
-    Const,
-    ConstantRef,
-    Construct,
-    Memory,
-    NoDiff,
-    Unary,
-)
-from slangad.compiler.ir.types import Array, DiffPair, Struct, carries_gradient, is_floating
 from slangad.compiler.ir.walk import children, map_children, map_exprs_of, map_functions, rewrite
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from slangad.compiler.ir.nodes import Expr, Function, Module
-    from slangad.compiler.ir.types import Type
 
-
-def mark_no_diff(module: Module) -> Module:
+def mark_no_diff(module: ir.Module) -> ir.Module:
     """Wrap calls of functions that are not differentiated; parameters of kernels follow their memory.
 
     Raises:
@@ -54,10 +40,10 @@ def mark_no_diff(module: Module) -> Module:
     return module
 
 
-def _mark_kernel_params(module: Module) -> Module:
+def _mark_kernel_params(module: ir.Module) -> ir.Module:
     """What lives in ``Uniform`` or is ``NoDiff`` carries no gradient in the kernel's function."""
     passive = {
-        k.function: {p.name for p in k.params if p.no_diff or p.memory is Memory.UNIFORM} for k in module.kernels
+        k.function: {p.name for p in k.params if p.no_diff or p.memory is ir.Memory.UNIFORM} for k in module.kernels
     }
     return map_functions(
         module,
@@ -69,48 +55,48 @@ def _mark_kernel_params(module: Module) -> Module:
     )
 
 
-def _function(function: Function, functions: Mapping[str, Function], problems: list[Diagnostic]) -> Function:
+def _function(function: ir.Function, functions: Mapping[str, ir.Function], problems: list[Diagnostic]) -> ir.Function:
     if not is_differentiated(function):
         return map_exprs_of(function, lambda e: rewrite(e, _without_no_diff))
     return map_exprs_of(function, _Marker(functions, Carrying(function, functions), problems).mark)
 
 
-def _without_no_diff(expr: Expr) -> Expr:
-    return expr.value if isinstance(expr, NoDiff) else expr
+def _without_no_diff(expr: ir.Expr) -> ir.Expr:
+    return expr.value if isinstance(expr, ir.NoDiff) else expr
 
 
 @dataclass(frozen=True, slots=True)
 class _Marker:
     """Wraps the calls of one function."""
 
-    functions: Mapping[str, Function]
+    functions: Mapping[str, ir.Function]
     carrying: Carrying
     problems: list[Diagnostic]
 
-    def mark(self, expr: Expr) -> Expr:
+    def mark(self, expr: ir.Expr) -> ir.Expr:
         """Return the expression with every call that ends a gradient wrapped."""
         return self._mark(expr, ended=False)
 
-    def _mark(self, expr: Expr, *, ended: bool) -> Expr:
+    def _mark(self, expr: ir.Expr, *, ended: bool) -> ir.Expr:
         """``ended`` says that an outer ``no_diff`` ends every gradient."""
-        if isinstance(expr, NoDiff):
+        if isinstance(expr, ir.NoDiff):
             value = self._mark(expr.value, ended=True)
-            return value if isinstance(value, NoDiff) else replace(expr, value=value)
+            return value if isinstance(value, ir.NoDiff) else replace(expr, value=value)
         marked = map_children(expr, lambda e: self._mark(e, ended=ended))
         match marked:
-            case Call(function=key) if stops_gradient(self.functions[key]):
+            case ir.Call(function=key) if stops_gradient(self.functions[key]):
                 if not ended:
                     self._check(expr, self.functions[key])
-                return NoDiff(marked, marked.type, marked.span) if _needs_mark(marked) else marked
-            case BackwardCall():
-                return NoDiff(marked, marked.type, marked.span)
-            case Construct(args=args) if not ended and _is_mixed(args) and not self.carrying.carries(marked):
-                return NoDiff(marked, marked.type, marked.span)
+                return ir.NoDiff(marked, marked.type, marked.span) if _needs_mark(marked) else marked
+            case ir.BackwardCall():
+                return ir.NoDiff(marked, marked.type, marked.span)
+            case ir.Construct(args=args) if not ended and _is_mixed(args) and not self.carrying.carries(marked):
+                return ir.NoDiff(marked, marked.type, marked.span)
             case _:
                 return marked
 
-    def _check(self, call: Expr, callee: Function) -> None:
-        if not isinstance(call, Call) or not carries_gradient(call.type):
+    def _check(self, call: ir.Expr, callee: ir.Function) -> None:
+        if not isinstance(call, ir.Call) or not types.carries_gradient(call.type):
             return
         lost = next((arg for arg in call.args if self.carrying.carries(arg)), None)
         if lost is not None or callee.reads:
@@ -126,31 +112,33 @@ class _Marker:
             )
 
 
-def _is_mixed(args: tuple[Expr, ...]) -> bool:
+def _is_mixed(args: tuple[ir.Expr, ...]) -> bool:
     """Whether values stand beside constants: Slang's reverse mode fails on that where none of them carries gradient."""
     constant = [_is_constant(arg) for arg in args]
-    return any(constant) and not all(constant) and all(is_floating(arg.type) for arg in args)
+    return any(constant) and not all(constant) and all(types.is_floating(arg.type) for arg in args)
 
 
-def _is_constant(expr: Expr) -> bool:
+def _is_constant(expr: ir.Expr) -> bool:
     """Return True if the Slang compiler knows the value."""
-    if isinstance(expr, (Const, ConstantRef)):
+    if isinstance(expr, (ir.Const, ir.ConstantRef)):
         return True
-    return isinstance(expr, (Construct, Unary, Binary, Cast)) and all(_is_constant(child) for child in children(expr))
+    return isinstance(expr, (ir.Construct, ir.Unary, ir.Binary, ir.Cast)) and all(
+        _is_constant(child) for child in children(expr)
+    )
 
 
-def _needs_mark(call: Call) -> bool:
+def _needs_mark(call: ir.Call) -> bool:
     """Return True if Slang wants ``no_diff``: when a floating-point argument is not a literal."""
-    return any(not isinstance(arg, Const) and _floats(arg.type) for arg in call.args)
+    return any(not isinstance(arg, ir.Const) and _floats(arg.type) for arg in call.args)
 
 
-def _floats(type_: Type) -> bool:
+def _floats(type_: types.Type) -> bool:
     match type_:
-        case Array(element=element):
+        case types.Array(element=element):
             return _floats(element)
-        case Struct(fields=fields):
+        case types.Struct(fields=fields):
             return any(_floats(f.type) for f in fields)
-        case DiffPair(primal):
+        case types.DiffPair(primal):
             return _floats(primal)
         case _:
-            return is_floating(type_)
+            return types.is_floating(type_)

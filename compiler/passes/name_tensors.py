@@ -14,8 +14,8 @@ import math
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
+from slangad.compiler.ir import nodes as ir
 from slangad.compiler.ir.gradient_flow import Carrying
-from slangad.compiler.ir.nodes import Accumulation, Assign, Buffer, Call, Function, NoDiff, Read, Sample, Var
 from slangad.compiler.ir.types import Tensor, Texture, carries_gradient, leaves
 from slangad.compiler.ir.walk import (
     body_exprs,
@@ -33,15 +33,13 @@ from slangad.compiler.passes.classify_accesses import accumulation_of
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from slangad.compiler.ir.nodes import Expr, Kernel, Module, Param, Stmt
-
 _FEW_SCALARS: Final = 64
 """Scalars of a tensor that a thread can add up by itself."""
 Given = tuple[tuple[str, str], ...]
 """Which buffer each tensor parameter of a clone stands for: its name and the buffer's key."""
 
 
-def name_tensors(module: Module) -> Module:
+def name_tensors(module: ir.Module) -> ir.Module:
     """Return the module with ``buffers``, and without parameters that are tensors or textures."""
     if not any(_takes_memory(f) for f in module.functions):
         return module
@@ -56,11 +54,11 @@ def name_tensors(module: Module) -> Module:
     return replace(named, buffers=tuple(_with_accumulation(named, b) for b in named.buffers))
 
 
-def _takes_memory(function: Function) -> bool:
+def _takes_memory(function: ir.Function) -> bool:
     return any(_is_memory(p) for p in function.params)
 
 
-def _is_memory(param: Param) -> bool:
+def _is_memory(param: ir.Param) -> bool:
     return isinstance(param.type, (Tensor, Texture))
 
 
@@ -68,32 +66,32 @@ def _is_memory(param: Param) -> bool:
 class _Clones:
     """The functions made so far, callees first, and the buffers they use."""
 
-    functions: Mapping[str, Function]
-    made: dict[str, Function] = field(default_factory=dict)
-    buffers: list[Buffer] = field(default_factory=list)
+    functions: Mapping[str, ir.Function]
+    made: dict[str, ir.Function] = field(default_factory=dict)
+    buffers: list[ir.Buffer] = field(default_factory=list)
 
-    def add_kernel(self, kernel: Kernel, function: Function) -> None:
+    def add_kernel(self, kernel: ir.Kernel, function: ir.Function) -> None:
         """Add what a thread does, and all it calls with tensors."""
         given = []
         for place, param in zip(kernel.params, function.params, strict=True):
             if isinstance(place.type, (Tensor, Texture)):
                 key = f"{kernel.name}.{param.name}"
                 passive = place.no_diff or not carries_gradient(place.type)
-                self.buffers.append(Buffer(key, kernel.name, param.name, place.type, passive, span=place.span))
+                self.buffers.append(ir.Buffer(key, kernel.name, param.name, place.type, passive, span=place.span))
                 given.append((param.name, key))
         self.made[function.key] = self._clone(function, function.key, tuple(given))
 
-    def _clone(self, function: Function, key: str, given: Given) -> Function:
+    def _clone(self, function: ir.Function, key: str, given: Given) -> ir.Function:
         buffers = dict(given)
 
-        def named(expr: Expr) -> Expr:
+        def named(expr: ir.Expr) -> ir.Expr:
             match expr:
-                case Var(name) if name in buffers:
+                case ir.Var(name) if name in buffers:
                     return replace(expr, name=buffers[name])
-                case Call() if _takes_memory(self.functions[expr.function]):
+                case ir.Call() if _takes_memory(self.functions[expr.function]):
                     return self._call(expr)
-                case Read(source=Var(key)) if key in self._constant:
-                    return NoDiff(expr, expr.type, expr.span)
+                case ir.Read(source=ir.Var(key)) if key in self._constant:
+                    return ir.NoDiff(expr, expr.type, expr.span)
                 case _:
                     return expr
 
@@ -106,41 +104,41 @@ class _Clones:
         """The buffers that are only read, and get no gradient."""
         return {b.key for b in self.buffers if b.no_diff and not (isinstance(b.type, Tensor) and b.type.writes)}
 
-    def _reads(self, body: tuple[Stmt, ...]) -> bool:
+    def _reads(self, body: tuple[ir.Stmt, ...]) -> bool:
         """Return True if statements, or functions they call, read memory that gets a gradient."""
         passive = {b.key for b in self.buffers if b.no_diff}
         for expr in (e for s in walk_stmts(body) for e in _read_exprs(s)):
             match expr:
-                case Read(source=Var(key)) | Sample(source=Var(key)) if key not in passive:
+                case ir.Read(source=ir.Var(key)) | ir.Sample(source=ir.Var(key)) if key not in passive:
                     return True
-                case Call(function=callee) if self.made[callee].reads:
+                case ir.Call(function=callee) if self.made[callee].reads:
                     return True
                 case _:
                     continue
         return False
 
-    def _call(self, call: Call) -> Call:
+    def _call(self, call: ir.Call) -> ir.Call:
         """Return the call of the clone for the tensors it is given, which are buffers by now."""
         callee = self.functions[call.function]
         pairs = list(zip(callee.params, call.args, strict=True))
-        given = tuple((p.name, a.name) for p, a in pairs if _is_memory(p) and isinstance(a, Var))
+        given = tuple((p.name, a.name) for p, a in pairs if _is_memory(p) and isinstance(a, ir.Var))
         key = f"{callee.key}[{', '.join(buffer for _, buffer in given)}]"
         if key not in self.made:
             self.made[key] = self._clone(callee, key, given)
         return replace(call, function=key, args=tuple(a for p, a in pairs if not _is_memory(p)))
 
 
-def _with_accumulation(module: Module, buffer: Buffer) -> Buffer:
+def _with_accumulation(module: ir.Module, buffer: ir.Buffer) -> ir.Buffer:
     if isinstance(buffer.type, Texture):
         buffer = replace(buffer, followed=_is_followed(module, buffer))
     if buffer.no_diff or not _is_read(module, buffer):
         return buffer
     found = accumulation_of(module, buffer)
-    reach = _few_elements(module, buffer) if found is Accumulation.SHARED else ()
-    return replace(buffer, accumulation=Accumulation.SUM if reach else found, reach=reach)
+    reach = _few_elements(module, buffer) if found is ir.Accumulation.SHARED else ()
+    return replace(buffer, accumulation=ir.Accumulation.SUM if reach else found, reach=reach)
 
 
-def _few_elements(module: Module, buffer: Buffer) -> tuple[int, ...]:
+def _few_elements(module: ir.Module, buffer: ir.Buffer) -> tuple[int, ...]:
     """How far all threads read into a tensor, where these are so few elements that each thread adds up by itself."""
     if not isinstance(buffer.type, Tensor) or buffer.type.writes:
         return ()
@@ -148,26 +146,26 @@ def _few_elements(module: Module, buffer: Buffer) -> tuple[int, ...]:
     return reach if 0 < math.prod(reach) * len(list(leaves(buffer.type.element))) <= _FEW_SCALARS else ()
 
 
-def _is_followed(module: Module, buffer: Buffer) -> bool:
+def _is_followed(module: ir.Module, buffer: ir.Buffer) -> bool:
     """Return True if any coordinates that a texture is sampled at carry gradient."""
     functions = {f.key: f for f in module.functions}
     for function in module.functions:
-        samples = [e for e in body_exprs(statements(function)) if isinstance(e, Sample)]
-        own = [s for s in samples if s.source == Var(buffer.key, buffer.type)]
+        samples = [e for e in body_exprs(statements(function)) if isinstance(e, ir.Sample)]
+        own = [s for s in samples if s.source == ir.Var(buffer.key, buffer.type)]
         if own and any(Carrying(function, functions).carries(s.uv) for s in own):
             return True
     return False
 
 
-def _is_read(module: Module, buffer: Buffer) -> bool:
+def _is_read(module: ir.Module, buffer: ir.Buffer) -> bool:
     """Return True if any function reads an element, rather than storing one or asking for the extents."""
     exprs = (e for f in module.functions for s in walk_stmts(statements(f)) for e in _read_exprs(s))
-    return any(isinstance(e, (Read, Sample)) and e.source == Var(buffer.key, buffer.type) for e in exprs)
+    return any(isinstance(e, (ir.Read, ir.Sample)) and e.source == ir.Var(buffer.key, buffer.type) for e in exprs)
 
 
-def _read_exprs(stmt: Stmt) -> Iterator[Expr]:
+def _read_exprs(stmt: ir.Stmt) -> Iterator[ir.Expr]:
     """What a statement evaluates: of the element it stores into, only the indices."""
     for expr in stmt_exprs(stmt):
-        stored = isinstance(stmt, Assign) and expr is stmt.target and isinstance(expr, Read)
+        stored = isinstance(stmt, ir.Assign) and expr is stmt.target and isinstance(expr, ir.Read)
         for part in children(expr) if stored else (expr,):
             yield from walk(part)

@@ -20,25 +20,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from slangad.compiler.ir import nodes as ir
 from slangad.compiler.ir.default_types import COMPARISONS
 from slangad.compiler.ir.gradient_flow import Carrying, is_differentiated
-from slangad.compiler.ir.nodes import (
-    Assign,
-    Binary,
-    Call,
-    Cast,
-    Const,
-    For,
-    Index,
-    Intrinsic,
-    Let,
-    Member,
-    NoDiff,
-    Swizzle,
-    Ternary,
-    Unary,
-    Var,
-)
 from slangad.compiler.ir.types import INT, UINT, carries_gradient, is_floating
 from slangad.compiler.ir.walk import (
     blocks,
@@ -58,20 +42,19 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from slangad.compiler.ir.build import Block
-    from slangad.compiler.ir.nodes import Expr, Function, Module, Stmt
     from slangad.compiler.ir.walk import ExprMap
 
 Place = tuple[str, ...]
 """A local and the fields on the way to an indexed value: ``m.weights``."""
 
 
-def separate_indexed_reads(module: Module) -> Module:
+def separate_indexed_reads(module: ir.Module) -> ir.Module:
     """Rewrite reads at run-time indices where gradients would be lost."""
     functions = {f.key: f for f in module.functions}
     return map_functions(module, lambda f: _function(f, Carrying(f, functions)))
 
 
-def _function(function: Function, carrying: Carrying) -> Function:
+def _function(function: ir.Function, carrying: Carrying) -> ir.Function:
     if not is_differentiated(function) or not isinstance(function.body, tuple):
         return function
     changing = _assigned_often(function)
@@ -81,14 +64,14 @@ def _function(function: Function, carrying: Carrying) -> Function:
     return replace(function, body=separate.block(statements(function), frozenset()))
 
 
-def _assigned_often(function: Function) -> frozenset[str]:
+def _assigned_often(function: ir.Function) -> frozenset[str]:
     """Locals that have different values at different places."""
     seen = [p.name for p in function.params]
     seen += [name for name, _ in _stored(function)]
     return frozenset(name for name in seen if seen.count(name) > 1)
 
 
-def _branched(function: Function, changing: frozenset[str]) -> frozenset[str]:
+def _branched(function: ir.Function, changing: frozenset[str]) -> frozenset[str]:
     """Locals whose value a branch may have given, themselves or by way of others."""
     found = changing
     while True:
@@ -98,24 +81,24 @@ def _branched(function: Function, changing: frozenset[str]) -> frozenset[str]:
         found |= more
 
 
-def _is_branched(expr: Expr, names: frozenset[str]) -> bool:
+def _is_branched(expr: ir.Expr, names: frozenset[str]) -> bool:
     """Return True if a branch may have given the value of an expression; calls give theirs themselves."""
     match expr:
-        case Ternary():
+        case ir.Ternary():
             return True
-        case Var(name):
+        case ir.Var(name):
             return name in names
-        case Call():
+        case ir.Call():
             return False
         case _:
             return any(_is_branched(child, names) for child in children(expr))
 
 
-def _stored(function: Function) -> Iterator[tuple[str, Expr | None]]:
+def _stored(function: ir.Function) -> Iterator[tuple[str, ir.Expr | None]]:
     """Yield the locals that statements store into, and what."""
     for stmt in walk_stmts(statements(function)):
-        if isinstance(stmt, (Assign, Let)):
-            target = root(stmt.target) if isinstance(stmt, Assign) else stmt
+        if isinstance(stmt, (ir.Assign, ir.Let)):
+            target = root(stmt.target) if isinstance(stmt, ir.Assign) else stmt
             if target is not None:
                 yield target.name, stmt.value
 
@@ -127,7 +110,7 @@ class _Reads:
     carrying: Carrying
     changing: frozenset[str]
     static: dict[Place, set[str]] = field(default_factory=dict)
-    dynamic: dict[Place, set[tuple[Expr, ...]]] = field(default_factory=dict)
+    dynamic: dict[Place, set[tuple[ir.Expr, ...]]] = field(default_factory=dict)
     many: set[Place] = field(default_factory=set)
 
     def meeting(self) -> frozenset[Place]:
@@ -143,19 +126,19 @@ class _Reads:
         for stmt in body:
             for expr in _read_exprs(stmt):
                 self._expr(expr, unrolled)
-            inner = unrolled | {stmt.variable} if isinstance(stmt, For) and stmt.unroll else unrolled
+            inner = unrolled | {stmt.variable} if isinstance(stmt, ir.For) and stmt.unroll else unrolled
             for nested in blocks(stmt):
                 self.block(nested, inner)
 
-    def _expr(self, expr: Expr, unrolled: frozenset[str]) -> None:
+    def _expr(self, expr: ir.Expr, unrolled: frozenset[str]) -> None:
         if _ends_gradient(expr):
             return
-        if isinstance(expr, (Index, Swizzle)) and self._note(expr, unrolled):
+        if isinstance(expr, (ir.Index, ir.Swizzle)) and self._note(expr, unrolled):
             return
         for child in children(expr):
             self._expr(child, unrolled)
 
-    def _note(self, expr: Index | Swizzle, unrolled: frozenset[str]) -> bool:
+    def _note(self, expr: ir.Index | ir.Swizzle, unrolled: frozenset[str]) -> bool:
         """Note the read of a part of a local; False when it is a part of something else."""
         path = access(expr)
         if path is None or not self.carrying.carries(path.aggregate):
@@ -165,7 +148,7 @@ class _Reads:
             return True
         ways = self.dynamic.setdefault(path.place, set())
         ways.add(path.indices)
-        names = {e.name for index in path.indices for e in walk(index) if isinstance(e, Var)}
+        names = {e.name for index in path.indices for e in walk(index) if isinstance(e, ir.Var)}
         if unrolled or names & self.changing:
             self.many.add(path.place)
         for index in path.indices:
@@ -178,26 +161,26 @@ class Access:
     """A read of an entry: of what, and through which indices."""
 
     place: Place
-    aggregate: Expr
-    indices: tuple[Expr, ...]
+    aggregate: ir.Expr
+    indices: tuple[ir.Expr, ...]
     components: str
 
 
-def access(expr: Expr) -> Access | None:
+def access(expr: ir.Expr) -> Access | None:
     """Return how an expression reads a part of a local; None when it does not."""
-    indices: list[Expr] = []
+    indices: list[ir.Expr] = []
     components = ""
     fields: list[str] = []
-    aggregate: Expr = expr
-    at: Expr = expr
-    while not isinstance(at, Var):
+    aggregate: ir.Expr = expr
+    at: ir.Expr = expr
+    while not isinstance(at, ir.Var):
         match at:
-            case Index(value=value, index=index):
+            case ir.Index(value=value, index=index):
                 indices, components, fields, aggregate = [index, *indices], "", [], value
-            case Swizzle(value=value, components=read):
+            case ir.Swizzle(value=value, components=read):
                 components = components or read
                 aggregate = value if not indices else aggregate
-            case Member(value=value, name=name):
+            case ir.Member(value=value, name=name):
                 fields = [name, *fields]
             case _:
                 return None
@@ -205,33 +188,33 @@ def access(expr: Expr) -> Access | None:
     return Access((at.name, *fields), aggregate, tuple(indices), components)
 
 
-def is_static(index: Expr, unrolled: frozenset[str]) -> bool:
+def is_static(index: ir.Expr, unrolled: frozenset[str]) -> bool:
     """Return True if Slang knows an index when it compiles."""
     match index:
-        case Const():
+        case ir.Const():
             return True
-        case Var(name):
+        case ir.Var(name):
             return name in unrolled
-        case Binary() | Unary():
+        case ir.Binary() | ir.Unary():
             return all(is_static(child, unrolled) for child in children(index))
         case _:
             return False
 
 
-def _read_exprs(stmt: Stmt) -> tuple[Expr, ...]:
+def _read_exprs(stmt: ir.Stmt) -> tuple[ir.Expr, ...]:
     """What a statement reads; storing into an entry reads only its index."""
-    if not isinstance(stmt, Assign):
+    if not isinstance(stmt, ir.Assign):
         return stmt_exprs(stmt)
-    return (stmt.value, *(e.index for e in walk(stmt.target) if isinstance(e, Index)))
+    return (stmt.value, *(e.index for e in walk(stmt.target) if isinstance(e, ir.Index)))
 
 
-def _ends_gradient(expr: Expr) -> bool:
+def _ends_gradient(expr: ir.Expr) -> bool:
     match expr:
-        case NoDiff():
+        case ir.NoDiff():
             return True
-        case Binary(op=op):
+        case ir.Binary(op=op):
             return op in COMPARISONS
-        case Cast(type=type_):
+        case ir.Cast(type=type_):
             return not is_floating(type_)
         case _:
             return False
@@ -255,20 +238,20 @@ class _Separate:
         """The statements with their reads rewritten; ``unrolled`` are loop variables that are constants to Slang."""
         return tuple(self._stmt(stmt, unrolled) for stmt in body)
 
-    def _stmt(self, stmt: Stmt, unrolled: frozenset[str]) -> Stmt:
-        def rewrite(expr: Expr) -> Expr:
+    def _stmt(self, stmt: ir.Stmt, unrolled: frozenset[str]) -> ir.Stmt:
+        def rewrite(expr: ir.Expr) -> ir.Expr:
             return self._expr(expr, unrolled, flows=True)
 
-        if isinstance(stmt, Assign):
+        if isinstance(stmt, ir.Assign):
             return replace(stmt, target=_rewrite_target(stmt.target, rewrite), value=rewrite(stmt.value))
-        inner = unrolled | {stmt.variable} if isinstance(stmt, For) and stmt.unroll else unrolled
+        inner = unrolled | {stmt.variable} if isinstance(stmt, ir.For) and stmt.unroll else unrolled
         return map_blocks(map_stmt_exprs(stmt, rewrite), lambda nested: self.block(nested, inner))
 
-    def _expr(self, expr: Expr, unrolled: frozenset[str], *, flows: bool) -> Expr:
+    def _expr(self, expr: ir.Expr, unrolled: frozenset[str], *, flows: bool) -> ir.Expr:
         """An expression with its reads rewritten; where no gradient ``flows`` through it, those that have to be."""
         flows = flows and not _ends_gradient(expr)
         made = map_children(expr, lambda e: self._expr(e, unrolled, flows=flows))
-        if not isinstance(expr, Index) or not isinstance(made, Index) or is_static(expr.index, unrolled):
+        if not isinstance(expr, ir.Index) or not isinstance(made, ir.Index) or is_static(expr.index, unrolled):
             return made
         path = access(expr)
         if path is None:
@@ -276,18 +259,18 @@ class _Separate:
         branched = _is_branched(expr.index, self.branched)
         if not branched and not (flows and path.place in self.meeting):
             return made
-        index = Cast(made.index, INT, made.index.span) if made.index.type == UINT else made.index
+        index = ir.Cast(made.index, INT, made.index.span) if made.index.type == UINT else made.index
         if carries_gradient(made.type) and self.carrying.carries(path.aggregate):
-            return Intrinsic("at", (made.value, index), made.type, made.span)
-        return NoDiff(Intrinsic("element", (made.value, index), made.type, made.span), made.type, made.span)
+            return ir.Intrinsic("at", (made.value, index), made.type, made.span)
+        return ir.NoDiff(ir.Intrinsic("element", (made.value, index), made.type, made.span), made.type, made.span)
 
 
-def _rewrite_target(target: Expr, rewrite: ExprMap) -> Expr:
+def _rewrite_target(target: ir.Expr, rewrite: ExprMap) -> ir.Expr:
     """Store stay plain; the indices in them are read."""
     match target:
-        case Index(value=value, index=index):
+        case ir.Index(value=value, index=index):
             return replace(target, value=_rewrite_target(value, rewrite), index=rewrite(index))
-        case Member(value=value) | Swizzle(value=value):
+        case ir.Member(value=value) | ir.Swizzle(value=value):
             return replace(target, value=_rewrite_target(value, rewrite))
         case _:
             return target

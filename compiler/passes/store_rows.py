@@ -15,10 +15,10 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
+from slangad.compiler.ir import nodes as ir
 from slangad.compiler.ir.gradient_flow import is_differentiated
-from slangad.compiler.ir.nodes import Assign, Binary, Cast, Const, For, Index, Let, Member, Swizzle, Ternary, Unary, Var
 from slangad.compiler.ir.types import carries_gradient
 from slangad.compiler.ir.walk import map_blocks, map_functions, root, statements, walk, walk_stmts
 from slangad.compiler.passes.separate_indexed_reads import is_static
@@ -28,18 +28,17 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from slangad.compiler.ir.build import Block, Fresh
-    from slangad.compiler.ir.nodes import Expr, Function, Module, Stmt
 
-Sum = dict["Expr | None", int]
+Sum: TypeAlias = "dict[ir.Expr | None, int]"
 """A sum of expressions, each with how often it is in it; at ``None`` the constant."""
 
 
-def store_rows(module: Module) -> Module:
+def store_rows(module: ir.Module) -> ir.Module:
     """Rewrite stores through indices that may be one value in differentiated functions."""
     return map_functions(module, _function)
 
 
-def _function(function: Function) -> Function:
+def _function(function: ir.Function) -> ir.Function:
     body = function.body
     if not isinstance(body, tuple) or not is_differentiated(function):
         return function
@@ -58,26 +57,26 @@ class _Rows:
         """Return the statements of a block, rewritten."""
         return tuple(new for stmt in body for new in self._stmt(stmt, unrolled))
 
-    def _stmt(self, stmt: Stmt, unrolled: frozenset[str]) -> Iterator[Stmt]:
-        row = _row(stmt, self.sums, unrolled) if isinstance(stmt, Assign) else None
-        if isinstance(stmt, Assign) and row is not None:
+    def _stmt(self, stmt: ir.Stmt, unrolled: frozenset[str]) -> Iterator[ir.Stmt]:
+        row = _row(stmt, self.sums, unrolled) if isinstance(stmt, ir.Assign) else None
+        if isinstance(stmt, ir.Assign) and row is not None:
             yield from store_whole(stmt, row, self.fresh)
             return
-        inner = unrolled | {stmt.variable} if isinstance(stmt, For) and stmt.unroll else unrolled
+        inner = unrolled | {stmt.variable} if isinstance(stmt, ir.For) and stmt.unroll else unrolled
         yield map_blocks(stmt, lambda block: self.block(block, inner))
 
 
-def _row(stmt: Assign, sums: _Sums, unrolled: frozenset[str]) -> Expr | None:
+def _row(stmt: ir.Assign, sums: _Sums, unrolled: frozenset[str]) -> ir.Expr | None:
     """What is stored whole in place of a part of it: what the first repeated index on the way to the part is for."""
     if root(stmt.target) is None or not carries_gradient(stmt.target.type):
         return None
-    way: list[Index] = []
+    way: list[ir.Index] = []
     place = stmt.target
-    while isinstance(place, (Member, Swizzle, Index)):
-        if isinstance(place, Index) and not is_static(place.index, unrolled):
+    while isinstance(place, (ir.Member, ir.Swizzle, ir.Index)):
+        if isinstance(place, ir.Index) and not is_static(place.index, unrolled):
             way.append(place)
         place = place.value
-    before: list[Expr] = []
+    before: list[ir.Expr] = []
     for step in reversed(way):
         if any(sums.may_be_one(index, step.index) for index in before):
             return step.value
@@ -85,15 +84,15 @@ def _row(stmt: Assign, sums: _Sums, unrolled: frozenset[str]) -> Expr | None:
     return None
 
 
-def _locals(function: Function) -> dict[str, Expr | None]:
+def _locals(function: ir.Function) -> dict[str, ir.Expr | None]:
     """What each local is set to; ``None`` if that is more than one value."""
     params = {p.name for p in function.params}
-    found: dict[str, Expr | None] = {}
+    found: dict[str, ir.Expr | None] = {}
     for stmt in walk_stmts(statements(function)):
-        if isinstance(stmt, (Assign, Let)):
-            target = root(stmt.target) if isinstance(stmt, Assign) else stmt
+        if isinstance(stmt, (ir.Assign, ir.Let)):
+            target = root(stmt.target) if isinstance(stmt, ir.Assign) else stmt
             if target is not None:
-                whole = isinstance(stmt, Let) or isinstance(stmt.target, Var)
+                whole = isinstance(stmt, ir.Let) or isinstance(stmt.target, ir.Var)
                 again = target.name in found or target.name in params
                 found[target.name] = stmt.value if whole and not again else None
     return found
@@ -103,35 +102,35 @@ def _locals(function: Function) -> dict[str, Expr | None]:
 class _Sums:
     """Tells which indices may be one value to Slang, which follows copies and leaves out zeros and ones."""
 
-    locals: dict[str, Expr | None]
+    locals: dict[str, ir.Expr | None]
     known: dict[str, Sum | None] = field(default_factory=dict)
 
-    def may_be_one(self, index: Expr, other: Expr) -> bool:
+    def may_be_one(self, index: ir.Expr, other: ir.Expr) -> bool:
         """Return True if two indices are not known to differ."""
         one, two = self._of(index), self._of(other)
         if one is None or two is None:
             return True
         return one == two
 
-    def _of(self, expr: Expr) -> Sum | None:
+    def _of(self, expr: ir.Expr) -> Sum | None:
         """Return an index as a sum; ``None`` if a branch or a loop may have given it."""
         match expr:
-            case Const(value=value):
+            case ir.Const(value=value):
                 return {None: int(value)} if value else {}
-            case Var(name) if name in self.locals:
+            case ir.Var(name) if name in self.locals:
                 return self._local(name)
-            case Cast(operand=operand) | Binary(op="/", left=operand, right=Const(value=1)):
+            case ir.Cast(operand=operand) | ir.Binary(op="/", left=operand, right=ir.Const(value=1)):
                 return self._of(operand)
-            case Unary(op="-", operand=operand):
+            case ir.Unary(op="-", operand=operand):
                 return _scaled(self._of(operand), -1)
-            case Binary(op="+" | "-" as op, left=left, right=right):
+            case ir.Binary(op="+" | "-" as op, left=left, right=right):
                 return _added(self._of(left), _scaled(self._of(right), 1 if op == "+" else -1))
-            case Binary(op="*", left=Const(value=factor), right=operand):
+            case ir.Binary(op="*", left=ir.Const(value=factor), right=operand):
                 return _scaled(self._of(operand), int(factor))
-            case Binary(op="*", left=operand, right=Const(value=factor)):
+            case ir.Binary(op="*", left=operand, right=ir.Const(value=factor)):
                 return _scaled(self._of(operand), int(factor))
             case _:
-                unsure = any(isinstance(e, Ternary) or _is_one_of(e, self.locals) for e in walk(expr))
+                unsure = any(isinstance(e, ir.Ternary) or _is_one_of(e, self.locals) for e in walk(expr))
                 return None if unsure else {expr: 1}
 
     def _local(self, name: str) -> Sum | None:
@@ -142,8 +141,8 @@ class _Sums:
         return self.known[name]
 
 
-def _is_one_of(expr: Expr, names: dict[str, Expr | None]) -> bool:
-    return isinstance(expr, Var) and expr.name in names
+def _is_one_of(expr: ir.Expr, names: dict[str, ir.Expr | None]) -> bool:
+    return isinstance(expr, ir.Var) and expr.name in names
 
 
 def _added(one: Sum | None, two: Sum | None) -> Sum | None:

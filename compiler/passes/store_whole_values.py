@@ -18,48 +18,25 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from slangad.compiler.ir import nodes as ir
+from slangad.compiler.ir import types
 from slangad.compiler.ir.build import Fresh
 from slangad.compiler.ir.gradient_flow import is_differentiated
-from slangad.compiler.ir.nodes import (
-    Assign,
-    BackwardCall,
-    Call,
-    Const,
-    ConstantRef,
-    Construct,
-    For,
-    ForwardCall,
-    If,
-    Index,
-    Intrinsic,
-    Member,
-    Return,
-    Stmt,
-    Swizzle,
-    Ternary,
-    ThreadCount,
-    ThreadId,
-    Var,
-    While,
-)
-from slangad.compiler.ir.types import Array, Matrix, Struct, Type, Vector, carries_gradient
 from slangad.compiler.ir.walk import blocks, body_exprs, map_blocks, map_functions, root, walk, walk_stmts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from slangad.compiler.ir.nodes import Expr, Function, Module
-
-Block = tuple[Stmt, ...]
-Step = Member | Swizzle | Index
+Block = tuple[ir.Stmt, ...]
+Step = ir.Member | ir.Swizzle | ir.Index
 
 
-def store_whole_values(module: Module) -> Module:
+def store_whole_values(module: ir.Module) -> ir.Module:
     """Rewrite stores into parts of locals in differentiated functions that branch or loop."""
     return map_functions(module, _function)
 
 
-def _function(function: Function) -> Function:
+def _function(function: ir.Function) -> ir.Function:
     body = function.body
     if not isinstance(body, tuple) or not is_differentiated(function) or not _forks(body):
         return function
@@ -69,15 +46,15 @@ def _function(function: Function) -> Function:
     return replace(function, body=_block(body, names, fresh_locals(function, body)))
 
 
-def fresh_locals(function: Function, body: Block) -> Fresh:
+def fresh_locals(function: ir.Function, body: Block) -> Fresh:
     """Give names of locals that a function does not have."""
-    taken = {p.name for p in function.params} | {e.name for e in body_exprs(body) if isinstance(e, Var)}
-    return Fresh(taken | {s.variable for s in walk_stmts(body) if isinstance(s, For)})
+    taken = {p.name for p in function.params} | {e.name for e in body_exprs(body) if isinstance(e, ir.Var)}
+    return Fresh(taken | {s.variable for s in walk_stmts(body) if isinstance(s, ir.For)})
 
 
 def _forks(body: Block) -> bool:
-    forks = any(isinstance(s, (If, For, While)) for s in walk_stmts(body))
-    return forks or any(isinstance(e, Ternary) for e in body_exprs(body))
+    forks = any(isinstance(s, (ir.If, ir.For, ir.While)) for s in walk_stmts(body))
+    return forks or any(isinstance(e, ir.Ternary) for e in body_exprs(body))
 
 
 # --- which locals ----------------------------------------------------------------------------------------------------
@@ -87,42 +64,44 @@ def _confused(body: Block) -> Iterator[str]:
     """Locals with stored parts that Slang may take for another one, or whose tangents for values."""
     parts = {owner.name: owner.type for owner in _partly_stored(body)}
     literal = _start_as_literals(body, frozenset(parts))
-    branches = any(isinstance(s, (If, For, While)) for s in walk_stmts(body))
+    branches = any(isinstance(s, (ir.If, ir.For, ir.While)) for s in walk_stmts(body))
     for name, type_ in parts.items():
-        alone = not (branches and isinstance(type_, Vector)) and not _meets(body, type_, name)
-        if carries_gradient(type_) and (name in literal or not alone):
+        alone = not (branches and isinstance(type_, types.Vector)) and not _meets(body, type_, name)
+        if types.carries_gradient(type_) and (name in literal or not alone):
             yield name
 
 
-def _partly_stored(body: Block, *, deep: bool = False) -> Iterator[Var]:
+def _partly_stored(body: Block, *, deep: bool = False) -> Iterator[ir.Var]:
     """Locals that are stored in part, once for each store; ``deep``: in parts of elements of arrays."""
     for stmt in walk_stmts(body):
-        owner = root(stmt.target) if isinstance(stmt, Assign) else None
-        if owner is None or not isinstance(stmt, Assign) or isinstance(stmt.target, Var):
+        owner = root(stmt.target) if isinstance(stmt, ir.Assign) else None
+        if owner is None or not isinstance(stmt, ir.Assign) or isinstance(stmt.target, ir.Var):
             continue
-        if not deep or not isinstance(stmt.target, Index) or not isinstance(stmt.target.value, Var):
+        if not deep or not isinstance(stmt.target, ir.Index) or not isinstance(stmt.target.value, ir.Var):
             yield owner
 
 
-def _meets(body: Block, type_: Type, name: str) -> bool:
+def _meets(body: Block, type_: types.Type, name: str) -> bool:
     """Return True if something else of the type has several values where branches or loops meet."""
     nested = [s for stmt in body for block in blocks(stmt) for s in walk_stmts(block)]
     parts = [o.type for o in _partly_stored(body, deep=True)]
-    whole_only = isinstance(type_, Array) and type_ not in parts
-    stores = [s.target for s in nested if isinstance(s, Assign) and not (whole_only and not isinstance(s.target, Var))]
+    whole_only = isinstance(type_, types.Array) and type_ not in parts
+    stores = [
+        s.target for s in nested if isinstance(s, ir.Assign) and not (whole_only and not isinstance(s.target, ir.Var))
+    ]
     others = (root(target) for target in stores)
     return (
         any(other is not None and other.name != name and other.type == type_ for other in others)
-        or any(isinstance(s, Return) and s.value is not None and s.value.type == type_ for s in nested)
-        or any(isinstance(e, Ternary) and e.type == type_ for e in body_exprs(body))
+        or any(isinstance(s, ir.Return) and s.value is not None and s.value.type == type_ for s in nested)
+        or any(isinstance(e, ir.Ternary) and e.type == type_ for e in body_exprs(body))
     )
 
 
 def _start_as_literals(body: Block, names: frozenset[str]) -> frozenset[str]:
     """Return those of the locals, of a type that Slang folds, that are literals before a part of them is stored."""
-    stores = [s for s in walk_stmts(body) if isinstance(s, Assign) and isinstance(s.target, Var)]
-    literal = {s.target.name for s in stores if isinstance(s.target, Var) and _is_literal(s.value)}
-    copies = {(s.target.name, source) for s in stores if isinstance(s.target, Var) for source in _sources(s.value)}
+    stores = [s for s in walk_stmts(body) if isinstance(s, ir.Assign) and isinstance(s.target, ir.Var)]
+    literal = {s.target.name for s in stores if isinstance(s.target, ir.Var) and _is_literal(s.value)}
+    copies = {(s.target.name, source) for s in stores if isinstance(s.target, ir.Var) for source in _sources(s.value)}
     while True:
         more = {target for target, source in copies if source in literal} - literal
         if not more:
@@ -130,99 +109,99 @@ def _start_as_literals(body: Block, names: frozenset[str]) -> frozenset[str]:
         literal |= more
 
 
-def _sources(value: Expr) -> tuple[str, ...]:
+def _sources(value: ir.Expr) -> tuple[str, ...]:
     match value:
-        case Var(name=name):
+        case ir.Var(name=name):
             return (name,)
-        case Ternary(then=then, other=other):
+        case ir.Ternary(then=then, other=other):
             return (*_sources(then), *_sources(other))
         case _:
             return ()
 
 
-def _is_literal(value: Expr) -> bool:
+def _is_literal(value: ir.Expr) -> bool:
     """Return True if Slang keeps it as one literal: structs and arrays of numbers it takes apart."""
     match value:
-        case Ternary(then=then, other=other):
+        case ir.Ternary(then=then, other=other):
             return _is_literal(then) or _is_literal(other)
         case _:
             type_ = value.type
-    while isinstance(type_, Array):
+    while isinstance(type_, types.Array):
         type_ = type_.element
-    unknown = (Var, Call, BackwardCall, ForwardCall, ConstantRef, ThreadId, ThreadCount)
-    return isinstance(type_, (Vector, Matrix)) and not any(isinstance(e, unknown) for e in walk(value))
+    unknown = (ir.Var, ir.Call, ir.BackwardCall, ir.ForwardCall, ir.ConstantRef, ir.ThreadId, ir.ThreadCount)
+    return isinstance(type_, (types.Vector, types.Matrix)) and not any(isinstance(e, unknown) for e in walk(value))
 
 
 # --- the stores ------------------------------------------------------------------------------------------------------
 
 
 def _block(body: Block, names: frozenset[str], fresh: Fresh) -> Block:
-    done: list[Stmt] = []
+    done: list[ir.Stmt] = []
     for stmt in body:
         inner = map_blocks(stmt, lambda block: _block(block, names, fresh))
-        partly = isinstance(inner, Assign) and not isinstance(inner.target, Var)
-        owner = root(inner.target) if isinstance(inner, Assign) and partly else None
-        if isinstance(inner, Assign) and owner is not None and owner.name in names:
+        partly = isinstance(inner, ir.Assign) and not isinstance(inner.target, ir.Var)
+        owner = root(inner.target) if isinstance(inner, ir.Assign) and partly else None
+        if isinstance(inner, ir.Assign) and owner is not None and owner.name in names:
             done.extend(store_whole(inner, owner, fresh))
         else:
             done.append(inner)
     return tuple(done)
 
 
-def store_whole(stmt: Assign, owner: Expr, fresh: Fresh) -> Iterator[Stmt]:
+def store_whole(stmt: ir.Assign, owner: ir.Expr, fresh: Fresh) -> Iterator[ir.Stmt]:
     """One store of all of ``owner``, a part of which is stored; what would be named twice is kept in a local first."""
     steps: list[Step] = []
     place = stmt.target
-    while place is not owner and isinstance(place, (Member, Swizzle, Index)):
-        if isinstance(place, Index) and not isinstance(place.index, (Const, Var)):
-            held = Var(fresh.name("at"), place.index.type, place.index.span)
-            yield Assign(held, place.index, stmt.span)
+    while place is not owner and isinstance(place, (ir.Member, ir.Swizzle, ir.Index)):
+        if isinstance(place, ir.Index) and not isinstance(place.index, (ir.Const, ir.Var)):
+            held = ir.Var(fresh.name("at"), place.index.type, place.index.span)
+            yield ir.Assign(held, place.index, stmt.span)
             place = replace(place, index=held)
         steps.append(place)
         place = place.value
     value = stmt.value
-    several = isinstance(steps[0], Swizzle) and len(steps[0].components) > 1
-    if several and not isinstance(value, (Var, Const, ConstantRef)):
-        local = Var(fresh.name("stored"), value.type, value.span)
-        yield Assign(local, value, stmt.span)
+    several = isinstance(steps[0], ir.Swizzle) and len(steps[0].components) > 1
+    if several and not isinstance(value, (ir.Var, ir.Const, ir.ConstantRef)):
+        local = ir.Var(fresh.name("stored"), value.type, value.span)
+        yield ir.Assign(local, value, stmt.span)
         value = local
-    yield Assign(owner, _rebuilt(owner, steps[::-1], value), stmt.span)
+    yield ir.Assign(owner, _rebuilt(owner, steps[::-1], value), stmt.span)
 
 
-def _rebuilt(old: Expr, steps: list[Step], value: Expr) -> Expr:
+def _rebuilt(old: ir.Expr, steps: list[Step], value: ir.Expr) -> ir.Expr:
     """``old`` with ``value`` at the end of the steps."""
     if not steps:
         return value
     step, rest = steps[0], steps[1:]
     match step:
-        case Member(name=name, type=type_) if isinstance(old.type, Struct):
-            fields = [Member(old, f.name, f.type, old.span) for f in old.type.fields]
+        case ir.Member(name=name, type=type_) if isinstance(old.type, types.Struct):
+            fields = [ir.Member(old, f.name, f.type, old.span) for f in old.type.fields]
             kept = [_rebuilt(f, rest, value) if f.name == name else f for f in fields]
-            return Construct(tuple(kept), old.type, step.span)
-        case Swizzle(components=components) if isinstance(old.type, Vector):
+            return ir.Construct(tuple(kept), old.type, step.span)
+        case ir.Swizzle(components=components) if isinstance(old.type, types.Vector):
             return _with_components(old, old.type, components, value)
-        case Index(index=Const(value=at)) if isinstance(old.type, Vector):
+        case ir.Index(index=ir.Const(value=at)) if isinstance(old.type, types.Vector):
             return _with_components(old, old.type, "xyzw"[int(at)], value)
-        case Index(index=Const(value=at)) if isinstance(old.type, Matrix):
-            row = Vector(old.type.element, old.type.columns)
-            rows = [Index(old, Const(i, step.index.type), row, old.span) for i in range(old.type.rows)]
+        case ir.Index(index=ir.Const(value=at)) if isinstance(old.type, types.Matrix):
+            row = types.Vector(old.type.element, old.type.columns)
+            rows = [ir.Index(old, ir.Const(i, step.index.type), row, old.span) for i in range(old.type.rows)]
             kept = [_rebuilt(r, rest, value) if i == at else r for i, r in enumerate(rows)]
-            return Construct(tuple(kept), old.type, step.span)
-        case Index(index=index, type=type_):
-            entry = Index(old, index, type_, step.span)
-            return Intrinsic("with", (old, index, _rebuilt(entry, rest, value)), old.type, step.span)
+            return ir.Construct(tuple(kept), old.type, step.span)
+        case ir.Index(index=index, type=type_):
+            entry = ir.Index(old, index, type_, step.span)
+            return ir.Intrinsic("with", (old, index, _rebuilt(entry, rest, value)), old.type, step.span)
         case _:
             raise AssertionError(step)
 
 
-def _with_components(old: Expr, type_: Vector, components: str, value: Expr) -> Expr:
+def _with_components(old: ir.Expr, type_: types.Vector, components: str, value: ir.Expr) -> ir.Expr:
     new = {c: value if len(components) == 1 else _component(value, i) for i, c in enumerate(components)}
     parts = [new.get(c) or _component(old, i) for i, c in enumerate("xyzw"[: type_.size])]
-    return Construct(tuple(parts), type_, value.span)
+    return ir.Construct(tuple(parts), type_, value.span)
 
 
-def _component(value: Expr, i: int) -> Expr:
-    assert isinstance(value.type, Vector)  # noqa: S101  (only vectors have components)
-    if isinstance(value, Construct) and len(value.args) == value.type.size:
+def _component(value: ir.Expr, i: int) -> ir.Expr:
+    assert isinstance(value.type, types.Vector)  # noqa: S101  (only vectors have components)
+    if isinstance(value, ir.Construct) and len(value.args) == value.type.size:
         return value.args[i]
-    return Swizzle(value, "xyzw"[i], value.type.element, value.span)
+    return ir.Swizzle(value, "xyzw"[i], value.type.element, value.span)

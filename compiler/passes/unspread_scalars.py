@@ -13,41 +13,40 @@ right:
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from slangad.compiler.ir import nodes as ir
 from slangad.compiler.ir.gradient_flow import is_differentiated
-from slangad.compiler.ir.nodes import Binary, Const, Construct, For, If, Ternary, Unary, While
 from slangad.compiler.ir.types import Vector, is_scalar
 from slangad.compiler.ir.walk import body_exprs, map_exprs_of, map_functions, rewrite, statements, walk_stmts
-
-if TYPE_CHECKING:
-    from slangad.compiler.ir.nodes import Expr, Function, Module
 
 _MIXED: Final = frozenset({"+", "-", "*", "/"})
 
 
-def unspread_scalars(module: Module) -> Module:
+def unspread_scalars(module: ir.Module) -> ir.Module:
     """Take back the spreading of scalars where Slang's mixed arithmetic is right."""
     return map_functions(module, _function)
 
 
-def _function(function: Function) -> Function:
+def _function(function: ir.Function) -> ir.Function:
     left = not is_differentiated(function)
     right = left or not _branches(function)
     return map_exprs_of(function, lambda e: rewrite(e, lambda x: _expr(x, left=left, right=right)))
 
 
-def _branches(function: Function) -> bool:
+def _branches(function: ir.Function) -> bool:
     body = statements(function)
-    if any(isinstance(s, (If, For, While)) for s in walk_stmts(body)):
+    if any(isinstance(s, (ir.If, ir.For, ir.While)) for s in walk_stmts(body)):
         return True
-    return any(isinstance(e, Ternary) or (isinstance(e, Binary) and e.op in ("&&", "||")) for e in body_exprs(body))
+    return any(
+        isinstance(e, ir.Ternary) or (isinstance(e, ir.Binary) and e.op in ("&&", "||")) for e in body_exprs(body)
+    )
 
 
-def _expr(expr: Expr, *, left: bool, right: bool) -> Expr:
+def _expr(expr: ir.Expr, *, left: bool, right: bool) -> ir.Expr:
     """``left`` and ``right`` say where any scalar may stand alone; ``left`` also says it of both sides of sums."""
     match expr:
-        case Binary(op=op, left=a, right=b) if op in _MIXED:
+        case ir.Binary(op=op, left=a, right=b) if op in _MIXED:
             spread = _spread(b, free=right if op in ("*", "/") else left)
             if spread is not None:
                 return replace(expr, right=spread)
@@ -59,11 +58,11 @@ def _expr(expr: Expr, *, left: bool, right: bool) -> Expr:
             return expr
 
 
-def _spread(expr: Expr, *, free: bool) -> Expr | None:
+def _spread(expr: ir.Expr, *, free: bool) -> ir.Expr | None:
     """Return the scalar that an operand spreads, when it may stand alone."""
     match expr:
-        case Construct(args=(arg,), type=type_) if is_scalar(arg.type) and arg.type != type_:
-            literal = isinstance(arg, Const) or (isinstance(arg, Unary) and isinstance(arg.operand, Const))
+        case ir.Construct(args=(arg,), type=type_) if is_scalar(arg.type) and arg.type != type_:
+            literal = isinstance(arg, ir.Const) or (isinstance(arg, ir.Unary) and isinstance(arg.operand, ir.Const))
             return arg if literal or (free and isinstance(type_, Vector)) else None
         case _:
             return None

@@ -12,14 +12,13 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 from slangad.compiler.emit.memory.buffers import buffer_leaves, scalar_of
-from slangad.compiler.ir.types import FLOATING, Array, Matrix, Vector, carries_gradient
+from slangad.compiler.ir import types
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from slangad.compiler.emit.memory.buffers import BufferLeaf
     from slangad.compiler.ir.nodes import Kernel
-    from slangad.compiler.ir.types import Type
 
     Buffer = tuple[str, tuple[str | int, ...]]
     """A parameter's or result's name and the path to the part that the buffer holds."""
@@ -46,7 +45,7 @@ class Column:
     @property
     def floating(self) -> bool:
         """Return True if it holds a floating-point number."""
-        return self.scalar in FLOATING
+        return self.scalar in types.FLOATING
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +71,7 @@ def result_table(kernel: Kernel) -> ColumnTable:
     return _table((r.name, r.type, False) for r in kernel.results)
 
 
-def _table(values: Iterator[tuple[str, Type, bool]]) -> ColumnTable:
+def _table(values: Iterator[tuple[str, types.Type, bool]]) -> ColumnTable:
     columns: list[Column] = []
     stretches: dict[Buffer, tuple[int, int]] = {}
     for name, type_, passive in values:
@@ -92,7 +91,7 @@ def owner_of(path: str) -> str:
 
 def columns_of(name: str, leaf: BufferLeaf, *, passive: bool) -> Iterator[Column]:
     """Yield the columns of a part of a value that has a buffer of its own."""
-    flows = not passive and not leaf.no_diff and carries_gradient(leaf.type)
+    flows = not passive and not leaf.no_diff and types.carries_gradient(leaf.type)
     scalar = scalar_of(leaf.type).name
     for outer in product(*(range(extent) for extent in leaf.outer)):
         counters = iter(outer)
@@ -101,14 +100,14 @@ def columns_of(name: str, leaf: BufferLeaf, *, passive: bool) -> Iterator[Column
             yield Column(f"{name}{way}{inside}", scalar, flows, f"{name}{way}")
 
 
-def _entries(type_: Type) -> Iterator[str]:
+def _entries(type_: types.Type) -> Iterator[str]:
     """Yield the paths of the scalars in a value."""
     match type_:
-        case Vector(size=size):
+        case types.Vector(size=size):
             yield from (f".{'xyzw'[k]}" for k in range(size))
-        case Matrix(rows=rows, columns=columns):
+        case types.Matrix(rows=rows, columns=columns):
             yield from (f"[{row}][{column}]" for row in range(rows) for column in range(columns))
-        case Array(element, size):
+        case types.Array(element, size):
             yield from (f"[{k}]{rest}" for k in range(size) for rest in _entries(element))
         case _:
             yield ""

@@ -13,8 +13,8 @@ from slangad.compiler.check.model.plan import SubjectPlan
 from slangad.compiler.check.sampling.samples import constants_in, covers
 from slangad.compiler.check.subjects.slang_integers import ended_by, integers_in, numbers_named
 from slangad.compiler.emit.model import Mode
-from slangad.compiler.ir.nodes import Cast, ClipGradient, Const, Custom, External, Intrinsic, Range
-from slangad.compiler.ir.types import INT, UINT, Struct, is_floating, is_integral
+from slangad.compiler.ir import nodes as ir
+from slangad.compiler.ir import types
 from slangad.compiler.ir.walk import body_exprs, statements
 from slangad.compiler.report.model import Generated, Note, NoteKind
 from slangad.compiler.runtime.pipeline.narrowing import told_narrowed
@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from slangad.compiler.check.options import CheckOptions
     from slangad.compiler.check.twins.declared import TwinModule
     from slangad.compiler.emit.model import EmittedModule
-    from slangad.compiler.ir.nodes import Expr, Function, Module
-    from slangad.compiler.ir.types import Type
 
 
 def make_plan(
@@ -70,7 +68,7 @@ def make_plan(
         ),
         command=_command(subject, path, options, (samples, seed)),
         linear=not twins.clipped & {subject.kernel, *(subject.pipeline.kernels if subject.pipeline else ())},
-        clip=subject.policy if isinstance(subject.policy, ClipGradient) else None,
+        clip=subject.policy if isinstance(subject.policy, ir.ClipGradient) else None,
         shapes=tuple(_shapes(subject, twins, options)),
         integers=_integers(function, subject, path, twins.module),
         device=options.device,
@@ -86,7 +84,7 @@ def _without_gradient(subject: Subject, twins: TwinModule) -> tuple[tuple[str, s
     return without_gradient(params, subject.facts)
 
 
-def _sampling(subject: Subject, module: Module, options: CheckOptions) -> tuple[int, int]:
+def _sampling(subject: Subject, module: ir.Module, options: CheckOptions) -> tuple[int, int]:
     """Return the number of samples and the seed: of the command line, else of the subject, its file, the project."""
     own = subject.name if subject.pipeline else subject.function
     declared = [one for of in ("", own) for one in module.sampling if one.of == of]
@@ -111,9 +109,9 @@ def _command(subject: Subject, path: Path, options: CheckOptions, drawn: tuple[i
     return f"{command} {shlex.quote(str(path))} --only {shlex.quote(subject.label)}"
 
 
-def _integers(function: Function | None, subject: Subject, path: Path, module: Module) -> Integers:
+def _integers(function: ir.Function | None, subject: Subject, path: Path, module: ir.Module) -> Integers:
     """Return the integers worth a try; those of a Slang function are read from its text."""
-    if function is None or not isinstance(function.body, External):
+    if function is None or not isinstance(function.body, ir.External):
         return subject.integers
     constants = numbers_named(text_of(source) for source in module.sources if source.endswith(".slang"))
     return integers_in(
@@ -121,9 +119,11 @@ def _integers(function: Function | None, subject: Subject, path: Path, module: M
     )
 
 
-def _untried(function: Function | None, subject: Subject, path: Path, ranges: tuple[Range, ...]) -> Iterator[Note]:
+def _untried(
+    function: ir.Function | None, subject: Subject, path: Path, ranges: tuple[ir.Range, ...]
+) -> Iterator[Note]:
     """Yield notes on integers of a Slang function that end loops and may be larger in use than in samples."""
-    if function is None or not isinstance(function.body, External):
+    if function is None or not isinstance(function.body, ir.External):
         return
     for name, last, bound in ended_by(_text(subject, path), _integer_inputs(function)):
         if last >= tol.UNDECLARED_INTEGERS[1] and not any(covers(declared.path, name) for declared in ranges):
@@ -139,21 +139,21 @@ def _narrowed(subject: Subject, emitted: EmittedModule, device: str) -> Iterator
         yield Note(NoteKind.MISSING, f"digits of double; {narrowed}")
 
 
-def _integer_inputs(function: Function) -> tuple[str, ...]:
+def _integer_inputs(function: ir.Function) -> tuple[str, ...]:
     """Return the paths of the integers that a function takes."""
     return tuple(path for p in function.params for path in _integer_paths(p.type, p.name))
 
 
-def _integer_paths(type_: Type, name: str) -> Iterator[str]:
+def _integer_paths(type_: types.Type, name: str) -> Iterator[str]:
     """Yield the integers of a value: itself, or fields of a struct."""
-    if type_ in (INT, UINT):
+    if type_ in (types.INT, types.UINT):
         yield name
-    elif isinstance(type_, Struct):
+    elif isinstance(type_, types.Struct):
         for field in type_.fields:
             yield from _integer_paths(field.type, f"{name}.{field.name}")
 
 
-def _notes(function: Function | None, subject: Subject, twins: TwinModule) -> Iterator[Note]:
+def _notes(function: ir.Function | None, subject: Subject, twins: TwinModule) -> Iterator[Note]:
     """Yield notes on declarations that limit what the check can show."""
     yield from (Note(NoteKind.STOP, doubt) for doubt in subject.doubts)
     if subject.unclipped:
@@ -163,7 +163,7 @@ def _notes(function: Function | None, subject: Subject, twins: TwinModule) -> It
     for line in dict.fromkeys(e.span.line for e in body_exprs(statements(function)) if _truncates(e)):
         where = f" in line {line}" if line else ""
         yield Note(NoteKind.STOP, f"the conversion to int{where} ends the gradient")
-    if isinstance(subject.policy, Custom) and subject.policy.forward is None:
+    if isinstance(subject.policy, ir.Custom) and subject.policy.forward is None:
         reason = "forward mode is not tested: it is derived from the custom backward function"
         yield Note(NoteKind.MISSING, reason)
     if subject.kernel in twins.clipped:
@@ -172,11 +172,15 @@ def _notes(function: Function | None, subject: Subject, twins: TwinModule) -> It
         yield Note(NoteKind.INTENT, "compared with the declared derivative, not with the function's own")
 
 
-def _truncates(expr: Expr) -> bool:
+def _truncates(expr: ir.Expr) -> bool:
     """Return True if a float that may carry a gradient becomes an integer."""
-    if isinstance(expr, Cast):
-        return is_floating(expr.operand.type) and is_integral(expr.type) and not isinstance(expr.operand, Const)
-    return isinstance(expr, Intrinsic) and expr.name.endswith("_to_int")
+    if isinstance(expr, ir.Cast):
+        return (
+            types.is_floating(expr.operand.type)
+            and types.is_integral(expr.type)
+            and not isinstance(expr.operand, ir.Const)
+        )
+    return isinstance(expr, ir.Intrinsic) and expr.name.endswith("_to_int")
 
 
 def _generated(subject: Subject, emitted: EmittedModule) -> Generated | None:
@@ -196,20 +200,20 @@ def _shapes(subject: Subject, twins: TwinModule, options: CheckOptions) -> Itera
             yield path[len(subject.name) + 1 :], shape
 
 
-def _requested_ranges(subject: Subject, options: CheckOptions) -> Iterator[Range]:
+def _requested_ranges(subject: Subject, options: CheckOptions) -> Iterator[ir.Range]:
     """Yield the ranges of a subject on the command line."""
     owners = {f"{name}." for name in (broken_of(subject.name), subject.label)}
     for path, low, high in options.ranges:
         for owner in owners:
             if path.startswith(owner):
-                yield Range(path[len(owner) :], low, high)
+                yield ir.Range(path[len(owner) :], low, high)
 
 
-def _constants(function: Function | None) -> list[float]:
+def _constants(function: ir.Function | None) -> list[float]:
     """Return the numbers in a described function."""
     if function is None:
         return []
-    values = (e.value for e in body_exprs(statements(function)) if isinstance(e, Const))
+    values = (e.value for e in body_exprs(statements(function)) if isinstance(e, ir.Const))
     return [float(value) for value in values if not isinstance(value, bool)]
 
 

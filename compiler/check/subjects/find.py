@@ -15,25 +15,8 @@ from slangad.compiler.check.model.subject import SourceFacts, Subject
 from slangad.compiler.check.subjects.integers import integers_of
 from slangad.compiler.check.subjects.pipelines import add_pipelines, as_launch
 from slangad.compiler.check.subjects.source_facts import facts_of
+from slangad.compiler.ir import nodes as ir
 from slangad.compiler.ir.calls import reached
-from slangad.compiler.ir.nodes import (
-    Automatic,
-    Call,
-    External,
-    Kernel,
-    KernelParam,
-    KernelResult,
-    Memory,
-    Param,
-    Probe,
-    Range,
-    Read,
-    Return,
-    Role,
-    ThreadCount,
-    ThreadId,
-    Var,
-)
 from slangad.compiler.ir.types import (
     INT,
     DiffPair,
@@ -52,15 +35,14 @@ if TYPE_CHECKING:
 
     from slangad.compiler.check.model.subject import CheckedPipeline
     from slangad.compiler.errors.spans import Span
-    from slangad.compiler.ir.nodes import Expr, Function, LeftOut, Module
     from slangad.compiler.ir.pipelines import Pipeline
     from slangad.compiler.ir.types import Type
 
 
-def find_subjects(module: Module) -> tuple[Module, tuple[Subject, ...]]:
+def find_subjects(module: ir.Module) -> tuple[ir.Module, tuple[Subject, ...]]:
     """Return the module with harness kernels in place of its own kernels, and the subjects."""
     functions = {function.key: function for function in module.functions}
-    described = [k for k in module.kernels if not isinstance(functions[k.function].body, External)]
+    described = [k for k in module.kernels if not isinstance(functions[k.function].body, ir.External)]
     if not described and (module.kernels or module.left_out):
         complete = replace(module, kernels=tuple(_with_doubtful(kernel, module) for kernel in module.kernels))
         texts = facts_of(module.sources)
@@ -89,25 +71,25 @@ def _pipeline(pipeline: Pipeline, checked: CheckedPipeline) -> Subject:
     return Subject(pipeline.name, "pipeline", pipeline.span, ranges=checked.ranges, pipeline=checked)
 
 
-def _without_probes(function: Function) -> Function:
+def _without_probes(function: ir.Function) -> ir.Function:
     """Return the function without probes. They change no value and no gradient."""
-    if not any(isinstance(expr, Probe) for expr in body_exprs(statements(function))):
+    if not any(isinstance(expr, ir.Probe) for expr in body_exprs(statements(function))):
         return function
 
-    def value_of(expr: Expr) -> Expr:
-        return expr.value if isinstance(expr, Probe) else expr
+    def value_of(expr: ir.Expr) -> ir.Expr:
+        return expr.value if isinstance(expr, ir.Probe) else expr
 
     return map_exprs_of(function, lambda expr: rewrite(expr, value_of))
 
 
-_Found = tuple[Subject, Kernel | None, "Function | None"]
+_Found: TypeAlias = "tuple[Subject, ir.Kernel | None, ir.Function | None]"
 _Texts: TypeAlias = "Mapping[tuple[str, int, int], SourceFacts]"
 
 
-def _external(module: Module, functions: dict[str, Function], texts: _Texts) -> Iterator[Subject]:
+def _external(module: ir.Module, functions: dict[str, ir.Function], texts: _Texts) -> Iterator[Subject]:
     for kernel in module.kernels:
         function = functions[kernel.function]
-        symbol = function.body.symbol if isinstance(function.body, External) else function.name
+        symbol = function.body.symbol if isinstance(function.body, ir.External) else function.name
         lacks = [left for left in module.left_out if left.span == function.span]
         facts = _facts_at(function.name, function.span, texts)
         yield Subject(
@@ -129,28 +111,28 @@ def _facts_at(name: str, span: Span, texts: _Texts) -> SourceFacts | None:
     return texts.get((name, span.line, span.column))
 
 
-def _is_doubtful(left: LeftOut) -> bool:
+def _is_doubtful(left: ir.LeftOut) -> bool:
     """Return True if a mode was left out because of a callee. The mode exists, and callers in Slang would use it."""
     return bool(left.modes) and left.reason.startswith("it calls ")
 
 
-def _with_doubtful(kernel: Kernel, module: Module) -> Kernel:
+def _with_doubtful(kernel: ir.Kernel, module: ir.Module) -> ir.Kernel:
     """Return the kernel with the modes that a compile leaves out for doubtful values. The check shows these values."""
     doubtful = any(_is_doubtful(left) and left.span == kernel.span for left in module.left_out)
     return replace(kernel, modes=()) if doubtful else kernel
 
 
-def _without_modes(left_out: tuple[LeftOut, ...]) -> Iterator[LeftOut]:
+def _without_modes(left_out: tuple[ir.LeftOut, ...]) -> Iterator[ir.LeftOut]:
     return (left for left in left_out if not left.modes and not left.targets)
 
 
-def _left_out(left: LeftOut, texts: _Texts) -> Subject:
+def _left_out(left: ir.LeftOut, texts: _Texts) -> Subject:
     facts = _facts_at(left.function.rpartition(".")[2], left.span, texts)
     signature = facts.signature if facts else ""
     return Subject(left.function, "function", left.span, skipped=left.reason, signature=signature)
 
 
-def _plain(module: Module) -> Iterator[_Found]:
+def _plain(module: ir.Module) -> Iterator[_Found]:
     """Yield the differentiable functions of the described file itself."""
     functions = {function.key: function for function in module.functions}
     threads = {kernel.function for kernel in module.kernels}
@@ -159,8 +141,8 @@ def _plain(module: Module) -> Iterator[_Found]:
         here = function.span.file == module.source
         if (
             function.key in threads
-            or function.role is not Role.PLAIN
-            or isinstance(function.body, External)
+            or function.role is not ir.Role.PLAIN
+            or isinstance(function.body, ir.External)
             or not here
         ):
             continue
@@ -183,19 +165,19 @@ def _plain(module: Module) -> Iterator[_Found]:
         if function.owner:
             function = _free_standing(function)  # noqa: PLW2901  (what stands for the method)
         name = _fresh(f"check_{function.name}", names)
-        params = tuple(KernelParam(p.name, Memory.EACH, p.type, p.no_diff) for p in function.params)
-        kernel = Kernel(name, function.key, params, tuple(_results(function.result)), span=function.span)
+        params = tuple(ir.KernelParam(p.name, ir.Memory.EACH, p.type, p.no_diff) for p in function.params)
+        kernel = ir.Kernel(name, function.key, params, tuple(_results(function.result)), span=function.span)
         numbered, kernel = _numbered(function, kernel)
         made = function if function.key != subject.function else None
         integers = replace(integers, counted=_counted(kernel.params[len(params) :]))
         yield replace(subject, kernel=name, integers=integers), kernel, numbered or made
 
 
-def with_shapes(module: Module, shapes: Iterable[tuple[str, tuple[int, ...]]]) -> Module:
+def with_shapes(module: ir.Module, shapes: Iterable[tuple[str, tuple[int, ...]]]) -> ir.Module:
     """Return the module with these shapes added to its kernels: ``kernel.parameter`` and extents."""
     named = tuple(shapes)
 
-    def of(kernel: Kernel) -> Iterator[tuple[str, tuple[int, ...]]]:
+    def of(kernel: ir.Kernel) -> Iterator[tuple[str, tuple[int, ...]]]:
         for path, shape in named:
             name, _, param = path.partition(".")
             if name == kernel.name:
@@ -204,28 +186,28 @@ def with_shapes(module: Module, shapes: Iterable[tuple[str, tuple[int, ...]]]) -
     return replace(module, kernels=tuple(replace(k, shapes=(*k.shapes, *of(k))) for k in module.kernels))
 
 
-def _shape_ranges(kernel: Kernel, function: Function) -> Iterator[Range]:
+def _shape_ranges(kernel: ir.Kernel, function: ir.Function) -> Iterator[ir.Range]:
     """Yield the ranges of integers that index tensors of a declared shape."""
     shapes = dict(kernel.shapes)
     types = {p.name: p.type for p in function.params}
     for expr in body_exprs(statements(function)):
-        if not isinstance(expr, Read) or not isinstance(expr.source, Var) or expr.source.name not in shapes:
+        if not isinstance(expr, ir.Read) or not isinstance(expr.source, ir.Var) or expr.source.name not in shapes:
             continue
         for index, extent in zip(expr.indices, shapes[expr.source.name], strict=False):
-            read = index.source if isinstance(index, Read) else index
-            if isinstance(read, Var) and read.name in types:
-                yield Range(read.name, 0.0, float(extent - 1))
+            read = index.source if isinstance(index, ir.Read) else index
+            if isinstance(read, ir.Var) and read.name in types:
+                yield ir.Range(read.name, 0.0, float(extent - 1))
 
 
-def _free_standing(method: Function) -> Function:
+def _free_standing(method: ir.Function) -> ir.Function:
     """Return a function that calls a method. Slang differentiates only functions by name."""
-    args = tuple(Var(p.name, p.type) for p in method.params)
-    body = (Return(Call(method.key, args, method.result)),)
+    args = tuple(ir.Var(p.name, p.type) for p in method.params)
+    body = (ir.Return(ir.Call(method.key, args, method.result)),)
     key = f"{STANDING}{method.key}"
-    return replace(method, key=key, body=body, derivative=Automatic(), owner="", static=False, doc=(), prefer="")
+    return replace(method, key=key, body=body, derivative=ir.Automatic(), owner="", static=False, doc=(), prefer="")
 
 
-def _kernels(module: Module, functions: dict[str, Function]) -> Iterator[_Found]:
+def _kernels(module: ir.Module, functions: dict[str, ir.Function]) -> Iterator[_Found]:
     """Yield the kernels. Each thread is a function of its inputs."""
     for kernel in module.kernels:
         function = functions[kernel.function]
@@ -240,26 +222,26 @@ def _kernels(module: Module, functions: dict[str, Function]) -> Iterator[_Found]
             yield replace(subject, kernel=kernel.name, launch=kernel.name), as_launch(kernel), None
             continue
         params = tuple(
-            replace(p, memory=Memory.EACH, no_diff=p.no_diff or p.memory is Memory.UNIFORM) for p in kernel.params
+            replace(p, memory=ir.Memory.EACH, no_diff=p.no_diff or p.memory is ir.Memory.UNIFORM) for p in kernel.params
         )
-        results = tuple(replace(r, memory=Memory.EACH) for r in kernel.results)
+        results = tuple(replace(r, memory=ir.Memory.EACH) for r in kernel.results)
         name = f"check_{kernel.name}"
-        plain = Kernel(name, kernel.function, params, results, span=kernel.span)
+        plain = ir.Kernel(name, kernel.function, params, results, span=kernel.span)
         numbered, plain = _numbered(function, plain)
         subject = replace(subject, integers=replace(integers, counted=_counted(plain.params[len(params) :])))
         launch = kernel.name if _adds_up(kernel) else ""
         yield replace(subject, kernel=name, launch=launch), plain, numbered
 
 
-def _adds_up(kernel: Kernel) -> bool:
+def _adds_up(kernel: ir.Kernel) -> bool:
     """Return True if threads add to shared memory."""
-    shared = any(p.memory is Memory.PARAM and not p.no_diff and carries_gradient(p.type) for p in kernel.params)
-    return shared or any(r.memory in (Memory.SUM, Memory.MEAN) for r in kernel.results)
+    shared = any(p.memory is ir.Memory.PARAM and not p.no_diff and carries_gradient(p.type) for p in kernel.params)
+    return shared or any(r.memory in (ir.Memory.SUM, ir.Memory.MEAN) for r in kernel.results)
 
 
 def _launch_kernels(
-    module: Module, subjects: Iterable[Subject], functions: dict[str, Function]
-) -> Iterator[tuple[Kernel, Function]]:
+    module: ir.Module, subjects: Iterable[Subject], functions: dict[str, ir.Function]
+) -> Iterator[tuple[ir.Kernel, ir.Function]]:
     """Yield the kernels that are checked thread by thread and add up sums, in the form in which they are launched."""
     launches = {subject.launch for subject in subjects if subject.launch != subject.kernel}
     for kernel in module.kernels:
@@ -268,13 +250,13 @@ def _launch_kernels(
             yield replace(as_launch(kernel), function=key), replace(functions[kernel.function], key=key)
 
 
-def _flows_through(kernel: Kernel, function: Function) -> bool:
+def _flows_through(kernel: ir.Kernel, function: ir.Function) -> bool:
     """Return True if an input of a kernel can affect an output."""
     into = any(
-        not p.no_diff and p.memory not in (Memory.UNIFORM, Memory.OUT_TENSOR) and _may_flow(p.type)
+        not p.no_diff and p.memory not in (ir.Memory.UNIFORM, ir.Memory.OUT_TENSOR) and _may_flow(p.type)
         for p in kernel.params
     )
-    out = any(p.memory in (Memory.OUT_TENSOR, Memory.INOUT_TENSOR) and _may_flow(p.type) for p in kernel.params)
+    out = any(p.memory in (ir.Memory.OUT_TENSOR, ir.Memory.INOUT_TENSOR) and _may_flow(p.type) for p in kernel.params)
     return into and (out or carries_gradient(function.result))
 
 
@@ -282,48 +264,48 @@ def _may_flow(type_: Type) -> bool:
     return carries_gradient(type_.element if isinstance(type_, (Tensor, Texture)) else type_)
 
 
-def _numbered(function: Function, kernel: Kernel) -> tuple[Function | None, Kernel]:
+def _numbered(function: ir.Function, kernel: ir.Kernel) -> tuple[ir.Function | None, ir.Kernel]:
     """Return the function with parameters in place of thread numbers, and the kernel that passes them."""
     used = dict.fromkeys(
-        _thread_name(e) for e in body_exprs(statements(function)) if isinstance(e, (ThreadId, ThreadCount))
+        _thread_name(e) for e in body_exprs(statements(function)) if isinstance(e, (ir.ThreadId, ir.ThreadCount))
     )
     if not used:
         return None, kernel
 
-    def exchange(expr: Expr) -> Expr:
-        if isinstance(expr, (ThreadId, ThreadCount)):
-            return Var(_thread_name(expr), expr.type, expr.span)
+    def exchange(expr: ir.Expr) -> ir.Expr:
+        if isinstance(expr, (ir.ThreadId, ir.ThreadCount)):
+            return ir.Var(_thread_name(expr), expr.type, expr.span)
         return expr
 
-    numbers = tuple(Param(name, INT) for name in used)
+    numbers = tuple(ir.Param(name, INT) for name in used)
     changed = map_exprs_of(function, lambda expr: rewrite(expr, exchange))
     changed = replace(changed, params=(*function.params, *numbers))
-    params = (*kernel.params, *(KernelParam(name, Memory.EACH, INT) for name in used))
+    params = (*kernel.params, *(ir.KernelParam(name, ir.Memory.EACH, INT) for name in used))
     return changed, replace(kernel, params=params)
 
 
-def _counted(params: Iterable[KernelParam]) -> tuple[tuple[str, str], ...]:
+def _counted(params: Iterable[ir.KernelParam]) -> tuple[tuple[str, str], ...]:
     """Return the parameters for thread numbers, each with the parameter for the number of threads along its axis."""
     names = {param.name for param in params}
     pairs = [(f"thread_id_{axis}", f"thread_count_{axis}") for axis in range(3)]
     return tuple((a if a in names else "", b if b in names else "") for a, b in pairs if {a, b} & names)
 
 
-def _thread_name(expr: ThreadId | ThreadCount) -> str:
-    return f"thread_{'id' if isinstance(expr, ThreadId) else 'count'}_{expr.axis}"
+def _thread_name(expr: ir.ThreadId | ir.ThreadCount) -> str:
+    return f"thread_{'id' if isinstance(expr, ir.ThreadId) else 'count'}_{expr.axis}"
 
 
-def _shown(function: Function, module: Module) -> str:
+def _shown(function: ir.Function, module: ir.Module) -> str:
     owner = next((d.struct.name for d in module.structs if d.struct.key == function.owner), "")
     return f"{owner}.{function.name}" if owner else function.name
 
 
-def _flows(function: Function) -> bool:
+def _flows(function: ir.Function) -> bool:
     into = any(not p.no_diff and carries_gradient(p.type) for p in function.params)
     return into and carries_gradient(function.result)
 
 
-def _unfit(function: Function) -> str:
+def _unfit(function: ir.Function) -> str:
     """Return why values of the function cannot lie in buffers; empty if they can."""
     results = function.result.elements if isinstance(function.result, Tuple) else (function.result,)
     named = [(f"parameter '{p.name}'", p.type) for p in function.params]
@@ -338,12 +320,12 @@ def _unfit(function: Function) -> str:
     return ""
 
 
-def _results(type_: Type) -> Iterator[KernelResult]:
+def _results(type_: Type) -> Iterator[ir.KernelResult]:
     if not isinstance(type_, Tuple):
-        yield KernelResult("result", Memory.EACH, type_)
+        yield ir.KernelResult("result", ir.Memory.EACH, type_)
         return
     for index, element in enumerate(type_.elements):
-        yield KernelResult(f"result.{index}", Memory.EACH, element)
+        yield ir.KernelResult(f"result.{index}", ir.Memory.EACH, element)
 
 
 def _fresh(wanted: str, taken: set[str]) -> str:

@@ -12,31 +12,13 @@ from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.check import tolerances as tol
 from slangad.compiler.check.model.integers import Integers
+from slangad.compiler.ir import nodes as ir
 from slangad.compiler.ir.calls import custom_derivatives
-from slangad.compiler.ir.nodes import (
-    Assign,
-    Binary,
-    Call,
-    Cast,
-    Const,
-    For,
-    Index,
-    Intrinsic,
-    Let,
-    Member,
-    Read,
-    Swizzle,
-    ThreadId,
-    Unary,
-    Var,
-)
 from slangad.compiler.ir.types import Matrix, is_integral
 from slangad.compiler.ir.walk import body_exprs, root, statements, walk_stmts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
-
-    from slangad.compiler.ir.nodes import Expr, Function, Stmt
 
 _COMPARED: Final = frozenset({"==", "!=", "<", "<=", ">", ">="})
 _MASKS: Final = frozenset({"&", "|", "^", ">>"})
@@ -49,7 +31,7 @@ _Fact = tuple[str, str, int]
 _NUMBER, _INDEX, _COUNT, _STORE = "number", "index", "count", "store"
 
 
-def integers_of(function: Function, functions: Mapping[str, Function]) -> Integers:
+def integers_of(function: ir.Function, functions: Mapping[str, ir.Function]) -> Integers:
     """Return how a function and its callees use its integers."""
     names = {param.name for param in function.params}
     found = _facts(function, functions, {})
@@ -114,7 +96,7 @@ def _owner(path: str) -> str:
 
 
 def _facts(
-    function: Function, functions: Mapping[str, Function], found: dict[str, tuple[_Fact, ...]]
+    function: ir.Function, functions: Mapping[str, ir.Function], found: dict[str, tuple[_Fact, ...]]
 ) -> tuple[_Fact, ...]:
     """Return the uses of a function's parameters by kind and path. ``found`` has those of functions seen before."""
     if function.key not in found:
@@ -126,42 +108,44 @@ def _facts(
     return found[function.key]
 
 
-def _in_statements(function: Function) -> Iterator[_Fact]:
+def _in_statements(function: ir.Function) -> Iterator[_Fact]:
     known = _known(function)
     for stmt in walk_stmts(statements(function)):
-        if isinstance(stmt, For) and stmt.bounded and isinstance(stmt.start, Const):
+        if isinstance(stmt, ir.For) and stmt.bounded and isinstance(stmt.start, ir.Const):
             yield _COUNT, _way(stmt.stop, known), int(stmt.start.value) + stmt.step * stmt.limit
-        elif isinstance(stmt, Assign) and isinstance(stmt.target, Read):
+        elif isinstance(stmt, ir.Assign) and isinstance(stmt.target, ir.Read):
             yield from _stored(stmt.target, known)
 
 
 def _in_expressions(
-    function: Function, functions: Mapping[str, Function], found: dict[str, tuple[_Fact, ...]]
+    function: ir.Function, functions: Mapping[str, ir.Function], found: dict[str, tuple[_Fact, ...]]
 ) -> Iterator[_Fact]:
     known = _known(function)
     values = _values(function, known)
     for expr in body_exprs(statements(function)):
         match expr:
-            case Binary(op=op, left=left, right=right) if op in _COMPARED and is_integral(left.type):
+            case ir.Binary(op=op, left=left, right=right) if op in _COMPARED and is_integral(left.type):
                 yield from _compared((left, right), known, values)
-            case Intrinsic(name=name, args=args) if name in _CLIPS and is_integral(expr.type):
+            case ir.Intrinsic(name=name, args=args) if name in _CLIPS and is_integral(expr.type):
                 yield from _compared(args, known, values)
-            case Binary(op=op, left=left, right=right) if op in _MASKS and is_integral(left.type):
+            case ir.Binary(op=op, left=left, right=right) if op in _MASKS and is_integral(left.type):
                 number = _number(right)
                 if number is not None and number >= 0:
                     yield from ((_NUMBER, _way(left, known), one) for one in around(op, number))
-            case Index(value=value, index=index):
+            case ir.Index(value=value, index=index):
                 size = value.type.rows if isinstance(value.type, Matrix) else getattr(value.type, "size", 0)
                 index, by = _moved(index)
                 if size > by and is_integral(index.type):
                     yield _INDEX, _way(index, known), size - by
-            case Call(function=key, args=args) if key in functions:
+            case ir.Call(function=key, args=args) if key in functions:
                 yield from _through(functions[key], args, known, _facts(functions[key], functions, found))
             case _:
                 pass
 
 
-def _compared(operands: tuple[Expr, ...], known: Mapping[str, str], values: Mapping[str, Expr]) -> Iterator[_Fact]:
+def _compared(
+    operands: tuple[ir.Expr, ...], known: Mapping[str, str], values: Mapping[str, ir.Expr]
+) -> Iterator[_Fact]:
     """Yield what is compared with numbers."""
     numbers = tuple(number for number in map(_number, operands) if number is not None)
     for operand in operands:
@@ -169,7 +153,7 @@ def _compared(operands: tuple[Expr, ...], known: Mapping[str, str], values: Mapp
 
 
 def _through(
-    called: Function, args: tuple[Expr, ...], known: Mapping[str, str], facts: tuple[_Fact, ...]
+    called: ir.Function, args: tuple[ir.Expr, ...], known: Mapping[str, str], facts: tuple[_Fact, ...]
 ) -> Iterator[_Fact]:
     """Yield the uses of a callee's parameters as uses of the caller's."""
     ways = {param.name: _way(arg, known) for param, arg in zip(called.params, args, strict=False)}
@@ -181,23 +165,23 @@ def _through(
             yield kind, ways[owner] + path[len(owner) :], value
 
 
-def _stored(target: Read, known: Mapping[str, str]) -> Iterator[_Fact]:
+def _stored(target: ir.Read, known: Mapping[str, str]) -> Iterator[_Fact]:
     """Yield the parameter that keeps the stores of threads distinct, unless a thread number does."""
     ways = [_way(_moved(index)[0], known) for index in target.indices]
     if not any(way.startswith(_THREAD) for way in ways):
         yield from ((_STORE, way, 0) for way in ways[:1] if way)
 
 
-def _moved(index: Expr) -> tuple[Expr, int]:
+def _moved(index: ir.Expr) -> tuple[ir.Expr, int]:
     """Return an index without added numbers, and their sum."""
     by = 0
-    while isinstance(index, Binary) and index.op in ("+", "-") and isinstance(index.right, Const):
+    while isinstance(index, ir.Binary) and index.op in ("+", "-") and isinstance(index.right, ir.Const):
         by += int(index.right.value) if index.op == "+" else -int(index.right.value)
         index = index.left
     return index, by
 
 
-def _known(function: Function) -> dict[str, str]:
+def _known(function: ir.Function) -> dict[str, str]:
     """Return the paths of parameters that are never set and of locals that are set once, by name."""
     names = {param.name: param.name for param in function.params}
     often = Counter(_set_by(function))
@@ -209,7 +193,7 @@ def _known(function: Function) -> dict[str, str]:
     return names
 
 
-def _values(function: Function, known: Mapping[str, str]) -> dict[str, Expr]:
+def _values(function: ir.Function, known: Mapping[str, str]) -> dict[str, ir.Expr]:
     """Return the values of locals that are set once and are no part of a parameter."""
     often = Counter(_set_by(function))
     found = (_definition(stmt) for stmt in walk_stmts(statements(function)))
@@ -217,7 +201,7 @@ def _values(function: Function, known: Mapping[str, str]) -> dict[str, Expr]:
 
 
 def _reached(
-    expr: Expr, wanted: Iterable[int], known: Mapping[str, str], values: Mapping[str, Expr]
+    expr: ir.Expr, wanted: Iterable[int], known: Mapping[str, str], values: Mapping[str, ir.Expr]
 ) -> Iterator[tuple[str, int]]:
     """Yield the parts of parameters in an arithmetic expression, each with integers that give a wanted value."""
     way = _way(expr, known)
@@ -225,76 +209,76 @@ def _reached(
         yield from ((way, value) for value in wanted)
         return
     match expr:
-        case Var(name=name) if name in values:
+        case ir.Var(name=name) if name in values:
             yield from _reached(values[name], wanted, known, {n: v for n, v in values.items() if n != name})
-        case Cast(operand=operand) if is_integral(operand.type) and is_integral(expr.type):
+        case ir.Cast(operand=operand) if is_integral(operand.type) and is_integral(expr.type):
             yield from _reached(operand, wanted, known, values)
-        case Unary(op="-", operand=operand):
+        case ir.Unary(op="-", operand=operand):
             yield from _reached(operand, [-value for value in wanted], known, values)
-        case Binary(op=op, left=left, right=right) if (by := _number(right)) is not None:
+        case ir.Binary(op=op, left=left, right=right) if (by := _number(right)) is not None:
             yield from _reached(left, [one for value in wanted for one in solved(op, by, value)], known, values)
-        case Intrinsic(name=name, args=(left, right)) if name in _DIVISIONS and (by := _number(right)) is not None:
+        case ir.Intrinsic(name=name, args=(left, right)) if name in _DIVISIONS and (by := _number(right)) is not None:
             found = [one for value in wanted for one in solved(_DIVISIONS[name], by, value)]
             yield from _reached(left, found, known, values)
-        case Intrinsic(name="min" | "max", args=(left, right)) if _number(right) is not None:
+        case ir.Intrinsic(name="min" | "max", args=(left, right)) if _number(right) is not None:
             yield from _reached(left, wanted, known, values)
-        case Binary(op="-", left=left, right=right) if (by := _number(left)) is not None:
+        case ir.Binary(op="-", left=left, right=right) if (by := _number(left)) is not None:
             yield from _reached(right, [by - value for value in wanted], known, values)
-        case Binary(op="+" | "*" as op, left=left, right=right) if (by := _number(left)) is not None:
+        case ir.Binary(op="+" | "*" as op, left=left, right=right) if (by := _number(left)) is not None:
             yield from _reached(right, [one for value in wanted for one in solved(op, by, value)], known, values)
         case _:
             pass
 
 
-def _set_by(function: Function) -> Iterator[str]:
+def _set_by(function: ir.Function) -> Iterator[str]:
     """Yield the name of a local or parameter for each time that it, or a part of it, is set."""
     for stmt in walk_stmts(statements(function)):
-        target = root(stmt.target) if isinstance(stmt, Assign) else None
+        target = root(stmt.target) if isinstance(stmt, ir.Assign) else None
         if target is not None:
             yield target.name
-        elif isinstance(stmt, Let) and stmt.value is not None:
+        elif isinstance(stmt, ir.Let) and stmt.value is not None:
             yield stmt.name
-        elif isinstance(stmt, For):
+        elif isinstance(stmt, ir.For):
             yield stmt.variable
 
 
-def _definition(stmt: Stmt) -> tuple[str, Expr | None]:
+def _definition(stmt: ir.Stmt) -> tuple[str, ir.Expr | None]:
     match stmt:
-        case Let(name=name, value=value) | Assign(target=Var(name=name), value=value):
+        case ir.Let(name=name, value=value) | ir.Assign(target=ir.Var(name=name), value=value):
             return name, value
         case _:
             return "", None
 
 
-def _way(expr: Expr, known: Mapping[str, str]) -> str:
+def _way(expr: ir.Expr, known: Mapping[str, str]) -> str:
     """Return the path of a part of a parameter; empty for other expressions."""
     match expr:
-        case Var(name=name):
+        case ir.Var(name=name):
             return known.get(name, "")
-        case ThreadId(axis=axis):
+        case ir.ThreadId(axis=axis):
             return f"{_THREAD}{axis}"
-        case Member(value=value, name=name) | Swizzle(value=value, components=name):
+        case ir.Member(value=value, name=name) | ir.Swizzle(value=value, components=name):
             way = _way(value, known)
             return f"{way}.{name}" if way else ""
-        case Index(value=value, index=Const(value=place)):
+        case ir.Index(value=value, index=ir.Const(value=place)):
             way = _way(value, known)
             return f"{way}[{place}]" if way else ""
-        case Index(value=value) | Read(source=value):
+        case ir.Index(value=value) | ir.Read(source=value):
             return _way(value, known)
-        case Cast(operand=operand) if is_integral(operand.type) and is_integral(expr.type):
+        case ir.Cast(operand=operand) if is_integral(operand.type) and is_integral(expr.type):
             return _way(operand, known)
         case _:
             return ""
 
 
-def _number(expr: Expr) -> int | None:
+def _number(expr: ir.Expr) -> int | None:
     match expr:
-        case Const(value=value) if isinstance(value, int) and not isinstance(value, bool):
+        case ir.Const(value=value) if isinstance(value, int) and not isinstance(value, bool):
             return value
-        case Unary(op="-", operand=operand):
+        case ir.Unary(op="-", operand=operand):
             number = _number(operand)
             return None if number is None else -number
-        case Cast(operand=operand):
+        case ir.Cast(operand=operand):
             return _number(operand)
         case _:
             return None

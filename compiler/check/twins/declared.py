@@ -18,43 +18,14 @@ from typing import TYPE_CHECKING, Final
 from slangad.compiler.check import tolerances as tol
 from slangad.compiler.check.model.names import LAUNCHED, is_launch
 from slangad.compiler.errors.exhaustive import assert_never
+from slangad.compiler.ir import nodes as ir
+from slangad.compiler.ir import types
 from slangad.compiler.ir.build import add, call, divide, multiply, number, part, subtract
 from slangad.compiler.ir.calls import callers, policy_of, surrogates, value_callees
-from slangad.compiler.ir.nodes import (
-    Assign,
-    Automatic,
-    Binary,
-    Call,
-    ClipGradient,
-    Const,
-    Construct,
-    Custom,
-    FiniteDifference,
-    Function,
-    If,
-    Kernel,
-    KernelParam,
-    Let,
-    Member,
-    Memory,
-    NoDiff,
-    Param,
-    Return,
-    Role,
-    SlangBody,
-    StraightThrough,
-    Subgradient,
-    Surrogate,
-    Var,
-)
-from slangad.compiler.ir.types import BOOL, INT, Struct, carries_gradient, leaves, show
 from slangad.compiler.ir.walk import body_exprs, map_blocks, map_body_exprs, rewrite, statements, walk_stmts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
-
-    from slangad.compiler.ir.nodes import Expr, Module, Stmt
-    from slangad.compiler.ir.types import Leaf, Scalar, Type
 
 BASE: Final = "base_"
 _RECORD, _REPLAY = "check:record", "check:replay"
@@ -89,7 +60,7 @@ class TwinModule:
         asked: By such a kernel, the axes whose extents it reads.
     """
 
-    module: Module
+    module: ir.Module
     frozen: dict[str, str]
     clipped: frozenset[str]
     watches: dict[str, str] = field(default_factory=dict)
@@ -101,11 +72,11 @@ class TwinModule:
         return self.frozen.get(kernel, ""), self.watches.get(kernel, ""), self.indices.get(kernel, "")
 
 
-def add_frozen_twins(module: Module) -> TwinModule:
+def add_frozen_twins(module: ir.Module) -> TwinModule:
     """Add a twin that freezes for every harness kernel whose function reaches a declared derivative."""
     functions = {f.key: f for f in module.functions}
     touched = reaching(functions, {f.key for f in module.functions if _declares(f, functions)})
-    clipping = reaching(functions, {f.key for f in module.functions if isinstance(f.derivative, ClipGradient)})
+    clipping = reaching(functions, {f.key for f in module.functions if isinstance(f.derivative, ir.ClipGradient)})
     kernels = [k for k in module.kernels if k.function in touched and not k.function.startswith(LAUNCHED)]
     clipped = frozenset(kernel.name for kernel in module.kernels if kernel.function in clipping)
     if not kernels:
@@ -130,51 +101,51 @@ def add_frozen_twins(module: Module) -> TwinModule:
     )
 
 
-def has_frozen_twins(module: Module) -> bool:
+def has_frozen_twins(module: ir.Module) -> bool:
     """Return True if the text of a module needs the prelude."""
     return any(function.key == _RECORD for function in module.functions)
 
 
-def reaching(functions: Mapping[str, Function], start: set[str]) -> set[str]:
+def reaching(functions: Mapping[str, ir.Function], start: set[str]) -> set[str]:
     """Return the keys of these functions and of all that call them or have them as surrogate, without derivatives."""
-    plain = {key: function for key, function in functions.items() if function.role is Role.PLAIN}
+    plain = {key: function for key, function in functions.items() if function.role is ir.Role.PLAIN}
     return callers(plain, start & plain.keys(), lambda function: (*value_callees(function), *surrogates(function)))
 
 
-def _declares(function: Function, functions: dict[str, Function]) -> bool:
-    if function.role is not Role.PLAIN or not isinstance(function.body, tuple):
+def _declares(function: ir.Function, functions: dict[str, ir.Function]) -> bool:
+    if function.role is not ir.Role.PLAIN or not isinstance(function.body, tuple):
         return False
-    if not isinstance(function.derivative, (Automatic, Custom)):
+    if not isinstance(function.derivative, (ir.Automatic, ir.Custom)):
         return True
-    if isinstance(function.derivative, Custom):
+    if isinstance(function.derivative, ir.Custom):
         return False
     return any(_cuts(e, functions) for e in body_exprs(function.body)) or any(
         map(_cuts_store, walk_stmts(function.body))
     )
 
 
-def _cuts(expr: Expr, functions: dict[str, Function]) -> bool:
+def _cuts(expr: ir.Expr, functions: dict[str, ir.Function]) -> bool:
     match expr:
-        case NoDiff():
-            return carries_gradient(expr.type)
-        case Call():
+        case ir.NoDiff():
+            return types.carries_gradient(expr.type)
+        case ir.Call():
             return any(_passive(p) for p in functions[expr.function].params)
-        case Construct():
-            return isinstance(expr.type, Struct) and any(_passive(f) for f in expr.type.fields)
+        case ir.Construct():
+            return isinstance(expr.type, types.Struct) and any(_passive(f) for f in expr.type.fields)
         case _:
             return False
 
 
 def _passive(part_: object) -> bool:
-    return bool(getattr(part_, "no_diff", False)) and carries_gradient(part_.type)  # type: ignore[attr-defined]  # Param or Field
+    return bool(getattr(part_, "no_diff", False)) and types.carries_gradient(part_.type)  # type: ignore[attr-defined]  # Param or Field
 
 
-def _cuts_store(stmt: Stmt) -> bool:
-    return isinstance(stmt, Assign) and _into_passive(stmt.target)
+def _cuts_store(stmt: ir.Stmt) -> bool:
+    return isinstance(stmt, ir.Assign) and _into_passive(stmt.target)
 
 
-def _into_passive(target: Expr) -> bool:
-    if isinstance(target, Member) and isinstance(target.value.type, Struct):
+def _into_passive(target: ir.Expr) -> bool:
+    if isinstance(target, ir.Member) and isinstance(target.value.type, types.Struct):
         return any(f.name == target.name and _passive(f) for f in target.value.type.fields)
     return False
 
@@ -182,16 +153,16 @@ def _into_passive(target: Expr) -> bool:
 class _Freezer:
     """Makes twins of functions that freeze, and the helpers that they call."""
 
-    def __init__(self, functions: dict[str, Function], touched: set[str]) -> None:
+    def __init__(self, functions: dict[str, ir.Function], touched: set[str]) -> None:
         self._functions = functions
         self._touched = touched
-        self._types: dict[str, Type] = {}
+        self._types: dict[str, types.Type] = {}
 
     def key(self, key: str) -> str:
         """Return the key of a function's twin, or its own key if it needs no twin."""
         return f"frozen {key}" if key in self._touched else key
 
-    def frozen(self, function: Function) -> Function:
+    def frozen(self, function: ir.Function) -> ir.Function:
         """Return the twin of a function."""
         return replace(
             function,
@@ -199,168 +170,175 @@ class _Freezer:
             name=f"{function.name}_frozen",
             body=tuple(self._body(function)),
             differentiable=False,
-            derivative=Automatic(),
+            derivative=ir.Automatic(),
             prefer="",
             doc=(),
             ranges=(),
         )
 
-    def helpers(self) -> Iterator[Function]:
+    def helpers(self) -> Iterator[ir.Function]:
         """Yield the helpers that twins call."""
         for key, value in ((_RECORD, "0"), (_REPLAY, "1")):
             text = f"{STATE}[0] = 0;\n{STATE}[1] = {value};\nreturn 0;"
-            yield Function(key, key.replace(":", "_"), (), INT, SlangBody(text), differentiable=False)
+            yield ir.Function(key, key.replace(":", "_"), (), types.INT, ir.SlangBody(text), differentiable=False)
         for key, type_ in self._types.items():
             lines = [f"v{_way(leaf.path)} = {_thawed(leaf.type, f'v{_way(leaf.path)}')};" for leaf in _floating(type_)]
             text = "\n".join([*lines, "return v;"])
             name = f"check_freeze_{len(key)}"
-            yield Function(key, name, (Param("v", type_),), type_, SlangBody(text), differentiable=False)
+            yield ir.Function(key, name, (ir.Param("v", type_),), type_, ir.SlangBody(text), differentiable=False)
 
-    def freeze(self, expr: Expr) -> Expr:
+    def freeze(self, expr: ir.Expr) -> ir.Expr:
         """Return the value of an expression at the sample."""
-        if isinstance(expr, Const) or not any(_floating(expr.type)):
+        if isinstance(expr, ir.Const) or not any(_floating(expr.type)):
             return expr
-        key = f"freeze {show(expr.type)}"
+        key = f"freeze {types.show(expr.type)}"
         self._types[key] = expr.type
-        return Call(key, (expr,), expr.type, expr.span)
+        return ir.Call(key, (expr,), expr.type, expr.span)
 
-    def _body(self, function: Function) -> Iterable[Stmt]:
+    def _body(self, function: ir.Function) -> Iterable[ir.Stmt]:
         match policy := policy_of(function):
-            case Automatic() | Custom():
+            case ir.Automatic() | ir.Custom():
                 return self._statements(statements(function))
-            case Surrogate():
-                soft = Call(self.key(policy.function), self._values(function), function.result)
-                return (Return(add(self._fixed(function), subtract(soft, self.freeze(soft)))),)
-            case StraightThrough():
+            case ir.Surrogate():
+                soft = ir.Call(self.key(policy.function), self._values(function), function.result)
+                return (ir.Return(add(self._fixed(function), subtract(soft, self.freeze(soft)))),)
+            case ir.StraightThrough():
                 value = next(
-                    Var(p.name, p.type) for p in function.params if p.type == function.result and not p.no_diff
+                    ir.Var(p.name, p.type) for p in function.params if p.type == function.result and not p.no_diff
                 )
-                return (Return(add(self.freeze(subtract(self._plain(function), value)), value)),)
-            case Subgradient():
+                return (ir.Return(add(self.freeze(subtract(self._plain(function), value)), value)),)
+            case ir.Subgradient():
                 return self._chosen(function, policy)
-            case FiniteDifference():
+            case ir.FiniteDifference():
                 return self._differences(function, policy)
             case _:
                 assert_never(policy)
 
-    def _statements(self, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+    def _statements(self, body: tuple[ir.Stmt, ...]) -> tuple[ir.Stmt, ...]:
         stored = tuple(_map_stores(body, self.freeze))
         return map_body_exprs(stored, lambda expr: rewrite(expr, self._expr))
 
-    def _expr(self, expr: Expr) -> Expr:
+    def _expr(self, expr: ir.Expr) -> ir.Expr:
         match expr:
-            case NoDiff(value=value):
+            case ir.NoDiff(value=value):
                 return self.freeze(value)
-            case Call(function=key, args=args) if key in self._functions:
+            case ir.Call(function=key, args=args) if key in self._functions:
                 params = self._functions[key].params
                 kept = tuple(self.freeze(a) if _passive(p) else a for p, a in zip(params, args, strict=True))
                 return replace(expr, function=self.key(key), args=kept)
-            case Construct(args=args, type=Struct(fields=fields)) if len(args) == len(fields):
+            case ir.Construct(args=args, type=types.Struct(fields=fields)) if len(args) == len(fields):
                 kept = tuple(self.freeze(a) if _passive(f) else a for f, a in zip(fields, args, strict=True))
                 return replace(expr, args=kept)
             case _:
                 return expr
 
-    def _chosen(self, function: Function, policy: Subgradient) -> Iterable[Stmt]:
-        value = next(Var(p.name, p.type) for p in function.params if carries_gradient(p.type) and not p.no_diff)
+    def _chosen(self, function: ir.Function, policy: ir.Subgradient) -> Iterable[ir.Stmt]:
+        value = next(
+            ir.Var(p.name, p.type) for p in function.params if types.carries_gradient(p.type) and not p.no_diff
+        )
         here = self.freeze(value)
         moved = multiply(number(policy.value, value.type), subtract(value, here))
-        at = Binary("==", Var("here", value.type), number(policy.at, value.type), BOOL)
+        at = ir.Binary("==", ir.Var("here", value.type), number(policy.at, value.type), types.BOOL)
         return (
-            Let("here", value.type, here),
-            If(at, (Return(add(self._fixed(function), moved)),), ()),
+            ir.Let("here", value.type, here),
+            ir.If(at, (ir.Return(add(self._fixed(function), moved)),), ()),
             *self._statements(statements(function)),
         )
 
-    def _differences(self, function: Function, policy: FiniteDifference) -> Iterable[Stmt]:
-        total: Expr = self._fixed(function)
-        body: list[Stmt] = []
+    def _differences(self, function: ir.Function, policy: ir.FiniteDifference) -> Iterable[ir.Stmt]:
+        total: ir.Expr = self._fixed(function)
+        body: list[ir.Stmt] = []
         for param in function.params:
             if param.no_diff:
                 continue
             for leaf in _floating(param.type):
                 body += self._one_difference(function, policy, param, leaf.path, len(body))
-                slope = Var(f"slope_{len(body) - 1}", function.result)
-                value = _at(Var(param.name, param.type), leaf.path)
+                slope = ir.Var(f"slope_{len(body) - 1}", function.result)
+                value = _at(ir.Var(param.name, param.type), leaf.path)
                 total = add(total, multiply(slope, subtract(value, self.freeze(value))))
-        return (*body, Return(total))
+        return (*body, ir.Return(total))
 
     def _one_difference(
-        self, function: Function, policy: FiniteDifference, param: Param, path: tuple[str | int, ...], number_: int
-    ) -> Iterator[Stmt]:
-        value = Var(param.name, param.type)
+        self,
+        function: ir.Function,
+        policy: ir.FiniteDifference,
+        param: ir.Param,
+        path: tuple[str | int, ...],
+        number_: int,
+    ) -> Iterator[ir.Stmt]:
+        value = ir.Var(param.name, param.type)
         scalar = _at(value, path)
-        step: Expr = number(policy.step, scalar.type)
+        step: ir.Expr = number(policy.step, scalar.type)
         if policy.relative:
             step = multiply(step, call("max", scalar.type, number(1.0, scalar.type), call("abs", scalar.type, scalar)))
-        up, down = (Var(f"{side}_{number_}", param.type) for side in ("up", "down"))
+        up, down = (ir.Var(f"{side}_{number_}", param.type) for side in ("up", "down"))
         for side, moved in ((up, add(scalar, step)), (down, subtract(scalar, step))):
-            yield Let(side.name, side.type, value)
-            yield Assign(_at(side, path), moved)
+            yield ir.Let(side.name, side.type, value)
+            yield ir.Assign(_at(side, path), moved)
         high, low = (
-            Call(
+            ir.Call(
                 function.key,
-                tuple(side if p is param else Var(p.name, p.type) for p in function.params),
+                tuple(side if p is param else ir.Var(p.name, p.type) for p in function.params),
                 function.result,
             )
             for side in (up, down)
         )
         slope = divide(subtract(high, low), subtract(_at(up, path), _at(down, path)))
-        yield Let(f"slope_{number_ + 4}", function.result, self.freeze(slope))
+        yield ir.Let(f"slope_{number_ + 4}", function.result, self.freeze(slope))
 
-    def _values(self, function: Function) -> tuple[Expr, ...]:
-        return tuple(Var(p.name, p.type) for p in function.params)
+    def _values(self, function: ir.Function) -> tuple[ir.Expr, ...]:
+        return tuple(ir.Var(p.name, p.type) for p in function.params)
 
-    def _plain(self, function: Function) -> Expr:
-        return Call(function.key, self._values(function), function.result)
+    def _plain(self, function: ir.Function) -> ir.Expr:
+        return ir.Call(function.key, self._values(function), function.result)
 
-    def _fixed(self, function: Function) -> Expr:
+    def _fixed(self, function: ir.Function) -> ir.Expr:
         return self.freeze(self._plain(function))
 
 
-def _map_stores(body: tuple[Stmt, ...], freeze: Callable[[Expr], Expr]) -> Iterator[Stmt]:
+def _map_stores(body: tuple[ir.Stmt, ...], freeze: Callable[[ir.Expr], ir.Expr]) -> Iterator[ir.Stmt]:
     for stmt in body:
-        if isinstance(stmt, Assign) and _into_passive(stmt.target):
+        if isinstance(stmt, ir.Assign) and _into_passive(stmt.target):
             yield replace(stmt, value=freeze(stmt.value))
         else:
             yield map_blocks(stmt, lambda block: tuple(_map_stores(block, freeze)))
 
 
-def _frozen_launch(kernel: Kernel, maker: _Freezer) -> Kernel:
+def _frozen_launch(kernel: ir.Kernel, maker: _Freezer) -> ir.Kernel:
     """Return the kernel with frozen parts. It runs at the sample and then at the moved point."""
     key = maker.key(kernel.function)
     return replace(kernel, name=f"oracle_{kernel.name}", function=key, modes=("forward",))
 
 
-def _frozen_kernel(function: Function, kernel: Kernel, maker: _Freezer) -> tuple[Function, Kernel]:
+def _frozen_kernel(function: ir.Function, kernel: ir.Kernel, maker: _Freezer) -> tuple[ir.Function, ir.Kernel]:
     """Return a function of the sample and the moved point, and its kernel."""
     base = tuple(replace(p, name=f"{BASE}{p.name}", no_diff=False) for p in function.params)
     moved = tuple(replace(p, no_diff=False) for p in function.params)
     key, twin = f"oracle {function.key}", maker.key(function.key)
     body = (
-        Let("recorded", INT, Call(_RECORD, (), INT)),
-        Let("here", function.result, Call(twin, tuple(Var(p.name, p.type) for p in base), function.result)),
-        Let("replayed", INT, Call(_REPLAY, (), INT)),
-        Return(Call(twin, tuple(Var(p.name, p.type) for p in moved), function.result)),
+        ir.Let("recorded", types.INT, ir.Call(_RECORD, (), types.INT)),
+        ir.Let("here", function.result, ir.Call(twin, tuple(ir.Var(p.name, p.type) for p in base), function.result)),
+        ir.Let("replayed", types.INT, ir.Call(_REPLAY, (), types.INT)),
+        ir.Return(ir.Call(twin, tuple(ir.Var(p.name, p.type) for p in moved), function.result)),
     )
-    made = Function(key, f"oracle_{function.name}", (*base, *moved), function.result, body, differentiable=False)
-    params = tuple(KernelParam(p.name, Memory.EACH, p.type) for p in (*base, *moved))
-    return made, Kernel(f"oracle_{kernel.name}", key, params, kernel.results, modes=("forward",))
+    made = ir.Function(key, f"oracle_{function.name}", (*base, *moved), function.result, body, differentiable=False)
+    params = tuple(ir.KernelParam(p.name, ir.Memory.EACH, p.type) for p in (*base, *moved))
+    return made, ir.Kernel(f"oracle_{kernel.name}", key, params, kernel.results, modes=("forward",))
 
 
-def _floating(type_: Type) -> list[Leaf]:
-    return [leaf for leaf in leaves(type_) if leaf.type.name in ("half", "float", "double")]
+def _floating(type_: types.Type) -> list[types.Leaf]:
+    return [leaf for leaf in types.leaves(type_) if leaf.type.name in ("half", "float", "double")]
 
 
 def _way(path: tuple[str | int, ...]) -> str:
     return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
 
 
-def _thawed(scalar: Scalar, way: str) -> str:
+def _thawed(scalar: types.Scalar, way: str) -> str:
     return f"check_freeze({way})" if scalar.name == "float" else f"{scalar.name}(check_freeze(float({way})))"
 
 
-def _at(value: Expr, path: tuple[str | int, ...]) -> Expr:
+def _at(value: ir.Expr, path: tuple[str | int, ...]) -> ir.Expr:
     for step in path:
         value = part(value, step)
     return value

@@ -12,35 +12,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.check.model.names import LAUNCHED, is_launch
+from slangad.compiler.ir import nodes as ir
 from slangad.compiler.ir.calls import callers, value_callees
-from slangad.compiler.ir.nodes import (
-    Assign,
-    Automatic,
-    Binary,
-    Call,
-    Const,
-    External,
-    For,
-    Function,
-    If,
-    Kernel,
-    KernelParam,
-    KernelResult,
-    Let,
-    Memory,
-    Return,
-    Role,
-    SlangBody,
-    Var,
-    While,
-)
 from slangad.compiler.ir.types import BOOL, INT
 from slangad.compiler.ir.walk import map_blocks, map_body_exprs, rewrite, statements, walk_stmts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from slangad.compiler.ir.nodes import Expr, Module, Stmt
 
 _RESET, _EXCEED, _EXCEEDED = "check:reset", "check:exceed", "check:exceeded"
 _HELPERS: Final = {
@@ -56,10 +34,10 @@ PRELUDE: Final = "static int check_flag = 0;\n\n"
 """Text before a module that watches loops."""
 
 
-def watch_loops(module: Module, kernels: tuple[Kernel, ...]) -> tuple[Module, dict[str, str]]:
+def watch_loops(module: ir.Module, kernels: tuple[ir.Kernel, ...]) -> tuple[ir.Module, dict[str, str]]:
     """Add a twin of each of these kernels that reaches a bounded loop. Return the module and the twins by kernel."""
     functions = {f.key: f for f in module.functions}
-    plain = {key: f for key, f in functions.items() if f.role is Role.PLAIN}
+    plain = {key: f for key, f in functions.items() if f.role is ir.Role.PLAIN}
     touched = callers(plain, (key for key, f in plain.items() if any(map(_is_bounded, _loops(f)))), value_callees)
     watched = [k for k in kernels if k.function in touched and not k.function.startswith(LAUNCHED)]
     if not watched:
@@ -76,22 +54,22 @@ def watch_loops(module: Module, kernels: tuple[Kernel, ...]) -> tuple[Module, di
     return made, {kernel.name: twin.name for kernel, (_, twin) in zip(watched, asked, strict=True)}
 
 
-def watches_loops(module: Module) -> bool:
+def watches_loops(module: ir.Module) -> bool:
     """Return True if the text of a module needs the prelude. The twin of a Slang file has its own flag."""
     return not module.source.endswith(".slang") and any(function.key == _RESET for function in module.functions)
 
 
-def _loops(function: Function) -> Iterator[For | While]:
-    return (s for s in walk_stmts(statements(function)) if isinstance(s, (For, While)))
+def _loops(function: ir.Function) -> Iterator[ir.For | ir.While]:
+    return (s for s in walk_stmts(statements(function)) if isinstance(s, (ir.For, ir.While)))
 
 
-def _is_bounded(loop: For | While) -> bool:
-    return isinstance(loop, While) or loop.bounded
+def _is_bounded(loop: ir.For | ir.While) -> bool:
+    return isinstance(loop, ir.While) or loop.bounded
 
 
-def _twin(function: Function, touched: set[str]) -> Function:
-    def renamed(expr: Expr) -> Expr:
-        if isinstance(expr, Call) and expr.function in touched:
+def _twin(function: ir.Function, touched: set[str]) -> ir.Function:
+    def renamed(expr: ir.Expr) -> ir.Expr:
+        if isinstance(expr, ir.Call) and expr.function in touched:
             return replace(expr, function=f"watched {expr.function}")
         return expr
 
@@ -102,7 +80,7 @@ def _twin(function: Function, touched: set[str]) -> Function:
         name=f"{function.name}_watched",
         body=_Watcher().block(body),
         differentiable=False,
-        derivative=Automatic(),
+        derivative=ir.Automatic(),
         prefer="",
         doc=(),
         ranges=(),
@@ -115,60 +93,60 @@ class _Watcher:
 
     count: int = 0
 
-    def block(self, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+    def block(self, body: tuple[ir.Stmt, ...]) -> tuple[ir.Stmt, ...]:
         """Return a block with every bounded loop watched."""
         return tuple(made for stmt in body for made in self._stmt(stmt))
 
-    def _stmt(self, stmt: Stmt) -> tuple[Stmt, ...]:
+    def _stmt(self, stmt: ir.Stmt) -> tuple[ir.Stmt, ...]:
         stmt = map_blocks(stmt, self.block)
-        if not isinstance(stmt, (For, While)) or not _is_bounded(stmt):
+        if not isinstance(stmt, (ir.For, ir.While)) or not _is_bounded(stmt):
             return (stmt,)
         self.count += 1
-        count = Var(f"check_turns_{self.count}", INT)
-        over = Binary(">", count, Const(stmt.limit, INT), BOOL)
+        count = ir.Var(f"check_turns_{self.count}", INT)
+        over = ir.Binary(">", count, ir.Const(stmt.limit, INT), BOOL)
         head = (
-            Assign(count, Binary("+", count, Const(1, INT), INT)),
-            If(over, (Let(f"check_over_{self.count}", INT, Call(_EXCEED, (), INT)),), ()),
+            ir.Assign(count, ir.Binary("+", count, ir.Const(1, INT), INT)),
+            ir.If(over, (ir.Let(f"check_over_{self.count}", INT, ir.Call(_EXCEED, (), INT)),), ()),
         )
         watched = replace(stmt, limit=stmt.limit + 1, body=(*head, *stmt.body))
-        return Let(count.name, INT, Const(0, INT)), watched
+        return ir.Let(count.name, INT, ir.Const(0, INT)), watched
 
 
-def helpers() -> Iterator[Function]:
+def helpers() -> Iterator[ir.Function]:
     """Yield the functions that lower the flag, raise it and return it."""
     for key, text in _HELPERS.items():
-        yield Function(key, key.replace(":", "_"), (), INT, SlangBody(text), differentiable=False)
+        yield ir.Function(key, key.replace(":", "_"), (), INT, ir.SlangBody(text), differentiable=False)
 
 
-def watching(function: Function, kernel: Kernel, twin: Function) -> tuple[Function, Kernel]:
+def watching(function: ir.Function, kernel: ir.Kernel, twin: ir.Function) -> tuple[ir.Function, ir.Kernel]:
     """Return a function that tells if a loop of another, or of its callees, would have run longer."""
-    reset = Let("check_reset", INT, Call(_RESET, (), INT))
-    answer = Return(Call(_EXCEEDED, (), INT))
+    reset = ir.Let("check_reset", INT, ir.Call(_RESET, (), INT))
+    answer = ir.Return(ir.Call(_EXCEEDED, (), INT))
     if is_launch(kernel):
         params, places = function.params, kernel.params
         body = (reset, *_answered(statements(twin), answer), answer)
     else:
         params = tuple(replace(p, no_diff=False, direction="in") for p in function.params if p.direction != "out")
-        places = tuple(KernelParam(p.name, Memory.EACH, p.type) for p in params)
-        stored = (Let(p.name, p.type, None) for p in function.params if p.direction == "out")
-        values = tuple(Var(p.name, p.type) for p in function.params)
-        value = Let("check_value", function.result, Call(twin.key, values, function.result))
+        places = tuple(ir.KernelParam(p.name, ir.Memory.EACH, p.type) for p in params)
+        stored = (ir.Let(p.name, p.type, None) for p in function.params if p.direction == "out")
+        values = tuple(ir.Var(p.name, p.type) for p in function.params)
+        value = ir.Let("check_value", function.result, ir.Call(twin.key, values, function.result))
         body = (reset, *stored, value, answer)
-    made = Function(f"asked {kernel.name}", f"watch_{kernel.name}", params, INT, body, differentiable=False)
-    results = (KernelResult(BEYOND if isinstance(function.body, External) else EXCEEDED, Memory.EACH, INT),)
+    made = ir.Function(f"asked {kernel.name}", f"watch_{kernel.name}", params, INT, body, differentiable=False)
+    results = (ir.KernelResult(BEYOND if isinstance(function.body, ir.External) else EXCEEDED, ir.Memory.EACH, INT),)
     name = f"oracle_watch_{kernel.name}"
     asked = replace(kernel, name=name, function=made.key, params=places, results=results, modes=("forward",), doc=())
     return made, asked
 
 
-def _answered(body: tuple[Stmt, ...], answer: Return) -> tuple[Stmt, ...]:
+def _answered(body: tuple[ir.Stmt, ...], answer: ir.Return) -> tuple[ir.Stmt, ...]:
     """Return a body that returns the flag in place of values."""
-    found: list[Stmt] = []
+    found: list[ir.Stmt] = []
     for stmt in body:
-        if not isinstance(stmt, Return):
+        if not isinstance(stmt, ir.Return):
             found.append(map_blocks(stmt, lambda block: _answered(block, answer)))
             continue
         if stmt.value is not None:
-            found.append(Let("check_value", stmt.value.type, stmt.value))
+            found.append(ir.Let("check_value", stmt.value.type, stmt.value))
         found.append(answer)
     return tuple(found)

@@ -32,7 +32,7 @@ from slangad.compiler.emit.memory.tensors import TensorPrinter, has_gradient
 from slangad.compiler.emit.model import GROUPS_A_ROW, EntryPoint, Mode, ThreadWork
 from slangad.compiler.emit.print.functions import differentiable, print_doc
 from slangad.compiler.emit.text.names import NameScope
-from slangad.compiler.ir.nodes import Memory
+from slangad.compiler.ir import nodes as ir
 from slangad.compiler.ir.types import Struct, Tensor, Texture, carries_gradient
 
 if TYPE_CHECKING:
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from slangad.compiler.emit.memory.buffers import Accessors
     from slangad.compiler.emit.print.context import ModuleNames
     from slangad.compiler.emit.text.writer import Writer
-    from slangad.compiler.ir.nodes import Buffer, Function, Kernel, KernelParam, KernelResult
 
 _TITLES: Final = {
     Mode.FORWARD: "the results of one element",
@@ -53,38 +52,40 @@ _SUM_TITLES: Final = {
     Mode.BACKWARD: "partial sums of the gradients",
     Mode.JVP: "partial sums of the results and of how they change along the tangents",
 }
-PLACES: Final[dict[Memory, Callable[[KernelScope, KernelParam, Slots], ParameterPrinter]]] = {
-    Memory.EACH: lambda scope, param, _: EachParam(scope, param),
-    Memory.UNIFORM: lambda scope, param, _: UniformParam(scope, param),
-    Memory.PARAM: SharedParam,
+PLACES: Final[dict[ir.Memory, Callable[[KernelScope, ir.KernelParam, Slots], ParameterPrinter]]] = {
+    ir.Memory.EACH: lambda scope, param, _: EachParam(scope, param),
+    ir.Memory.UNIFORM: lambda scope, param, _: UniformParam(scope, param),
+    ir.Memory.PARAM: SharedParam,
 }
 """Where the parameter of a function can live, a row per memory; tensors and textures are no parameters of functions."""
 
 
-def modes_of(kernel: Kernel, function: Function, buffers: tuple[Buffer, ...]) -> tuple[Mode, ...]:
+def modes_of(kernel: ir.Kernel, function: ir.Function, buffers: tuple[ir.Buffer, ...]) -> tuple[Mode, ...]:
     """Return all three modes, or only the forward one where no gradient can flow."""
     given = [p for p in kernel.params if not isinstance(p.type, (Tensor, Texture))]
     pairs = zip(given, (p for p in function.params if p.direction != "out"), strict=True)
     own = [b for b in buffers if b.kernel == kernel.name and has_gradient(b)]
-    into = any(p.memory is not Memory.UNIFORM and differentiable(q) for p, q in pairs) or any(_is_read(b) for b in own)
+    into = any(p.memory is not ir.Memory.UNIFORM and differentiable(q) for p, q in pairs) or any(
+        _is_read(b) for b in own
+    )
     stored = any(differentiable(p) for p in function.params if p.direction != "in") or any(_is_written(b) for b in own)
     flows = into and (stored or carries_gradient(function.result))
     possible = tuple(Mode) if function.differentiable and flows else (Mode.FORWARD,)
     return tuple(mode for mode in possible if not kernel.modes or mode.value in kernel.modes)
 
 
-def _is_read(buffer: Buffer) -> bool:
+def _is_read(buffer: ir.Buffer) -> bool:
     return not isinstance(buffer.type, Tensor) or buffer.type.reads
 
 
-def _is_written(buffer: Buffer) -> bool:
+def _is_written(buffer: ir.Buffer) -> bool:
     return isinstance(buffer.type, Tensor) and buffer.type.writes
 
 
 def print_kernel(
     names: ModuleNames,
     writer: Writer,
-    kernel: Kernel,
+    kernel: ir.Kernel,
     entry_names: dict[Mode, str],
     accessors: Accessors,
     memory: tuple[MemoryPrinter, ...],
@@ -115,7 +116,7 @@ def print_kernel(
     return tuple(points)
 
 
-def _places(scope: KernelScope, kernel: Kernel, function: Function, slots: Slots) -> Iterator[ParameterPrinter]:
+def _places(scope: KernelScope, kernel: ir.Kernel, function: ir.Function, slots: Slots) -> Iterator[ParameterPrinter]:
     """Yield one for each parameter of the function."""
     inputs = iter(p for p in kernel.params if not isinstance(p.type, (Tensor, Texture)))
     stored = {result.param: ResultPart(scope, result, "") for result in kernel.results if result.param}
@@ -130,7 +131,9 @@ def _places(scope: KernelScope, kernel: Kernel, function: Function, slots: Slots
             yield PLACES[given.memory](scope, given, slots)
 
 
-def _results(scope: KernelScope, kernel: Kernel, function: Function, slots: Slots) -> tuple[ResultPart | SumPart, ...]:
+def _results(
+    scope: KernelScope, kernel: ir.Kernel, function: ir.Function, slots: Slots
+) -> tuple[ResultPart | SumPart, ...]:
     results = [result for result in kernel.results if not result.param]
     if len(results) == 1 and results[0].type == function.result:
         return (_result(scope, results[0], "", slots),)
@@ -138,13 +141,13 @@ def _results(scope: KernelScope, kernel: Kernel, function: Function, slots: Slot
     return tuple(_result(scope, result, step, slots) for result, step in zip(results, steps, strict=True))
 
 
-def _result(scope: KernelScope, result: KernelResult, access: str, slots: Slots) -> ResultPart | SumPart:
-    if result.memory in (Memory.SUM, Memory.MEAN):
+def _result(scope: KernelScope, result: ir.KernelResult, access: str, slots: Slots) -> ResultPart | SumPart:
+    if result.memory in (ir.Memory.SUM, ir.Memory.MEAN):
         return SumPart(scope, result, access, slots)
     return ResultPart(scope, result, access)
 
 
-def _steps(scope: KernelScope, function: Function) -> list[str]:
+def _steps(scope: KernelScope, function: ir.Function) -> list[str]:
     match function.result:
         case Struct(fields=fields):
             return [f".{scope.names.field(function.result, f.name)}" for f in fields]

@@ -15,20 +15,7 @@ from slangad.compiler.emit.memory.buffers import (
 )
 from slangad.compiler.emit.model import EntryParameter, Mode, ParameterRole
 from slangad.compiler.emit.print.differentials import spell_differential, zero_differential
-from slangad.compiler.ir.types import (
-    BOOL,
-    FLOAT,
-    HALF,
-    UINT,
-    Array,
-    Matrix,
-    Scalar,
-    Struct,
-    Type,
-    Vector,
-    carries_gradient,
-    show,
-)
+from slangad.compiler.ir import types
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -112,19 +99,19 @@ def buffer_parameter(
         path=leaf.path,
         scalar=leaf.scalar,
         shape=leaf.shape,
-        type=f"{kind}<{show(element_type_of(leaf.type))}>",
+        type=f"{kind}<{types.show(element_type_of(leaf.type))}>",
         access="write" if writes else "read",
         axes=scope.axes,
     )
 
 
-def field_path(scope: KernelScope, type_: Type, leaf: BufferLeaf, counters: list[str]) -> str:
+def field_path(scope: KernelScope, type_: types.Type, leaf: BufferLeaf, counters: list[str]) -> str:
     """Return the way from a value to a leaf in Slang: ``.inner.albedo`` or ``[j].center``."""
     text, at, loops = "", type_, iter(counters)
     for step in leaf.steps:
-        if step is None and isinstance(at, Array):
+        if step is None and isinstance(at, types.Array):
             text, at = f"{text}[{next(loops)}]", at.element
-        elif isinstance(at, Struct) and step is not None:
+        elif isinstance(at, types.Struct) and step is not None:
             text += f".{scope.names.field(at, step)}"
             at = next(f.type for f in at.fields if f.name == step)
     return text
@@ -140,7 +127,7 @@ def for_each_entry(scope: KernelScope, writer: Writer, leaf: BufferLeaf, stateme
         writer.line(statement)
 
 
-def load_value(scope: KernelScope, writer: Writer, type_: Type, value: str, role: ParameterRole) -> str:
+def load_value(scope: KernelScope, writer: Writer, type_: types.Type, value: str, role: ParameterRole) -> str:
     """Make a value of a type from its buffers; gives the expression for it.
 
     Tangents and cotangents have buffers only for the leaves that carry gradient; the rest is zero.
@@ -165,7 +152,9 @@ def load_value(scope: KernelScope, writer: Writer, type_: Type, value: str, role
     return local
 
 
-def store_value(scope: KernelScope, writer: Writer, type_: Type, value: str, stored: str, role: ParameterRole) -> None:
+def store_value(
+    scope: KernelScope, writer: Writer, type_: types.Type, value: str, stored: str, role: ParameterRole
+) -> None:
     """Print the stores of a value (the expression ``stored``) into its buffers."""
     for leaf in buffer_leaves(type_):
         if leaf.no_diff and role is not ParameterRole.RESULT:
@@ -185,7 +174,7 @@ class EachParam:
     @property
     def differentiable(self) -> bool:
         """Return True if it has a gradient."""
-        return not self.param.no_diff and carries_gradient(self.param.type)
+        return not self.param.no_diff and types.carries_gradient(self.param.type)
 
     def parameters(self, mode: Mode) -> Iterator[EntryParameter]:
         """Input buffers, then those of the gradient or the tangent."""
@@ -291,7 +280,9 @@ class UniformParam:
         entry = f"{self._name(leaf)}{''.join(f'[{c}]' for c in counters)}"
         if _sent_scalar(leaf) == scalar_of(leaf.type):
             return entry
-        return f"{entry} != 0" if scalar_of(leaf.type) == BOOL else f"{self.scope.names.spell(leaf.type)}({entry})"
+        return (
+            f"{entry} != 0" if scalar_of(leaf.type) == types.BOOL else f"{self.scope.names.spell(leaf.type)}({entry})"
+        )
 
     def _name(self, leaf: BufferLeaf) -> str:
         if self._is_apart:
@@ -304,27 +295,27 @@ class UniformParam:
 
 def _entry_leaf(leaf: BufferLeaf) -> BufferLeaf:
     """Return the leaf with the arrays it consists of among those on the way to it."""
-    while isinstance(leaf.type, Array):
+    while isinstance(leaf.type, types.Array):
         outer, steps = (*leaf.outer, leaf.type.size), (*leaf.steps, None)
         leaf = replace(leaf, outer=outer, steps=steps, type=leaf.type.element)
     return leaf
 
 
-def _sent_type(leaf: BufferLeaf) -> Type:
+def _sent_type(leaf: BufferLeaf) -> types.Type:
     """Return the type of the parameter that brings an entry leaf, in arrays."""
     type_, scalar = leaf.type, _sent_scalar(leaf)
-    type_ = replace(type_, element=scalar) if isinstance(type_, (Vector, Matrix)) else scalar
+    type_ = replace(type_, element=scalar) if isinstance(type_, (types.Vector, types.Matrix)) else scalar
     for extent in reversed(leaf.outer):
-        type_ = Array(type_, extent)
+        type_ = types.Array(type_, extent)
     return type_
 
 
-def _sent_scalar(leaf: BufferLeaf) -> Scalar:
+def _sent_scalar(leaf: BufferLeaf) -> types.Scalar:
     """What an entry leaf is made of on its way: bools are ``uint``, halfs in rows ``float``."""
     scalar = scalar_of(leaf.type)
-    if scalar == BOOL:
-        return UINT
-    return FLOAT if scalar == HALF and (leaf.outer or isinstance(leaf.type, Matrix)) else scalar
+    if scalar == types.BOOL:
+        return types.UINT
+    return types.FLOAT if scalar == types.HALF and (leaf.outer or isinstance(leaf.type, types.Matrix)) else scalar
 
 
 @dataclass(frozen=True, slots=True)
@@ -338,7 +329,7 @@ class ResultPart:
     @property
     def differentiable(self) -> bool:
         """Return True if a cotangent can come in for it."""
-        return carries_gradient(self.result.type)
+        return types.carries_gradient(self.result.type)
 
     def parameters(self, mode: Mode) -> Iterator[EntryParameter]:
         """Yield the cotangent's buffers, or the result's, then those of its tangent."""

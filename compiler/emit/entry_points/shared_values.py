@@ -10,8 +10,8 @@ from slangad.compiler.emit.entry_points.sums import Slots, print_additions
 from slangad.compiler.emit.memory.buffers import buffer_leaves
 from slangad.compiler.emit.model import EntryParameter, Mode, ParameterRole
 from slangad.compiler.emit.print.differentials import spell_differential
+from slangad.compiler.ir import types
 from slangad.compiler.ir.nodes import Memory
-from slangad.compiler.ir.types import DOUBLE, HALF, Array, Struct, Type, carries_gradient, element_of, show
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,7 +31,7 @@ class SharedParam:
     @property
     def differentiable(self) -> bool:
         """Return True if it has a gradient."""
-        return not self.param.no_diff and carries_gradient(self.param.type)
+        return not self.param.no_diff and types.carries_gradient(self.param.type)
 
     def parameters(self, mode: Mode) -> Iterator[EntryParameter]:
         """Its buffers, and those of its tangent; the gradient's belong to the entry point that makes totals."""
@@ -103,7 +103,7 @@ class SumPart:
     @property
     def differentiable(self) -> bool:
         """Return True if a cotangent can come in for it."""
-        return carries_gradient(self.result.type)
+        return types.carries_gradient(self.result.type)
 
     def parameters(self, mode: Mode) -> Iterator[EntryParameter]:
         """Yield the cotangent's buffers; the totals' belong to the entry point that makes them."""
@@ -132,14 +132,14 @@ class SumPart:
         if self._is_mean:
             self._scale(writer, type_, self._seed)
 
-    def _scale(self, writer: Writer, type_: Type, value: str) -> None:
+    def _scale(self, writer: Writer, type_: types.Type, value: str) -> None:
         """Divides every part of the cotangent by the number of elements."""
         match type_:
-            case Struct(fields=fields):
+            case types.Struct(fields=fields):
                 for field in fields:
-                    if not field.no_diff and carries_gradient(field.type):
+                    if not field.no_diff and types.carries_gradient(field.type):
                         self._scale(writer, field.type, f"{value}.{self.scope.names.field(type_, field.name)}")
-            case Array(element, size):
+            case types.Array(element, size):
                 counter = self.scope.local(f"n{value.count('[')}")
                 writer.line(f"for (uint {counter} = 0; {counter} < {size}; ++{counter})")
                 with writer.block():
@@ -172,9 +172,9 @@ class SumPart:
         return self.scope.local(f"{self.result.name}_seed")
 
 
-def _divided(value: str, type_: Type, count: str) -> str:
+def _divided(value: str, type_: types.Type, count: str) -> str:
     """The statement that divides a number, vector or matrix; halves are divided as floats, so that no part is lost."""
-    element = element_of(type_)
-    if element == HALF:
-        return f"{value} = {show(type_)}({show(type_).replace('half', 'float')}({value}) / float({count}));"
-    return f"{value} /= {'double' if element == DOUBLE else 'float'}({count});"
+    element = types.element_of(type_)
+    if element == types.HALF:
+        return f"{value} = {types.show(type_)}({types.show(type_).replace('half', 'float')}({value}) / float({count}));"
+    return f"{value} /= {'double' if element == types.DOUBLE else 'float'}({count});"

@@ -16,7 +16,7 @@ from slangad.compiler.emit.memory.additions import print_addition
 from slangad.compiler.emit.memory.buffers import BufferLeaf, buffer_leaves, components_of, shape_of
 from slangad.compiler.emit.memory.tensors import SummedTensor, total_scalar
 from slangad.compiler.emit.model import EntryParameter, ParameterRole
-from slangad.compiler.ir.types import DOUBLE, FLOAT, INT, UINT, Array, Scalar, Type
+from slangad.compiler.ir import types
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 _FEW: Final = 16
 """Totals of an entry point up to which elements are added up side by side."""
-_INTEGERS: Final = (INT, UINT)
+_INTEGERS: Final = (types.INT, types.UINT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class SumSlot:
         return count
 
     @property
-    def scalar(self) -> Scalar:
+    def scalar(self) -> types.Scalar:
         """What its totals are."""
         scalar = self.leaf.scalar
         return scalar if scalar in _INTEGERS else total_scalar(self.leaf.type)
@@ -81,11 +81,11 @@ class SumGroup:
         return sum(slot.count for slot in self.slots)
 
     @property
-    def scalar(self) -> Scalar:
+    def scalar(self) -> types.Scalar:
         """What a thread adds up in: double where any sum is double."""
         if self.slots[0].whole:
-            return UINT
-        return DOUBLE if any(slot.scalar == DOUBLE for slot in self.slots) else FLOAT
+            return types.UINT
+        return types.DOUBLE if any(slot.scalar == types.DOUBLE for slot in self.slots) else types.FLOAT
 
     @property
     def library(self) -> str:
@@ -121,7 +121,9 @@ class Slots:
         """Return True if a thread of the CPU has several sums of each total: if these are few, it waits for them."""
         return 0 < self.count <= _FEW
 
-    def add(self, parameter: str, role: ParameterRole, type_: Type, *, mean: bool = False, added: bool = False) -> None:
+    def add(
+        self, parameter: str, role: ParameterRole, type_: types.Type, *, mean: bool = False, added: bool = False
+    ) -> None:
         """Make room for a value; of gradients and tangents only for what carries them."""
         for leaf in buffer_leaves(type_):
             if role is ParameterRole.RESULT or not leaf.no_diff:
@@ -133,7 +135,7 @@ class Slots:
         """Make room for the gradient of a tensor's elements."""
         type_ = tensor.element
         for extent in reversed(tensor.reach):
-            type_ = Array(type_, extent)
+            type_ = types.Array(type_, extent)
         self.add(parameter, ParameterRole.GRADIENT, type_, added=True)
         self.all[-1] = replace(self.all[-1], tensor=tensor)
 
@@ -147,7 +149,7 @@ class Slots:
 
 
 def print_additions(
-    scope: KernelScope, writer: Writer, all_: Slots, value_of: tuple[str, ParameterRole], type_: Type, value: str
+    scope: KernelScope, writer: Writer, all_: Slots, value_of: tuple[str, ParameterRole], type_: types.Type, value: str
 ) -> None:
     """Add a value of a type to the thread's sums; ``value_of`` is the parameter or result and its role."""
     for slot in all_.of(*value_of):

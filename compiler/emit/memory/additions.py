@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.emit.memory.buffers import components_of
-from slangad.compiler.ir.types import Array, Matrix, Scalar, Type, Vector, show
+from slangad.compiler.ir import types
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,7 +17,7 @@ _WIDENED: Final = {"half": "float({})", "int": "uint({})"}
 
 
 def print_addition(
-    writer: Writer, target: tuple[str, str], place: str, type_: Type, value: str, local: Callable[[str], str]
+    writer: Writer, target: tuple[str, str], place: str, type_: types.Type, value: str, local: Callable[[str], str]
 ) -> None:
     """Add a value to sums from a place on.
 
@@ -30,18 +30,18 @@ def print_addition(
         local: Gives a loop counter its name.
     """
     match type_:
-        case Scalar(name):
+        case types.Scalar(name):
             sums, rest = target
             writer.line(f"{sums}[{_folded(place)}]{rest} += {_WIDENED.get(name, '{}').format(value)};")
-        case Vector(element, size):
+        case types.Vector(element, size):
             for k in range(size):
                 print_addition(writer, target, f"{place} + {k}", element, f"{value}.{'xyzw'[k]}", local)
-        case Matrix(element, rows, columns):
+        case types.Matrix(element, rows, columns):
             for row in range(rows):
                 for column in range(columns):
                     offset = f"{place} + {row * columns + column}"
                     print_addition(writer, target, offset, element, f"{value}[{row}][{column}]", local)
-        case Array(element, size):
+        case types.Array(element, size):
             counter = local(f"n{value.count('[')}")
             step = components_of(element)
             inner = f"{place} + {step} * {counter}" if step > 1 else f"{place} + {counter}"
@@ -50,7 +50,7 @@ def print_addition(
             with writer.block():
                 print_addition(writer, target, inner, element, f"{value}[{counter}]", local)
         case _:
-            raise TypeError(f"{show(type_)} has no scalars in one buffer")
+            raise TypeError(f"{types.show(type_)} has no scalars in one buffer")
 
 
 def _folded(place: str) -> str:

@@ -11,21 +11,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from slangad.compiler.ir.types import (
-    BOOL,
-    HALF,
-    UINT,
-    Array,
-    Matrix,
-    Scalar,
-    Struct,
-    Tuple,
-    Type,
-    Vector,
-    carries_gradient,
-    element_of,
-    show,
-)
+from slangad.compiler.ir import types
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -49,11 +35,11 @@ class BufferLeaf:
     path: tuple[str | int, ...]
     outer: tuple[int, ...]
     steps: tuple[str | None, ...]
-    type: Type
+    type: types.Type
     no_diff: bool
 
     @property
-    def scalar(self) -> Scalar:
+    def scalar(self) -> types.Scalar:
         """The scalar the buffer holds."""
         return buffer_scalar(self.type)
 
@@ -63,65 +49,65 @@ class BufferLeaf:
         return (*self.outer, *shape_of(self.type))
 
 
-def buffer_leaves(type_: Type) -> Iterator[BufferLeaf]:
+def buffer_leaves(type_: types.Type) -> Iterator[BufferLeaf]:
     """Yield the buffers a value needs, in field order."""
     yield from _leaves(type_, BufferLeaf((), (), (), type_, no_diff=False))
 
 
-def _leaves(type_: Type, at: BufferLeaf) -> Iterator[BufferLeaf]:
+def _leaves(type_: types.Type, at: BufferLeaf) -> Iterator[BufferLeaf]:
     match type_:
-        case Struct(fields=fields):
+        case types.Struct(fields=fields):
             for f in fields:
                 inner = BufferLeaf((*at.path, f.name), at.outer, (*at.steps, f.name), f.type, at.no_diff or f.no_diff)
                 yield from _leaves(f.type, inner)
-        case Array(element, size) if _has_struct(element):
+        case types.Array(element, size) if _has_struct(element):
             inner = BufferLeaf(at.path, (*at.outer, size), (*at.steps, None), element, at.no_diff)
             yield from _leaves(element, inner)
-        case Tuple():
+        case types.Tuple():
             raise TypeError("tuples have a buffer per element")
         case _:
-            yield BufferLeaf(at.path, at.outer, at.steps, type_, at.no_diff or not carries_gradient(type_))
+            yield BufferLeaf(at.path, at.outer, at.steps, type_, at.no_diff or not types.carries_gradient(type_))
 
 
-def _has_struct(type_: Type) -> bool:
-    return isinstance(type_, Struct) or (isinstance(type_, Array) and _has_struct(type_.element))
+def _has_struct(type_: types.Type) -> bool:
+    return isinstance(type_, types.Struct) or (isinstance(type_, types.Array) and _has_struct(type_.element))
 
 
-def shape_of(type_: Type) -> tuple[int, ...]:
+def shape_of(type_: types.Type) -> tuple[int, ...]:
     """Trailing axes of one value in a buffer."""
     match type_:
-        case Vector(size=size):
+        case types.Vector(size=size):
             return (size,)
-        case Matrix(rows=rows, columns=columns):
+        case types.Matrix(rows=rows, columns=columns):
             return (rows, columns)
-        case Array(element, size):
+        case types.Array(element, size):
             return (size, *shape_of(element))
         case _:
             return ()
 
 
-def components_of(type_: Type) -> int:
+def components_of(type_: types.Type) -> int:
     """Scalars of a value in a buffer."""
     return math.prod(shape_of(type_))
 
 
-def scalar_of(type_: Type) -> Scalar:
+def scalar_of(type_: types.Type) -> types.Scalar:
     """Return the scalar a value without structs in it is made of."""
-    while isinstance(type_, Array):
+    while isinstance(type_, types.Array):
         type_ = type_.element
-    element = element_of(type_)
+    element = types.element_of(type_)
     if element is None:
-        raise TypeError(f"{show(type_)} does not lie in one buffer")
+        raise TypeError(f"{types.show(type_)} does not lie in one buffer")
     return element
 
 
-def buffer_scalar(type_: Type) -> Scalar:
+def buffer_scalar(type_: types.Type) -> types.Scalar:
     """Return the scalar a buffer of a type holds; ``uint`` for bools."""
     scalar = scalar_of(type_)
-    return UINT if scalar == BOOL else scalar
+    return types.UINT if scalar == types.BOOL else scalar
 
 
-def comes_apart(type_: Type) -> bool:
+def comes_apart(type_: types.Type) -> bool:
     """Return True if a uniform is a parameter for each part, since some of them are sent as another type.
 
     WGSL has no bools there, and no rows of halfs; slangpy takes no matrices of them.
@@ -129,14 +115,14 @@ def comes_apart(type_: Type) -> bool:
     return any(_is_resent(leaf.type) for leaf in buffer_leaves(type_))
 
 
-def _is_resent(type_: Type) -> bool:
+def _is_resent(type_: types.Type) -> bool:
     scalar = scalar_of(type_)
-    return scalar == BOOL or (scalar == HALF and isinstance(type_, (Array, Matrix)))
+    return scalar == types.BOOL or (scalar == types.HALF and isinstance(type_, (types.Array, types.Matrix)))
 
 
-def element_type(type_: Type) -> Type:
+def element_type(type_: types.Type) -> types.Type:
     """What the buffer of a part holds: the part itself where all targets agree on its stride, else its scalars."""
-    if isinstance(type_, Vector) and type_.size in (2, 4) and type_.element.name in ("float", "int", "uint"):
+    if isinstance(type_, types.Vector) and type_.size in (2, 4) and type_.element.name in ("float", "int", "uint"):
         return type_
     return buffer_scalar(type_)
 
@@ -149,43 +135,43 @@ class Accessors:
 
     def __init__(self, scope: NameScope) -> None:
         self._scope = scope
-        self._names: dict[tuple[str, Type], str] = {}
+        self._names: dict[tuple[str, types.Type], str] = {}
 
-    def load(self, buffer: str, index: str, type_: Type, *, written: bool = False) -> str:
+    def load(self, buffer: str, index: str, type_: types.Type, *, written: bool = False) -> str:
         """Return an expression that reads a part; ``written`` says that the buffer is one that kernels may write."""
         if element_type(type_) == type_:
             return f"{buffer}[{index}]"
-        if type_ == BOOL:
+        if type_ == types.BOOL:
             return f"{buffer}[{index}] != 0"
         return f"{self._name('load_written' if written else 'load', type_)}({buffer}, {index})"
 
-    def store(self, buffer: str, index: str, type_: Type, value: str) -> str:
+    def store(self, buffer: str, index: str, type_: types.Type, value: str) -> str:
         """Return a statement that writes a part."""
         if element_type(type_) == type_:
             return f"{buffer}[{index}] = {value};"
-        if type_ == BOOL:
+        if type_ == types.BOOL:
             return f"{buffer}[{index}] = uint({value});"
         return f"{self._name('store', type_)}({buffer}, {index}, {value});"
 
-    def add(self, buffer: str, index: str, type_: Type, value: str) -> str:
+    def add(self, buffer: str, index: str, type_: types.Type, value: str) -> str:
         """Return a statement that adds to a part."""
         if element_type(type_) == type_:
             return f"{buffer}[{index}] += {value};"
         return f"{self._name('add', type_)}({buffer}, {index}, {value});"
 
-    def take(self, buffer: str, index: str, type_: Type) -> str:
+    def take(self, buffer: str, index: str, type_: types.Type) -> str:
         """Return an expression that reads a part and leaves zero in its place."""
         return f"{self._name('take', type_)}({buffer}, {index})"
 
-    def _name(self, verb: str, type_: Type) -> str:
+    def _name(self, verb: str, type_: types.Type) -> str:
         if (verb, type_) not in self._names:
-            if isinstance(type_, Array):
+            if isinstance(type_, types.Array):
                 self._touch(verb, type_.element)
             self._names[verb, type_] = self._scope.fresh(f"{verb}_{_word(type_)}")
         return self._names[verb, type_]
 
-    def _touch(self, verb: str, type_: Type) -> None:
-        if verb == "take" or (element_type(type_) != type_ and type_ != BOOL):
+    def _touch(self, verb: str, type_: types.Type) -> None:
+        if verb == "take" or (element_type(type_) != type_ and type_ != types.BOOL):
             self._name(verb, type_)
 
     def print_functions(self, writer: Writer) -> None:
@@ -197,21 +183,21 @@ class Accessors:
             else:
                 self._print_load(writer, type_, name, verb)
 
-    def _print_load(self, writer: Writer, type_: Type, name: str, verb: str) -> None:
+    def _print_load(self, writer: Writer, type_: types.Type, name: str, verb: str) -> None:
         kind = "StructuredBuffer" if verb == "load" else "RWStructuredBuffer"
-        writer.line(f"{_plain(type_)} {name}({kind}<{show(element_type_of(type_))}> source, uint i)")
+        writer.line(f"{_plain(type_)} {name}({kind}<{types.show(element_type_of(type_))}> source, uint i)")
         with writer.block():
-            if isinstance(type_, Array):
+            if isinstance(type_, types.Array):
                 self._print_load_entries(writer, type_, verb)
                 return
             if verb == "take":
                 _print_take(writer, type_)
                 return
-            test = " != 0" if element_of(type_) == BOOL else ""
+            test = " != 0" if types.element_of(type_) == types.BOOL else ""
             parts = [f"source[{index}]{test}" for _, index in _entries(type_)]
-            writer.line(f"return {show(type_)}({', '.join(parts)});")
+            writer.line(f"return {types.show(type_)}({', '.join(parts)});")
 
-    def _print_load_entries(self, writer: Writer, type_: Array, verb: str) -> None:
+    def _print_load_entries(self, writer: Writer, type_: types.Array, verb: str) -> None:
         index = f"{type_.size} * i + k"
         entry = (
             self.take("source", index, type_.element)
@@ -224,59 +210,59 @@ class Accessors:
             writer.line(f"value[k] = {entry};")
         writer.line("return value;")
 
-    def _print_store(self, writer: Writer, type_: Type, name: str, verb: str) -> None:
-        holds = show(element_type_of(type_))
+    def _print_store(self, writer: Writer, type_: types.Type, name: str, verb: str) -> None:
+        holds = types.show(element_type_of(type_))
         writer.line(f"void {name}(RWStructuredBuffer<{holds}> target, uint i, {_plain(type_)} value)")
         with writer.block():
-            if isinstance(type_, Array):
+            if isinstance(type_, types.Array):
                 put = self.store if verb == "store" else self.add
                 writer.line(f"for (uint k = 0; k < {type_.size}; ++k)")
                 with writer.indented():
                     writer.line(put("target", f"{type_.size} * i + k", type_.element, "value[k]"))
                 return
             for entry, index in _entries(type_):
-                value = f"uint(value{entry})" if element_of(type_) == BOOL else f"value{entry}"
+                value = f"uint(value{entry})" if types.element_of(type_) == types.BOOL else f"value{entry}"
                 writer.line(f"target[{index}] {'=' if verb == 'store' else '+='} {value};")
 
 
-def _print_take(writer: Writer, type_: Type) -> None:
+def _print_take(writer: Writer, type_: types.Type) -> None:
     """What stands in ``source`` is returned, zero stays."""
     indices = ["i"] if element_type(type_) == type_ else [index for _, index in _entries(type_)]
     parts = ", ".join(f"source[{index}]" for index in indices)
-    writer.line(f"{show(type_)} value = {parts if len(indices) == 1 else f'{show(type_)}({parts})'};")
-    zero = f"{show(type_)}(0)" if len(indices) == 1 else "0"
+    writer.line(f"{types.show(type_)} value = {parts if len(indices) == 1 else f'{types.show(type_)}({parts})'};")
+    zero = f"{types.show(type_)}(0)" if len(indices) == 1 else "0"
     for index in indices:
         writer.line(f"source[{index}] = {zero};")
     writer.line("return value;")
 
 
-def element_type_of(type_: Type) -> Type:
+def element_type_of(type_: types.Type) -> types.Type:
     """What the buffer behind a possibly nested array holds."""
-    while isinstance(type_, Array):
+    while isinstance(type_, types.Array):
         type_ = type_.element
     return element_type(type_)
 
 
-def _plain(type_: Type) -> str:
-    return f"{_plain(type_.element)}[{type_.size}]" if isinstance(type_, Array) else show(type_)
+def _plain(type_: types.Type) -> str:
+    return f"{_plain(type_.element)}[{type_.size}]" if isinstance(type_, types.Array) else types.show(type_)
 
 
-def _word(type_: Type) -> str:
-    return f"{_word(type_.element)}_{type_.size}" if isinstance(type_, Array) else show(type_)
+def _word(type_: types.Type) -> str:
+    return f"{_word(type_.element)}_{type_.size}" if isinstance(type_, types.Array) else types.show(type_)
 
 
-def _entries(type_: Type) -> Iterator[tuple[str, str]]:
+def _entries(type_: types.Type) -> Iterator[tuple[str, str]]:
     """Each scalar of a vector or matrix with its place in the buffer."""
     match type_:
-        case Vector(size=size):
+        case types.Vector(size=size):
             for k in range(size):
                 yield f".{'xyzw'[k]}", _place(size, k)
-        case Matrix(rows=rows, columns=columns):
+        case types.Matrix(rows=rows, columns=columns):
             for row in range(rows):
                 for column in range(columns):
                     yield f"[{row}][{column}]", _place(rows * columns, row * columns + column)
         case _:
-            raise TypeError(f"{show(type_)} has no entries")
+            raise TypeError(f"{types.show(type_)} has no entries")
 
 
 def _place(stride: int, offset: int) -> str:

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Final
 from slangad.compiler.emit.memory.additions import print_addition
 from slangad.compiler.emit.memory.buffers import buffer_scalar, components_of, element_type_of, shape_of
 from slangad.compiler.emit.model import EXACT_WORDS, EntryParameter, Mode, ParameterRole
+from slangad.compiler.ir import types
 from slangad.compiler.ir.nodes import Accumulation
-from slangad.compiler.ir.types import DOUBLE, FLOAT, UINT, Array, Matrix, Scalar, Tensor, Type, Vector, show
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -56,7 +56,7 @@ def name_memory(scope: NameScope, buffer: Buffer) -> MemoryNames:
 
 
 def _writes(buffer: Buffer) -> bool:
-    return isinstance(buffer.type, Tensor) and buffer.type.writes
+    return isinstance(buffer.type, types.Tensor) and buffer.type.writes
 
 
 def is_scattered(buffer: Buffer) -> bool:
@@ -101,10 +101,10 @@ def has_gradient(buffer: Buffer) -> bool:
     return not buffer.no_diff and (_writes(buffer) or buffer.accumulation is not Accumulation.NONE)
 
 
-def total_scalar(type_: Type) -> Scalar:
+def total_scalar(type_: types.Type) -> types.Scalar:
     """What sums over threads are kept in: the type's own scalar, or float for half."""
     scalar = buffer_scalar(type_)
-    return DOUBLE if scalar == DOUBLE else FLOAT
+    return types.DOUBLE if scalar == types.DOUBLE else types.FLOAT
 
 
 def print_attributes(writer: Writer, name: str) -> None:
@@ -121,23 +121,23 @@ def totals_parameters(buffer: Buffer, names: MemoryNames, shape: tuple[int, ...]
         f"RWStructuredBuffer<sa.{total}>", "add", axes=rank_of(buffer), shared=True,
     )  # fmt: skip
     yield EntryParameter(
-        names.copies, ParameterRole.COPIES, buffer.param, (), UINT, (), "uint", "value", axes=0, shared=True
+        names.copies, ParameterRole.COPIES, buffer.param, (), types.UINT, (), "uint", "value", axes=0, shared=True
     )
 
 
-def _totals_layout(buffer: Buffer, shape: tuple[int, ...]) -> tuple[Scalar, tuple[int, ...]]:
+def _totals_layout(buffer: Buffer, shape: tuple[int, ...]) -> tuple[types.Scalar, tuple[int, ...]]:
     """What totals are made of, and the axes of one element's."""
-    return (UINT, (*shape, EXACT_WORDS)) if is_exact(buffer) else (FLOAT, shape)
+    return (types.UINT, (*shape, EXACT_WORDS)) if is_exact(buffer) else (types.FLOAT, shape)
 
 
-def copies_parameters(buffer: Buffer, scalar: Scalar, shape: tuple[int, ...]) -> tuple[EntryParameter, ...]:
+def copies_parameters(buffer: Buffer, scalar: types.Scalar, shape: tuple[int, ...]) -> tuple[EntryParameter, ...]:
     """What the entry point that adds up copies takes: the number of scalars, that of copies, totals, gradient."""
 
     def value(word: str, role: ParameterRole) -> EntryParameter:
-        return EntryParameter(word, role, buffer.param, (), UINT, (), "uint", "value", axes=0)
+        return EntryParameter(word, role, buffer.param, (), types.UINT, (), "uint", "value", axes=0)
 
     def memory(
-        word: str, role: ParameterRole, scalar: Scalar, shape: tuple[int, ...], type_: str, access: str
+        word: str, role: ParameterRole, scalar: types.Scalar, shape: tuple[int, ...], type_: str, access: str
     ) -> EntryParameter:
         return EntryParameter(word, role, buffer.param, (), scalar, shape, type_, access, axes=rank_of(buffer))
 
@@ -152,7 +152,7 @@ def copies_parameters(buffer: Buffer, scalar: Scalar, shape: tuple[int, ...]) ->
 
 def rank_of(buffer: Buffer) -> int:
     """Axes of a tensor or texture."""
-    return buffer.type.rank if isinstance(buffer.type, Tensor) else 2
+    return buffer.type.rank if isinstance(buffer.type, types.Tensor) else 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +167,7 @@ class SummedTensor:
 
     sums: str
     extents: EntryParameter
-    element: Type
+    element: types.Type
     reach: tuple[int, ...]
 
 
@@ -179,7 +179,7 @@ class TensorPrinter:
     """
 
     buffer: Buffer
-    tensor: Tensor
+    tensor: types.Tensor
     names: MemoryNames
     spell: TypeSpeller
     accessors: Accessors
@@ -194,7 +194,7 @@ class TensorPrinter:
     def parameters(self, mode: Mode) -> Iterator[EntryParameter]:
         """Yield the buffers and values that the entry point of a mode uses."""
         yield self._values(mode)
-        yield self._parameter(self.names.extents, ParameterRole.EXTENTS, self._extents_type, "value", scalar=UINT)
+        yield self._parameter(self.names.extents, ParameterRole.EXTENTS, self._extents_type, "value", scalar=types.UINT)
         if mode is Mode.FORWARD or not has_gradient(self.buffer):
             return
         if mode is Mode.JVP:
@@ -227,7 +227,7 @@ class TensorPrinter:
         return self._parameter(self.names.values, role, self._kind, access)
 
     def _parameter(
-        self, name: str, role: ParameterRole, type_: str, access: str, *, scalar: Scalar | None = None
+        self, name: str, role: ParameterRole, type_: str, access: str, *, scalar: types.Scalar | None = None
     ) -> EntryParameter:
         value = access == "value"
         return EntryParameter(
@@ -248,7 +248,7 @@ class TensorPrinter:
 
     @property
     def _written(self) -> str:
-        return f"RWStructuredBuffer<{show(element_type_of(self.tensor.element))}>"
+        return f"RWStructuredBuffer<{types.show(element_type_of(self.tensor.element))}>"
 
     @property
     def _kind(self) -> str:
@@ -264,13 +264,13 @@ class TensorPrinter:
         """Print the declarations for some modes, then the functions."""
         declared = {p.name: p.type for mode in modes for p in self.parameters(mode)}
         writer.gap()
-        what = show(self.tensor)
+        what = types.show(self.tensor)
         writer.line(f"// {self.buffer.param} of {self.buffer.kernel}: {what}{self._gradient_note(modes)}")
         for name, type_ in declared.items():
             writer.line(f"{'' if 'Buffer' in type_ else 'uniform '}{type_} {name};")
         if Mode.BACKWARD in modes and self.buffer.accumulation is Accumulation.SUM:
             count = math.prod((*self.buffer.reach, components_of(self.tensor.element)))
-            scalar = "double" if total_scalar(self.tensor.element) == DOUBLE else "sa.Sum"
+            scalar = "double" if total_scalar(self.tensor.element) == types.DOUBLE else "sa.Sum"
             writer.line(f"static {scalar} {self.names.gradient}[{count}];")
         if self.tensor.rank > 1:
             self._print_at(writer)
@@ -357,7 +357,7 @@ class TensorPrinter:
         place = f"uint({self._place})" if self.tensor.rank == 1 else self._place
         copy = f"(sa.group % {self.names.copies}) * {' * '.join(axes)}"
         writer.line(f"uint at = {stride}({copy} + {place});" if stride else f"uint at = {copy} + {place};")
-        added = FLOAT if is_exact(self.buffer) else total_scalar(element)
+        added = types.FLOAT if is_exact(self.buffer) else total_scalar(element)
         print_scatter(writer, scatter_call(self.buffer, self.names.gradient, self.kept), "at", element, "d_out", added)
 
     def _print_sum(self, writer: Writer) -> None:
@@ -413,19 +413,21 @@ class TensorPrinter:
         return self.accessors.store(buffer, self._place, self.tensor.element, value)
 
 
-def print_scatter(writer: Writer, call: str, at: str, type_: Type, value: str, added: Scalar = FLOAT) -> None:
+def print_scatter(
+    writer: Writer, call: str, at: str, type_: types.Type, value: str, added: types.Scalar = types.FLOAT
+) -> None:
     """Add a value of a type to totals by a call that is open and takes some scalars, from the one at an index on."""
     match type_:
-        case Scalar(name):
+        case types.Scalar(name):
             writer.line(f"{call}, {at}, {value if name == added.name else f'{added.name}({value})'});")
-        case Vector(element, size):
+        case types.Vector(element, size):
             wide = value if element == added else f"{added.name}{size}({value})"
             writer.line(f"{call}, {at}, {wide});")
-        case Matrix(element, rows, columns):
+        case types.Matrix(element, rows, columns):
             for row in range(rows):
                 start = f"{at} + {row * columns}" if row else at
-                print_scatter(writer, call, start, Vector(element, columns), f"{value}[{row}]", added)
-        case Array(element, size):
+                print_scatter(writer, call, start, types.Vector(element, columns), f"{value}[{row}]", added)
+        case types.Array(element, size):
             counter = f"n{value.count('[')}"
             writer.line(f"for (int {counter} = 0; {counter} < {size}; ++{counter})")
             with writer.block():
@@ -433,4 +435,4 @@ def print_scatter(writer: Writer, call: str, at: str, type_: Type, value: str, a
                 start = f"{at} + {step} * {counter}" if step > 1 else f"{at} + {counter}"
                 print_scatter(writer, call, start, element, f"{value}[{counter}]", added)
         case _:
-            raise TypeError(f"{show(type_)} has no scalars in one buffer")
+            raise TypeError(f"{types.show(type_)} has no scalars in one buffer")

@@ -16,7 +16,7 @@ from slangad.compiler.emit.memory.tensors import (
     totals_parameters,
 )
 from slangad.compiler.emit.model import EntryParameter, Mode, ParameterRole
-from slangad.compiler.ir.types import FLOAT, UINT, Scalar, Texture, Vector, show
+from slangad.compiler.ir import types
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,7 +34,7 @@ class TexturePrinter:
     """
 
     buffer: Buffer
-    texture: Texture
+    texture: types.Texture
     names: MemoryNames
     sampled: bool = True
     loaded: bool = True
@@ -51,21 +51,23 @@ class TexturePrinter:
 
     def parameters(self, mode: Mode) -> Iterator[EntryParameter]:
         """Yield the texels, their filter and extents; then those of the tangent, or the totals."""
-        yield self._parameter(self.names.values, ParameterRole.INPUT, self._texels, "texture", FLOAT)
-        yield self._parameter(self.names.filter, ParameterRole.SAMPLER, "sa.Filter", "value", UINT)
-        yield self._parameter(self.names.extents, ParameterRole.EXTENTS, "uint2", "value", UINT)
+        yield self._parameter(self.names.values, ParameterRole.INPUT, self._texels, "texture", types.FLOAT)
+        yield self._parameter(self.names.filter, ParameterRole.SAMPLER, "sa.Filter", "value", types.UINT)
+        yield self._parameter(self.names.extents, ParameterRole.EXTENTS, "uint2", "value", types.UINT)
         if self.buffer.no_diff or mode is Mode.FORWARD:
             return
         if mode is Mode.JVP:
-            yield self._parameter(self.names.tangent, ParameterRole.TANGENT, self._texels, "texture", FLOAT)
+            yield self._parameter(self.names.tangent, ParameterRole.TANGENT, self._texels, "texture", types.FLOAT)
         else:
             yield from totals_parameters(self.buffer, self.names, self._shape)
 
     def copies_parameters(self) -> tuple[EntryParameter, ...]:
         """What the entry point that adds up the copies takes."""
-        return copies_parameters(self.buffer, FLOAT, self._shape)
+        return copies_parameters(self.buffer, types.FLOAT, self._shape)
 
-    def _parameter(self, name: str, role: ParameterRole, type_: str, access: str, scalar: Scalar) -> EntryParameter:
+    def _parameter(
+        self, name: str, role: ParameterRole, type_: str, access: str, scalar: types.Scalar
+    ) -> EntryParameter:
         value = access == "value"
         shape = (2,) if role is ParameterRole.EXTENTS else () if value else self._shape
         return EntryParameter(
@@ -78,7 +80,7 @@ class TexturePrinter:
 
     @property
     def _channels(self) -> int:
-        return self.texture.element.size if isinstance(self.texture.element, Vector) else 1
+        return self.texture.element.size if isinstance(self.texture.element, types.Vector) else 1
 
     @property
     def _shape(self) -> tuple[int, ...]:
@@ -95,13 +97,15 @@ class TexturePrinter:
     @property
     def _value(self) -> str:
         """The type of a texel."""
-        return show(self.texture.element)
+        return types.show(self.texture.element)
 
     def _as_value(self, found: str) -> str:
         """What the texels hold as the type the user named."""
         part = f"{found}.xyz" if self._channels == 3 else found
-        element = self.texture.element.element if isinstance(self.texture.element, Vector) else self.texture.element
-        return f"{self._value}({part})" if element != FLOAT else part
+        element = (
+            self.texture.element.element if isinstance(self.texture.element, types.Vector) else self.texture.element
+        )
+        return f"{self._value}({part})" if element != types.FLOAT else part
 
     def _texel(self, texels: str, at: str) -> str:
         return self._as_value(f"sa.texel({texels}, {at}, {self.names.extents})")
@@ -118,7 +122,7 @@ class TexturePrinter:
         """Print the declarations for some modes, then the functions."""
         declared = {p.name: p.type for mode in modes for p in self.parameters(mode)}
         writer.gap()
-        writer.line(f"// {self.buffer.param} of {self.buffer.kernel}: {show(self.texture)}.")
+        writer.line(f"// {self.buffer.param} of {self.buffer.kernel}: {types.show(self.texture)}.")
         for name, type_ in declared.items():
             writer.line(f"{'' if 'RW' in type_ else 'uniform '}{type_} {name};")
         if self.loaded:

@@ -14,7 +14,7 @@ from slangad.compiler.emit.print.differentials import differential_of, is_own_di
 from slangad.compiler.emit.print.expressions import print_expr
 from slangad.compiler.emit.print.functions import differentiable, new_context, print_block, print_doc, print_function
 from slangad.compiler.emit.text.names import NameScope
-from slangad.compiler.ir.nodes import Construct, Expr, Function, Param, Return, Role, Var
+from slangad.compiler.ir import nodes as ir
 from slangad.compiler.ir.types import Tuple, Type
 from slangad.compiler.ir.walk import body_exprs, statements
 
@@ -22,20 +22,20 @@ if TYPE_CHECKING:
     from slangad.compiler.emit.text.writer import Writer
 
 
-def print_any(names: ModuleNames, writer: Writer, function: Function, dims: int = 0) -> None:
+def print_any(names: ModuleNames, writer: Writer, function: ir.Function, dims: int = 0) -> None:
     """Print a function of any role; ``dims`` is that of the kernel whose body it is, or 0."""
-    if function.role is Role.BACKWARD:
+    if function.role is ir.Role.BACKWARD:
         _print_backward(names, writer, function)
     else:
         print_function(names, writer, function, dims)
 
 
-def gradient_params(function: Function) -> tuple[Param, ...]:
+def gradient_params(function: ir.Function) -> tuple[ir.Param, ...]:
     """Return the parameters that get a gradient."""
     return tuple(p for p in function.params if differentiable(p))
 
 
-def _print_backward(names: ModuleNames, writer: Writer, function: Function) -> None:
+def _print_backward(names: ModuleNames, writer: Writer, function: ir.Function) -> None:
     ctx = new_context(names, writer, function)
     primal = names.functions[function.of]
     pairs = _pair_names(ctx, function, primal)
@@ -45,7 +45,7 @@ def _print_backward(names: ModuleNames, writer: Writer, function: Function) -> N
         writer.line(f"{head}({', '.join(_signature(ctx, function, pairs))})")
     last = statements(function)[-1] if statements(function) else None
 
-    def store(inner: PrintContext, stmt: Return) -> None:
+    def store(inner: PrintContext, stmt: ir.Return) -> None:
         _store(inner, stmt, list(pairs.values()))
         if stmt is not last:
             inner.writer.line("return;")
@@ -53,13 +53,13 @@ def _print_backward(names: ModuleNames, writer: Writer, function: Function) -> N
     print_block(ctx, function, store, _unpack(ctx, function, pairs))
 
 
-def _pair_names(ctx: PrintContext, function: Function, primal: Function) -> dict[str, str]:
+def _pair_names(ctx: PrintContext, function: ir.Function, primal: ir.Function) -> dict[str, str]:
     """Return names of the pair parameters, by the derivative's own parameter names."""
     own = zip(function.params, primal.params, strict=False)
     return {p.name: ctx.locals.fresh(f"{ctx.local(p.name)}_pair") for p, of in own if differentiable(of)}
 
 
-def _signature(ctx: PrintContext, function: Function, pairs: dict[str, str]) -> list[str]:
+def _signature(ctx: PrintContext, function: ir.Function, pairs: dict[str, str]) -> list[str]:
     *params, d_out = function.params
     texts = []
     for param in params:
@@ -76,9 +76,9 @@ def _signature(ctx: PrintContext, function: Function, pairs: dict[str, str]) -> 
     return texts
 
 
-def _unpack(ctx: PrintContext, function: Function, pairs: dict[str, str]) -> tuple[str, ...]:
+def _unpack(ctx: PrintContext, function: ir.Function, pairs: dict[str, str]) -> tuple[str, ...]:
     """Declarations of the primals that the body reads, and of the cotangent where Slang's type for it differs."""
-    used = {e.name for e in body_exprs(statements(function)) if isinstance(e, Var)}
+    used = {e.name for e in body_exprs(statements(function)) if isinstance(e, ir.Var)}
     lines = []
     for param in function.params[:-1]:
         if param.name in pairs and param.name in used:
@@ -92,7 +92,7 @@ def _unpack(ctx: PrintContext, function: Function, pairs: dict[str, str]) -> tup
     return tuple(lines)
 
 
-def _store(ctx: PrintContext, stmt: Return, pairs: list[str]) -> None:
+def _store(ctx: PrintContext, stmt: ir.Return, pairs: list[str]) -> None:
     if stmt.value is None or not pairs:
         return
     for pair, gradient in zip(pairs, _gradients(stmt.value, len(pairs)), strict=True):
@@ -101,14 +101,14 @@ def _store(ctx: PrintContext, stmt: Return, pairs: list[str]) -> None:
         ctx.writer.end(");")
 
 
-def _gradients(value: Expr, count: int) -> tuple[Expr, ...]:
+def _gradients(value: ir.Expr, count: int) -> tuple[ir.Expr, ...]:
     """Return the gradients one by one."""
-    if isinstance(value.type, Tuple) and isinstance(value, Construct) and len(value.args) == count:
+    if isinstance(value.type, Tuple) and isinstance(value, ir.Construct) and len(value.args) == count:
         return value.args
     return (value,)
 
 
-def print_gradient(names: ModuleNames, writer: Writer, function: Function, result: Type) -> None:
+def print_gradient(names: ModuleNames, writer: Writer, function: ir.Function, result: Type) -> None:
     """Print the function that gives another's gradients as values, for reverse mode inside an expression."""
     scope = NameScope((names.function_names[function.key],), ())
     params = [(p, scope.give(p.name, p.name)) for p in function.params]
@@ -127,13 +127,13 @@ def print_gradient(names: ModuleNames, writer: Writer, function: Function, resul
         _return_gradients(ctx, wanted, list(pairs.values()), result)
 
 
-def _reverse_call(ctx: PrintContext, function: Function, args: list[str], seed: str) -> None:
+def _reverse_call(ctx: PrintContext, function: ir.Function, args: list[str], seed: str) -> None:
     ctx.writer.write(f"bwd_diff({ctx.names.reference(function)})({', '.join(args)}, ")
     differential_of(ctx, function.result, partial(ctx.writer.write, seed))
     ctx.writer.end(");")
 
 
-def _return_gradients(ctx: PrintContext, wanted: tuple[Param, ...], pairs: list[str], result: Type) -> None:
+def _return_gradients(ctx: PrintContext, wanted: tuple[ir.Param, ...], pairs: list[str], result: Type) -> None:
     several = len(pairs) != 1
     ctx.writer.write(f"return {ctx.names.spell(result)}(" if several else "return ")
     for position, (param, pair) in enumerate(zip(wanted, pairs, strict=True)):

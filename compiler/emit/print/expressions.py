@@ -9,33 +9,8 @@ from slangad.compiler.emit.print.differentials import differential_of, value_of
 from slangad.compiler.emit.text.intrinsics import spelling
 from slangad.compiler.emit.text.literals import literal
 from slangad.compiler.errors.exhaustive import assert_never
-from slangad.compiler.ir.nodes import (
-    BackwardCall,
-    Binary,
-    Call,
-    Cast,
-    Const,
-    ConstantRef,
-    Construct,
-    Expr,
-    Extent,
-    ForwardCall,
-    Index,
-    Intrinsic,
-    MakePair,
-    Member,
-    NoDiff,
-    Probe,
-    Read,
-    Sample,
-    Swizzle,
-    Ternary,
-    ThreadCount,
-    ThreadId,
-    Unary,
-    Var,
-)
-from slangad.compiler.ir.types import Array, DiffPair, Matrix, Scalar, Struct, Tensor, Vector, carries_gradient
+from slangad.compiler.ir import nodes as ir
+from slangad.compiler.ir import types
 from slangad.compiler.ir.walk import children
 
 if TYPE_CHECKING:
@@ -43,7 +18,6 @@ if TYPE_CHECKING:
 
     from slangad.compiler.emit.memory.tensors import MemoryNames
     from slangad.compiler.emit.print.context import PrintContext
-    from slangad.compiler.ir.types import Type
 
 _LEVELS: Final = (
     ("?:",), ("||",), ("&&",), ("|",), ("^",), ("&",), ("==", "!="), ("<", "<=", ">", ">="), ("<<", ">>"),
@@ -55,7 +29,7 @@ POSTFIX: Final = UNARY + 1
 ANY: Final = 0
 
 
-def print_expr(ctx: PrintContext, expr: Expr, outer: int = ANY) -> None:
+def print_expr(ctx: PrintContext, expr: ir.Expr, outer: int = ANY) -> None:
     """Print an expression, in parentheses when it binds less tightly than ``outer`` asks."""
     own = _precedence(expr)
     with ctx.writer.origin(expr.span):
@@ -66,19 +40,19 @@ def print_expr(ctx: PrintContext, expr: Expr, outer: int = ANY) -> None:
             ctx.writer.write(")")
 
 
-def _precedence(expr: Expr) -> int:
+def _precedence(expr: ir.Expr) -> int:
     match expr:
-        case Binary(op=op):
+        case ir.Binary(op=op):
             return PRECEDENCE[op]
-        case Ternary():
+        case ir.Ternary():
             return PRECEDENCE["?:"]
-        case Unary():
+        case ir.Unary():
             return UNARY
-        case Const(value=value, type=Scalar(name)) if name != "bool" and _negative(value):
+        case ir.Const(value=value, type=types.Scalar(name)) if name != "bool" and _negative(value):
             return UNARY
-        case NoDiff(value=Call() | BackwardCall() | Intrinsic(name="element")):
+        case ir.NoDiff(value=ir.Call() | ir.BackwardCall() | ir.Intrinsic(name="element")):
             return UNARY
-        case Construct() if _is_opaque_zero(expr):
+        case ir.Construct() if _is_opaque_zero(expr):
             return UNARY
         case _:
             return POSTFIX
@@ -88,51 +62,51 @@ def _negative(value: float) -> bool:
     return str(value).startswith("-")
 
 
-def _print(ctx: PrintContext, expr: Expr, own: int) -> None:
+def _print(ctx: PrintContext, expr: ir.Expr, own: int) -> None:
     match expr:
-        case Const() | Var() | ConstantRef() | ThreadId() | ThreadCount():
+        case ir.Const() | ir.Var() | ir.ConstantRef() | ir.ThreadId() | ir.ThreadCount():
             _atom(ctx, expr)
-        case Unary() | Binary() | Ternary():
+        case ir.Unary() | ir.Binary() | ir.Ternary():
             _operation(ctx, expr, own)
-        case Call() | Intrinsic() | Construct() | Cast():
+        case ir.Call() | ir.Intrinsic() | ir.Construct() | ir.Cast():
             _application(ctx, expr)
-        case Member() | Swizzle() | Index():
+        case ir.Member() | ir.Swizzle() | ir.Index():
             _part(ctx, expr)
-        case NoDiff():
+        case ir.NoDiff():
             _no_diff(ctx, expr)
-        case MakePair() | BackwardCall() | ForwardCall():
+        case ir.MakePair() | ir.BackwardCall() | ir.ForwardCall():
             _derivative(ctx, expr)
-        case Read() | Extent() | Sample() | Probe():
+        case ir.Read() | ir.Extent() | ir.Sample() | ir.Probe():
             _access(ctx, expr)
         case _:
             assert_never(expr)
 
 
-def _atom(ctx: PrintContext, expr: Const | Var | ConstantRef | ThreadId | ThreadCount) -> None:
+def _atom(ctx: PrintContext, expr: ir.Const | ir.Var | ir.ConstantRef | ir.ThreadId | ir.ThreadCount) -> None:
     match expr:
-        case Const(value=value, type=Scalar() as type_):
+        case ir.Const(value=value, type=types.Scalar() as type_):
             ctx.writer.write(literal(value, type_))
-        case Const():
+        case ir.Const():
             raise TypeError(f"constant of type {expr.type}")
-        case Var(name):
+        case ir.Var(name):
             ctx.writer.write(ctx.local(name))
-        case ConstantRef(key):
+        case ir.ConstantRef(key):
             ctx.writer.write(ctx.names.constants[key])
-        case ThreadId(axis):
+        case ir.ThreadId(axis):
             ctx.writer.write(ctx.thread("thread_id", axis))
-        case ThreadCount(axis):
+        case ir.ThreadCount(axis):
             ctx.writer.write(ctx.thread("thread_count", axis))
 
 
-def _operation(ctx: PrintContext, expr: Unary | Binary | Ternary, own: int) -> None:
+def _operation(ctx: PrintContext, expr: ir.Unary | ir.Binary | ir.Ternary, own: int) -> None:
     match expr:
-        case Unary():
+        case ir.Unary():
             _unary(ctx, expr)
-        case Binary(op, left, right):
+        case ir.Binary(op, left, right):
             print_expr(ctx, left, own)
             ctx.writer.write(f" {op} ")
             print_expr(ctx, right, own + 1)
-        case Ternary(condition, then, other):
+        case ir.Ternary(condition, then, other):
             print_expr(ctx, condition, own + 1)
             ctx.writer.write(" ? ")
             print_expr(ctx, then, own + 1)
@@ -140,66 +114,66 @@ def _operation(ctx: PrintContext, expr: Unary | Binary | Ternary, own: int) -> N
             print_expr(ctx, other, own)
 
 
-def _access(ctx: PrintContext, expr: Read | Extent | Sample | Probe) -> None:
+def _access(ctx: PrintContext, expr: ir.Read | ir.Extent | ir.Sample | ir.Probe) -> None:
     match expr:
-        case Read(source=source, indices=indices):
+        case ir.Read(source=source, indices=indices):
             ctx.writer.write(memory_names(ctx, source).read)
             print_args(ctx, indices)
-        case Extent(source=source, axis=axis):
-            one = isinstance(source.type, Tensor) and source.type.rank == 1
+        case ir.Extent(source=source, axis=axis):
+            one = isinstance(source.type, types.Tensor) and source.type.rank == 1
             extents = memory_names(ctx, source).extents
             ctx.writer.write(f"int({extents})" if one else f"int({extents}.{'xyzw'[axis]})")
-        case Sample(source=source, uv=uv):
+        case ir.Sample(source=source, uv=uv):
             ctx.writer.write(memory_names(ctx, source).sample)
             print_args(ctx, (uv,))
-        case Probe(name=name, value=value, type=type_):
+        case ir.Probe(name=name, value=value, type=type_):
             ctx.writer.write(ctx.names.probes[name, type_].function)
             print_args(ctx, (value,))
         case _:
             assert_never(expr)
 
 
-def memory_names(ctx: PrintContext, source: Expr) -> MemoryNames:
+def memory_names(ctx: PrintContext, source: ir.Expr) -> MemoryNames:
     """What the parts of the tensor or texture that an expression refers to are called."""
-    if not isinstance(source, Var):
+    if not isinstance(source, ir.Var):
         raise TypeError("memory is referred to by name")
     return ctx.names.memory[source.name]
 
 
-def _application(ctx: PrintContext, expr: Call | Intrinsic | Construct | Cast) -> None:
+def _application(ctx: PrintContext, expr: ir.Call | ir.Intrinsic | ir.Construct | ir.Cast) -> None:
     match expr:
-        case Call():
+        case ir.Call():
             _call(ctx, expr)
-        case Intrinsic(name, args):
+        case ir.Intrinsic(name, args):
             ctx.writer.write(spelling(name))
             print_args(ctx, args)
-        case Construct():
+        case ir.Construct():
             _construct(ctx, expr)
-        case Cast(operand, type_):
+        case ir.Cast(operand, type_):
             ctx.writer.write(ctx.names.spell(type_))
             print_args(ctx, (operand,))
 
 
-def _unary(ctx: PrintContext, expr: Unary) -> None:
+def _unary(ctx: PrintContext, expr: ir.Unary) -> None:
     ctx.writer.write(expr.op)
     print_expr(ctx, expr.operand, UNARY if _precedence(expr.operand) != UNARY else POSTFIX)
 
 
-def print_args(ctx: PrintContext, args: Sequence[Expr]) -> None:
+def print_args(ctx: PrintContext, args: Sequence[ir.Expr]) -> None:
     """Print arguments in parentheses."""
     ctx.writer.write("(")
     _list(ctx, args)
     ctx.writer.write(")")
 
 
-def _list(ctx: PrintContext, args: Sequence[Expr]) -> None:
+def _list(ctx: PrintContext, args: Sequence[ir.Expr]) -> None:
     for position, arg in enumerate(args):
         if position:
             ctx.writer.write(", ")
         print_expr(ctx, arg)
 
 
-def _call(ctx: PrintContext, expr: Call) -> None:
+def _call(ctx: PrintContext, expr: ir.Call) -> None:
     function = ctx.names.functions[expr.function]
     args = expr.args
     if function.owner and not function.static:
@@ -211,42 +185,42 @@ def _call(ctx: PrintContext, expr: Call) -> None:
     print_args(ctx, args)
 
 
-def _is_opaque_zero(expr: Construct) -> bool:
+def _is_opaque_zero(expr: ir.Construct) -> bool:
     """Return True if it is zeros of a struct that holds structs: Slang can't differentiate the initialiser it makes."""
-    return not expr.args and isinstance(expr.type, Struct) and _holds_structs(expr.type)
+    return not expr.args and isinstance(expr.type, types.Struct) and _holds_structs(expr.type)
 
 
-def _holds_structs(type_: Struct) -> bool:
+def _holds_structs(type_: types.Struct) -> bool:
     return any(_struct_in(field.type) is not None for field in type_.fields)
 
 
-def _struct_in(type_: Type) -> Struct | None:
+def _struct_in(type_: types.Type) -> types.Struct | None:
     """Return the struct that a field holds, once or in arrays."""
-    while isinstance(type_, Array):
+    while isinstance(type_, types.Array):
         type_ = type_.element
-    return type_ if isinstance(type_, Struct) else None
+    return type_ if isinstance(type_, types.Struct) else None
 
 
-def _listed(expr: Construct) -> Construct:
+def _listed(expr: ir.Construct) -> ir.Construct:
     """Zeros of an array written out where Slang can't differentiate its own initialiser of the entries."""
     inner = _struct_in(expr.type)
-    if expr.args or not isinstance(expr.type, Array) or inner is None or not _holds_structs(inner):
+    if expr.args or not isinstance(expr.type, types.Array) or inner is None or not _holds_structs(inner):
         return expr
-    return replace(expr, args=(Construct((), expr.type.element, expr.span),) * expr.type.size)
+    return replace(expr, args=(ir.Construct((), expr.type.element, expr.span),) * expr.type.size)
 
 
-def _construct(ctx: PrintContext, expr: Construct) -> None:
+def _construct(ctx: PrintContext, expr: ir.Construct) -> None:
     expr = _listed(expr)
     if _is_opaque_zero(expr):
         ctx.writer.write("no_diff ")
     ctx.writer.write(ctx.names.spell.generic(expr.type))
-    zero = (Const(0, expr.type.element),) if isinstance(expr.type, (Vector, Matrix)) else ()
+    zero = (ir.Const(0, expr.type.element),) if isinstance(expr.type, (types.Vector, types.Matrix)) else ()
     print_args(ctx, expr.args or zero)
 
 
-def print_initial(ctx: PrintContext, expr: Expr) -> None:
+def print_initial(ctx: PrintContext, expr: ir.Expr) -> None:
     """Print the value of a declaration: arrays as lists in braces."""
-    if not (isinstance(expr, Construct) and isinstance(expr.type, Array)):
+    if not (isinstance(expr, ir.Construct) and isinstance(expr.type, types.Array)):
         print_expr(ctx, expr)
         return
     expr = _listed(expr)
@@ -259,96 +233,98 @@ def print_initial(ctx: PrintContext, expr: Expr) -> None:
         ctx.writer.write("}")
 
 
-def _part(ctx: PrintContext, expr: Member | Swizzle | Index) -> None:
-    if isinstance(expr, Member) and _is_tangent(expr):
+def _part(ctx: PrintContext, expr: ir.Member | ir.Swizzle | ir.Index) -> None:
+    if isinstance(expr, ir.Member) and _is_tangent(expr):
         value_of(ctx, expr.type, lambda: _plain_part(ctx, expr))
     else:
         _plain_part(ctx, expr)
 
 
-def _is_tangent(expr: Expr) -> bool:
+def _is_tangent(expr: ir.Expr) -> bool:
     """Return True if an expression is the tangent of a pair, or a field that Slang's differential type has too."""
     match expr:
-        case Member(value=value, name="d") if isinstance(value.type, DiffPair):
+        case ir.Member(value=value, name="d") if isinstance(value.type, types.DiffPair):
             return True
-        case Member(value=value, name=name, type=type_) if isinstance(value.type, Struct):
+        case ir.Member(value=value, name=name, type=type_) if isinstance(value.type, types.Struct):
             kept = any(f.name == name and not f.no_diff for f in value.type.fields)
-            return kept and carries_gradient(type_) and _is_tangent(value)
+            return kept and types.carries_gradient(type_) and _is_tangent(value)
         case _:
             return False
 
 
-def _plain_part(ctx: PrintContext, expr: Member | Swizzle | Index) -> None:
-    if isinstance(expr, Member) and isinstance(expr.value, Member) and _is_tangent(expr):
+def _plain_part(ctx: PrintContext, expr: ir.Member | ir.Swizzle | ir.Index) -> None:
+    if isinstance(expr, ir.Member) and isinstance(expr.value, ir.Member) and _is_tangent(expr):
         with ctx.writer.origin(expr.value.span):
             _plain_part(ctx, expr.value)
     else:
         print_expr(ctx, expr.value, POSTFIX)
     match expr:
-        case Member(value, name):
+        case ir.Member(value, name):
             ctx.writer.write(f".{_member_name(ctx, value, name)}")
-        case Swizzle(components=components):
+        case ir.Swizzle(components=components):
             ctx.writer.write(f".{components}")
-        case Index(index=index):
+        case ir.Index(index=index):
             ctx.writer.write("[")
             print_expr(ctx, index)
             ctx.writer.write("]")
 
 
-def _member_name(ctx: PrintContext, value: Expr, name: str) -> str:
+def _member_name(ctx: PrintContext, value: ir.Expr, name: str) -> str:
     match value.type:
-        case DiffPair():
+        case types.DiffPair():
             return name
         case _:
             return ctx.names.field(value.type, name)
 
 
-def _no_diff(ctx: PrintContext, expr: NoDiff) -> None:
+def _no_diff(ctx: PrintContext, expr: ir.NoDiff) -> None:
     value = expr.value
     if _is_cut(ctx, value):
         ctx.writer.write("no_diff ")
         print_expr(ctx, value, UNARY)
-    elif carries_gradient(expr.type) and not (isinstance(value, Read) and memory_names(ctx, value.source).passive):
+    elif types.carries_gradient(expr.type) and not (
+        isinstance(value, ir.Read) and memory_names(ctx, value.source).passive
+    ):
         ctx.writer.write("detach")
         print_args(ctx, (value,))
     else:
         print_expr(ctx, value, POSTFIX)
 
 
-def _is_cut(ctx: PrintContext, value: Expr) -> bool:
+def _is_cut(ctx: PrintContext, value: ir.Expr) -> bool:
     """Return True if it is a call of what is not differentiable, at which ``no_diff`` cuts."""
     match value:
-        case Call(function=key):
+        case ir.Call(function=key):
             return not ctx.names.functions[key].differentiable
-        case Intrinsic(name="element", type=type_):
-            return carries_gradient(type_)
+        case ir.Intrinsic(name="element", type=type_):
+            return types.carries_gradient(type_)
         case _:
-            return isinstance(value, BackwardCall)
+            return isinstance(value, ir.BackwardCall)
 
 
-def _is_literal(expr: Expr) -> bool:
+def _is_literal(expr: ir.Expr) -> bool:
     """Return True if Slang takes it for a float, whatever type it has."""
     match expr:
-        case Const(type=Scalar()):
+        case ir.Const(type=types.Scalar()):
             return True
-        case Unary() | Binary():
+        case ir.Unary() | ir.Binary():
             return all(_is_literal(child) for child in children(expr))
         case _:
             return False
 
 
-def _derivative(ctx: PrintContext, expr: MakePair | BackwardCall | ForwardCall) -> None:
+def _derivative(ctx: PrintContext, expr: ir.MakePair | ir.BackwardCall | ir.ForwardCall) -> None:
     match expr:
-        case MakePair(primal, tangent):
+        case ir.MakePair(primal, tangent):
             whole = f"DifferentialPair<{ctx.names.spell.generic(primal.type)}>"
             ctx.writer.write(f"{whole if _is_literal(primal) else 'diffPair'}(")
             print_expr(ctx, primal)
             ctx.writer.write(", ")
             differential_of(ctx, tangent.type, lambda: print_expr(ctx, tangent))
             ctx.writer.write(")")
-        case BackwardCall(function, args):
+        case ir.BackwardCall(function, args):
             ctx.writer.write(ctx.names.gradients[function])
             print_args(ctx, args)
-        case ForwardCall(function, args):
+        case ir.ForwardCall(function, args):
             ctx.writer.write(f"fwd_diff({ctx.names.reference(ctx.names.functions[function])})")
             print_args(ctx, args)

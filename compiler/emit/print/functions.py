@@ -9,23 +9,7 @@ from slangad.compiler.emit.print.context import ModuleNames, PrintContext
 from slangad.compiler.emit.print.statements import Returner, print_body, print_return
 from slangad.compiler.emit.text.intrinsics import spelling
 from slangad.compiler.emit.text.names import NameScope
-from slangad.compiler.ir.nodes import (
-    Automatic,
-    BackwardCall,
-    Call,
-    ConstantRef,
-    Custom,
-    Expr,
-    External,
-    ForwardCall,
-    Function,
-    Intrinsic,
-    Param,
-    SlangBody,
-    SlangWord,
-    ThreadCount,
-    ThreadId,
-)
+from slangad.compiler.ir import nodes as ir
 from slangad.compiler.ir.types import Struct, carries_gradient
 from slangad.compiler.ir.walk import body_exprs, statements
 
@@ -37,10 +21,10 @@ if TYPE_CHECKING:
 _PREFER = {"recompute": "[PreferRecompute]", "checkpoint": "[PreferCheckpoint]"}
 
 
-def new_context(names: ModuleNames, writer: Writer, function: Function, dims: int = 0) -> PrintContext:
+def new_context(names: ModuleNames, writer: Writer, function: ir.Function, dims: int = 0) -> PrintContext:
     """Return the context of a function: parameters are named first, and locals avoid what the body refers to."""
     exprs = tuple(body_exprs(statements(function)))
-    called = {spelling(e.name) for e in exprs if isinstance(e, Intrinsic)}
+    called = {spelling(e.name) for e in exprs if isinstance(e, ir.Intrinsic)}
     locals_ = NameScope(tuple(_referred(names, function)), called)
     self_name = function.params[0].name if function.owner and not function.static else ""
     context = PrintContext(names, locals_, writer, self_name, dims)
@@ -50,31 +34,31 @@ def new_context(names: ModuleNames, writer: Writer, function: Function, dims: in
     return context
 
 
-def _referred(names: ModuleNames, function: Function) -> Iterator[str]:
+def _referred(names: ModuleNames, function: ir.Function) -> Iterator[str]:
     for expr in body_exprs(statements(function)):
         yield from _global_names(names, expr)
     if function.owner:
         yield names.structs[function.owner]
 
 
-def _global_names(names: ModuleNames, expr: Expr) -> Iterator[str]:
+def _global_names(names: ModuleNames, expr: ir.Expr) -> Iterator[str]:
     if isinstance(expr.type, Struct):
         yield names.structs[expr.type.key]
     match expr:
-        case Call(function=key) | ForwardCall(function=key):
+        case ir.Call(function=key) | ir.ForwardCall(function=key):
             yield names.function_names[key]
-        case BackwardCall(function=key):
+        case ir.BackwardCall(function=key):
             yield names.gradients[key]
-        case ConstantRef(key):
+        case ir.ConstantRef(key):
             yield names.constants[key]
         case _:
             return
 
 
-def thread_values(function: Function) -> list[str]:
+def thread_values(function: ir.Function) -> list[str]:
     """Which of the thread's index and the domain the body of a kernel asks for."""
     asked = {type(e) for e in body_exprs(statements(function))}
-    return [name for node, name in ((ThreadId, "thread_id"), (ThreadCount, "thread_count")) if node in asked]
+    return [name for node, name in ((ir.ThreadId, "thread_id"), (ir.ThreadCount, "thread_count")) if node in asked]
 
 
 def print_doc(writer: Writer, doc: tuple[str, ...]) -> None:
@@ -83,9 +67,9 @@ def print_doc(writer: Writer, doc: tuple[str, ...]) -> None:
         writer.comment(line, "///")
 
 
-def print_function(names: ModuleNames, writer: Writer, function: Function, dims: int = 0) -> None:
+def print_function(names: ModuleNames, writer: Writer, function: ir.Function, dims: int = 0) -> None:
     """Print an ordinary function."""
-    if isinstance(function.body, External):
+    if isinstance(function.body, ir.External):
         return
     ctx = new_context(names, writer, function, dims)
     print_doc(writer, function.doc)
@@ -98,12 +82,12 @@ def print_function(names: ModuleNames, writer: Writer, function: Function, dims:
     print_block(ctx, function, print_return)
 
 
-def print_block(ctx: PrintContext, function: Function, returner: Returner, head: tuple[str, ...] = ()) -> None:
+def print_block(ctx: PrintContext, function: ir.Function, returner: Returner, head: tuple[str, ...] = ()) -> None:
     """Print a body in braces, after the lines of ``head``."""
     with ctx.writer.block():
         for line in head:
             ctx.writer.line(line)
-        if isinstance(function.body, SlangBody):
+        if isinstance(function.body, ir.SlangBody):
             words = chain(function.body.words, repeat(()))
             for line, places in zip(function.body.text.split("\n"), words, strict=False):
                 _print_slang(ctx.writer, line, places)
@@ -111,7 +95,7 @@ def print_block(ctx: PrintContext, function: Function, returner: Returner, head:
             print_body(ctx, statements(function), returner)
 
 
-def _print_slang(writer: Writer, line: str, places: tuple[SlangWord, ...]) -> None:
+def _print_slang(writer: Writer, line: str, places: tuple[ir.SlangWord, ...]) -> None:
     """Print a line of a user's Slang as it is."""
     at = 0
     for word in places:
@@ -124,14 +108,14 @@ def _print_slang(writer: Writer, line: str, places: tuple[SlangWord, ...]) -> No
     writer.end_unbroken()
 
 
-def _attributes(names: ModuleNames, function: Function) -> Iterator[str]:
+def _attributes(names: ModuleNames, function: ir.Function) -> Iterator[str]:
     match function.derivative:
-        case Custom(backward, forward):
+        case ir.Custom(backward, forward):
             if forward:
                 yield f"[ForwardDerivative({names.function_names[forward]})]"
             if backward:
                 yield f"[BackwardDerivative({names.function_names[backward]})]"
-        case Automatic():
+        case ir.Automatic():
             if function.differentiable:
                 yield "[Differentiable]"
                 if function.owner and not function.static and not differentiable(function.params[0]):
@@ -142,7 +126,7 @@ def _attributes(names: ModuleNames, function: Function) -> Iterator[str]:
         yield _PREFER[function.prefer]
 
 
-def signature(ctx: PrintContext, function: Function) -> list[str]:
+def signature(ctx: PrintContext, function: ir.Function) -> list[str]:
     """Return the parameters as text, without the object of a method."""
     shown = function.params[1:] if ctx.self_name else function.params
     threads = thread_values(function) if ctx.dims else []
@@ -150,12 +134,12 @@ def signature(ctx: PrintContext, function: Function) -> list[str]:
     return [*(parameter(ctx, p) for p in shown), *(f"{type_} {ctx.local(f' {name}')}" for name in threads)]
 
 
-def parameter(ctx: PrintContext, param: Param) -> str:
+def parameter(ctx: PrintContext, param: ir.Param) -> str:
     """Return one parameter: ``no_diff float3 v``."""
     no_diff = "no_diff " if param.no_diff and carries_gradient(param.type) else ""
     return f"{no_diff}{ctx.names.spell.declare(param.type, ctx.local(param.name))}"
 
 
-def differentiable(param: Param) -> bool:
+def differentiable(param: ir.Param) -> bool:
     """Return True if a parameter carries gradient."""
     return not param.no_diff and carries_gradient(param.type)

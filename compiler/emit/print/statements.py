@@ -8,38 +8,23 @@ from typing import Final
 from slangad.compiler.emit.print.context import PrintContext
 from slangad.compiler.emit.print.expressions import PRECEDENCE, memory_names, print_args, print_expr, print_initial
 from slangad.compiler.errors.exhaustive import assert_never
-from slangad.compiler.ir.nodes import (
-    Assign,
-    Binary,
-    Break,
-    Comment,
-    Const,
-    Continue,
-    Expr,
-    For,
-    If,
-    Let,
-    Read,
-    Return,
-    Stmt,
-    While,
-)
+from slangad.compiler.ir import nodes as ir
 from slangad.compiler.ir.types import Matrix
 
-Returner = Callable[[PrintContext, Return], None]
+Returner = Callable[[PrintContext, ir.Return], None]
 """Prints a return; derivative functions store into their pairs instead."""
 
 _COMPOUND: Final = ("+", "-", "*", "/")
 
 
-def print_body(ctx: PrintContext, body: tuple[Stmt, ...], returner: Returner) -> None:
+def print_body(ctx: PrintContext, body: tuple[ir.Stmt, ...], returner: Returner) -> None:
     """Print the statements of a block."""
     for stmt in body:
         with ctx.writer.origin(stmt.span):
             _print(ctx, stmt, returner)
 
 
-def print_return(ctx: PrintContext, stmt: Return) -> None:
+def print_return(ctx: PrintContext, stmt: ir.Return) -> None:
     """Print an ordinary return."""
     ctx.writer.write("return")
     if stmt.value is not None:
@@ -48,31 +33,31 @@ def print_return(ctx: PrintContext, stmt: Return) -> None:
     ctx.writer.end(";")
 
 
-def _print(ctx: PrintContext, stmt: Stmt, returner: Returner) -> None:
+def _print(ctx: PrintContext, stmt: ir.Stmt, returner: Returner) -> None:
     match stmt:
-        case Let():
+        case ir.Let():
             _let(ctx, stmt)
-        case Assign(target, value):
+        case ir.Assign(target, value):
             _assign(ctx, target, value)
-        case If():
+        case ir.If():
             _if(ctx, stmt, returner)
-        case For():
+        case ir.For():
             _for(ctx, stmt, returner)
-        case While():
+        case ir.While():
             raise AssertionError("a while loop was not bounded")
-        case Break():
+        case ir.Break():
             ctx.writer.line("break;")
-        case Continue():
+        case ir.Continue():
             ctx.writer.line("continue;")
-        case Return():
+        case ir.Return():
             returner(ctx, stmt)
-        case Comment(text):
+        case ir.Comment(text):
             ctx.writer.comment(text)
         case _:
             assert_never(stmt)
 
 
-def _let(ctx: PrintContext, stmt: Let) -> None:
+def _let(ctx: PrintContext, stmt: ir.Let) -> None:
     ctx.writer.write(ctx.names.spell.declare(stmt.type, ctx.local(stmt.name)))
     if stmt.value is not None:
         ctx.writer.write(" = ")
@@ -80,8 +65,8 @@ def _let(ctx: PrintContext, stmt: Let) -> None:
     ctx.writer.end(";")
 
 
-def _assign(ctx: PrintContext, target: Expr, value: Expr) -> None:
-    if isinstance(target, Read):
+def _assign(ctx: PrintContext, target: ir.Expr, value: ir.Expr) -> None:
+    if isinstance(target, ir.Read):
         ctx.writer.write(memory_names(ctx, target.source).write)
         print_args(ctx, (*target.indices, value))
         ctx.writer.end(";")
@@ -93,16 +78,16 @@ def _assign(ctx: PrintContext, target: Expr, value: Expr) -> None:
     ctx.writer.end(";")
 
 
-def _compound(target: Expr, value: Expr) -> tuple[str, Expr]:
+def _compound(target: ir.Expr, value: ir.Expr) -> tuple[str, ir.Expr]:
     """``x = x + y`` is printed ``x += y``."""
     match value:
-        case Binary(op=op, left=left, right=right) if op in _COMPOUND and left == target:
+        case ir.Binary(op=op, left=left, right=right) if op in _COMPOUND and left == target:
             if not isinstance(value.type, Matrix):
                 return f"{op}=", right
     return "=", value
 
 
-def _if(ctx: PrintContext, stmt: If, returner: Returner) -> None:
+def _if(ctx: PrintContext, stmt: ir.If, returner: Returner) -> None:
     braces = _needs_braces(stmt, returner)
     ctx.writer.write("if (")
     print_expr(ctx, stmt.condition)
@@ -111,7 +96,7 @@ def _if(ctx: PrintContext, stmt: If, returner: Returner) -> None:
     match stmt.other:
         case ():
             return
-        case (If() as nested,):
+        case (ir.If() as nested,):
             ctx.writer.write("else ")
             with ctx.writer.origin(nested.span):
                 _if(ctx, nested, returner)
@@ -120,27 +105,27 @@ def _if(ctx: PrintContext, stmt: If, returner: Returner) -> None:
             _branch(ctx, other, returner, braces=braces)
 
 
-def _needs_braces(stmt: If, returner: Returner) -> bool:
+def _needs_braces(stmt: ir.If, returner: Returner) -> bool:
     """Return True if any branch of a chain is more than one plain statement."""
     for branch in (stmt.then, stmt.other):
         match branch:
-            case () | (Assign() | Break() | Continue(),):
+            case () | (ir.Assign() | ir.Break() | ir.Continue(),):
                 continue
-            case (Return(),) if returner is print_return:
+            case (ir.Return(),) if returner is print_return:
                 continue
-            case (If() as nested,) if branch is stmt.other and not _needs_braces(nested, returner):
+            case (ir.If() as nested,) if branch is stmt.other and not _needs_braces(nested, returner):
                 continue
             case _:
                 return True
     return not stmt.then
 
 
-def _branch(ctx: PrintContext, body: tuple[Stmt, ...], returner: Returner, *, braces: bool) -> None:
+def _branch(ctx: PrintContext, body: tuple[ir.Stmt, ...], returner: Returner, *, braces: bool) -> None:
     with ctx.writer.block() if braces else ctx.writer.indented():
         print_body(ctx, body, returner)
 
 
-def _for(ctx: PrintContext, stmt: For, returner: Returner) -> None:
+def _for(ctx: PrintContext, stmt: ir.For, returner: Returner) -> None:
     """Print a loop. A limit above its iterations is written so that Slang does not count them and warn."""
     turns = _turns(stmt)
     roomy = turns is not None and stmt.limit > len(turns)
@@ -153,7 +138,7 @@ def _for(ctx: PrintContext, stmt: For, returner: Returner) -> None:
     print_expr(ctx, stmt.start)
     if roomy and turns is not None:
         ctx.writer.write(f"; {name} != ")
-        print_expr(ctx, Const(turns.start + len(turns) * turns.step, stmt.stop.type))
+        print_expr(ctx, ir.Const(turns.start + len(turns) * turns.step, stmt.stop.type))
     else:
         ctx.writer.write(f"; {name} {'<' if stmt.step > 0 else '>'} ")
         print_expr(ctx, stmt.stop, PRECEDENCE["<"] + 1)
@@ -162,10 +147,10 @@ def _for(ctx: PrintContext, stmt: For, returner: Returner) -> None:
         print_body(ctx, stmt.body, returner)
 
 
-def _turns(stmt: For) -> range | None:
+def _turns(stmt: ir.For) -> range | None:
     """What the variable runs through, if the bounds tell."""
     match stmt:
-        case For(start=Const(value=start), stop=Const(value=stop), step=step):
+        case ir.For(start=ir.Const(value=start), stop=ir.Const(value=stop), step=step):
             return range(int(start), int(stop), step)
         case _:
             return None

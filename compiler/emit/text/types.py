@@ -5,20 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from slangad.compiler.errors.exhaustive import assert_never
-from slangad.compiler.ir.types import (
-    Array,
-    DiffPair,
-    Matrix,
-    Scalar,
-    Struct,
-    Tensor,
-    Texture,
-    Tuple,
-    Type,
-    Vector,
-    Void,
-    Weak,
-)
+from slangad.compiler.ir import types
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,38 +17,38 @@ class TypeSpeller:
     def __init__(self, struct_names: Mapping[str, str]) -> None:
         self._structs = struct_names
 
-    def __call__(self, type_: Type) -> str:
+    def __call__(self, type_: types.Type) -> str:
         """Return the type where it stands alone: as a parameter's, a result's, a generic argument."""
         match type_:
-            case Scalar(name):
+            case types.Scalar(name):
                 return name
-            case Vector(element, size):
+            case types.Vector(element, size):
                 return f"{element.name}{size}"
-            case Matrix(element, rows, columns):
+            case types.Matrix(element, rows, columns):
                 return f"{element.name}{rows}x{columns}"
-            case Array(element, size):
+            case types.Array(element, size):
                 return f"{self(element)}[{size}]"
-            case Struct(key=key):
+            case types.Struct(key=key):
                 return self._structs[key]
-            case Tuple(elements):
+            case types.Tuple(elements):
                 return f"Tuple<{', '.join(self(e) for e in elements)}>"
-            case DiffPair(primal):
+            case types.DiffPair(primal):
                 return f"DifferentialPair<{self(primal)}>"
-            case Void():
+            case types.Void():
                 return "void"
-            case Weak() | Tensor() | Texture():
+            case types.Weak() | types.Tensor() | types.Texture():
                 raise AssertionError(f"{type_} in a finished module")
             case _:
                 assert_never(type_)
 
-    def generic(self, type_: Type) -> str:
+    def generic(self, type_: types.Type) -> str:
         """Return the type where a constructor call needs its name: ``Array<float, 4>`` for arrays."""
-        if isinstance(type_, Array):
+        if isinstance(type_, types.Array):
             return f"Array<{self.generic(type_.element)}, {type_.size}>"
         return self(type_)
 
-    def declare(self, type_: Type, name: str) -> str:
+    def declare(self, type_: types.Type, name: str) -> str:
         """A declaration of ``name``: ``float3 v``, ``float a[4]``; nested arrays keep their extents at the type."""
-        if isinstance(type_, Array) and not isinstance(type_.element, Array):
+        if isinstance(type_, types.Array) and not isinstance(type_.element, types.Array):
             return f"{self(type_.element)} {name}[{type_.size}]"
         return f"{self(type_)} {name}"

@@ -9,36 +9,24 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.errors.exhaustive import assert_never
+from slangad.compiler.ir import nodes as ir
 from slangad.compiler.ir.calls import AnyCall, callees, calls_in
-from slangad.compiler.ir.nodes import (
-    Automatic,
-    BackwardCall,
-    Call,
-    ClipGradient,
-    Custom,
-    FiniteDifference,
-    ForwardCall,
-    Intrinsic,
-    NoDiff,
-    StraightThrough,
-    Subgradient,
-    Surrogate,
-)
 from slangad.compiler.ir.walk import blocks, body_exprs, children, statements, stmt_exprs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from slangad.compiler.frontends.reading.problems import Problems
-    from slangad.compiler.ir.nodes import Expr, Function, Kernel, Stmt
 
 _MOST: Final = 2
 """The highest order of derivative that Slang compiles. A larger value lets programs through on which Slang crashes."""
 
 
-def refuse_higher_orders(functions: Mapping[str, Function], kernels: Iterable[Kernel], problems: Problems) -> None:
+def refuse_higher_orders(
+    functions: Mapping[str, ir.Function], kernels: Iterable[ir.Kernel], problems: Problems
+) -> None:
     """Report derivatives of derivatives that Slang crashes on."""
-    taken = [e for f in functions.values() for e in calls_in(f) if not isinstance(e, Call)]
+    taken = [e for f in functions.values() for e in calls_in(f) if not isinstance(e, ir.Call)]
     if not taken:
         return
     _refuse_nested_backward(taken, functions, problems)
@@ -46,7 +34,7 @@ def refuse_higher_orders(functions: Mapping[str, Function], kernels: Iterable[Ke
     for expr in taken:
         called = functions[expr.function]
         third = orders.of(called.key, 0) <= _MOST < orders.of(called.key, 1)
-        if third and (isinstance(expr, BackwardCall) or not _is_arithmetic(called.key, functions, set())):
+        if third and (isinstance(expr, ir.BackwardCall) or not _is_arithmetic(called.key, functions, set())):
             problems.error(
                 "SA037",
                 expr.span,
@@ -58,7 +46,7 @@ def refuse_higher_orders(functions: Mapping[str, Function], kernels: Iterable[Ke
         _refuse_kernel(functions[kernel.function], orders, problems)
 
 
-def _refuse_kernel(function: Function, orders: _Orders, problems: Problems) -> None:
+def _refuse_kernel(function: ir.Function, orders: _Orders, problems: Problems) -> None:
     if not function.differentiable or not orders.of(function.key, 0) <= _MOST < orders.of(function.key, 1):
         return
     blamed = max(calls_in(function), key=lambda use: orders.of_use(use, 1))
@@ -72,10 +60,10 @@ def _refuse_kernel(function: Function, orders: _Orders, problems: Problems) -> N
 
 
 def _refuse_nested_backward(
-    taken: Iterable[BackwardCall | ForwardCall], functions: Mapping[str, Function], problems: Problems
+    taken: Iterable[ir.BackwardCall | ir.ForwardCall], functions: Mapping[str, ir.Function], problems: Problems
 ) -> None:
     for expr in taken:
-        if isinstance(expr, BackwardCall) and _takes_backward(expr.function, functions, set()):
+        if isinstance(expr, ir.BackwardCall) and _takes_backward(expr.function, functions, set()):
             problems.error(
                 "SA037",
                 expr.span,
@@ -85,19 +73,20 @@ def _refuse_nested_backward(
             )
 
 
-def _takes_backward(key: str, functions: Mapping[str, Function], seen: set[str]) -> bool:
+def _takes_backward(key: str, functions: Mapping[str, ir.Function], seen: set[str]) -> bool:
     """Return True if differentiating a function would differentiate a ``bwd_diff``; custom derivatives stop it."""
     function = functions[key]
-    if key in seen or isinstance(function.derivative, Custom):
+    if key in seen or isinstance(function.derivative, ir.Custom):
         return False
     seen.add(key)
     return any(
-        isinstance(expr, BackwardCall) or (isinstance(expr, Call) and _takes_backward(expr.function, functions, seen))
+        isinstance(expr, ir.BackwardCall)
+        or (isinstance(expr, ir.Call) and _takes_backward(expr.function, functions, seen))
         for expr in _active_exprs(statements(function))
     )
 
 
-def _active_exprs(body: tuple[Stmt, ...]) -> Iterator[Expr]:
+def _active_exprs(body: tuple[ir.Stmt, ...]) -> Iterator[ir.Expr]:
     """Yield every expression of a body that is not inside ``no_diff``."""
     for stmt in body:
         for expr in stmt_exprs(stmt):
@@ -106,22 +95,22 @@ def _active_exprs(body: tuple[Stmt, ...]) -> Iterator[Expr]:
             yield from _active_exprs(block)
 
 
-def _active(expr: Expr) -> Iterator[Expr]:
-    if not isinstance(expr, NoDiff):
+def _active(expr: ir.Expr) -> Iterator[ir.Expr]:
+    if not isinstance(expr, ir.NoDiff):
         yield expr
         for child in children(expr):
             yield from _active(child)
 
 
-def _is_arithmetic(key: str, functions: Mapping[str, Function], seen: set[str]) -> bool:
+def _is_arithmetic(key: str, functions: Mapping[str, ir.Function], seen: set[str]) -> bool:
     """Return True if a function and its callees use operators only, no function of Slang."""
     function = functions[key]
     if key in seen:
         return True
     seen.add(key)
-    if function.derivative != Automatic() or not isinstance(function.body, tuple):
+    if function.derivative != ir.Automatic() or not isinstance(function.body, tuple):
         return False
-    intrinsics = any(isinstance(expr, Intrinsic) for expr in body_exprs(statements(function)))
+    intrinsics = any(isinstance(expr, ir.Intrinsic) for expr in body_exprs(statements(function)))
     return not intrinsics and all(_is_arithmetic(key, functions, seen) for key in callees(function))
 
 
@@ -131,7 +120,7 @@ class _Orders:
     Slang differentiates all differentiable callees of a differentiable function, also inside ``no_diff``.
     """
 
-    def __init__(self, functions: Mapping[str, Function]) -> None:
+    def __init__(self, functions: Mapping[str, ir.Function]) -> None:
         self._functions = functions
         self._known: dict[tuple[str, int], int] = {}
 
@@ -147,31 +136,31 @@ class _Orders:
 
     def of_use(self, use: AnyCall, times: int) -> int:
         """Return the order reached in the callees of a function that is differentiated ``times`` times."""
-        if not isinstance(use, Call):
+        if not isinstance(use, ir.Call):
             return self.of(use.function, times + 1)
         return self.of(use.function, times if self._is_differentiated(use.function) else 0)
 
     def _is_differentiated(self, key: str) -> bool:
         function = self._functions[key]
-        return function.differentiable or function.derivative != Automatic()
+        return function.differentiable or function.derivative != ir.Automatic()
 
-    def _of(self, function: Function, times: int) -> int:
+    def _of(self, function: ir.Function, times: int) -> int:
         if times:
             match function.derivative:
-                case Custom(backward=backward, forward=forward):
+                case ir.Custom(backward=backward, forward=forward):
                     own = forward or backward
                     return self.of(own, times - 1) if own is not None else times
-                case FiniteDifference():
+                case ir.FiniteDifference():
                     return max(times - 1, self._in_body(function, times - 1))
-                case StraightThrough():
+                case ir.StraightThrough():
                     return times - 1
-                case Surrogate(function=other) | ClipGradient(of=Surrogate(function=other)):
+                case ir.Surrogate(function=other) | ir.ClipGradient(of=ir.Surrogate(function=other)):
                     return self.of(other, times)
-                case Automatic() | ClipGradient() | Subgradient():
+                case ir.Automatic() | ir.ClipGradient() | ir.Subgradient():
                     pass
                 case _:
                     assert_never(function.derivative)
         return max(times, self._in_body(function, times))
 
-    def _in_body(self, function: Function, times: int) -> int:
+    def _in_body(self, function: ir.Function, times: int) -> int:
         return max((self.of_use(use, times) for use in calls_in(function)), default=0)

@@ -11,40 +11,21 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.errors.diagnostics import Diagnostic
-from slangad.compiler.ir.nodes import (
-    Assign,
-    Binary,
-    Break,
-    Const,
-    Continue,
-    Expr,
-    Extent,
-    For,
-    If,
-    Memory,
-    Read,
-    Return,
-    Stmt,
-    ThreadCount,
-    ThreadId,
-    Var,
-    While,
-)
+from slangad.compiler.ir import nodes as ir
 from slangad.compiler.ir.types import Tensor, Texture
 from slangad.compiler.ir.walk import rewrite, root, statements, stmt_exprs, walk, walk_stmts
 
 if TYPE_CHECKING:
     from slangad.compiler.errors.spans import Span
     from slangad.compiler.frontends.reading.problems import Problems
-    from slangad.compiler.ir.nodes import Function, Kernel
 
 Written = Mapping[str, "Span"]
 """The tensors that may have been written, with the location of a write."""
 
 
-def check_in_place(kernel: Kernel, function: Function, problems: Problems) -> None:
+def check_in_place(kernel: ir.Kernel, function: ir.Function, problems: Problems) -> None:
     """Report accesses to in-place tensors that have no defined order or no gradient."""
-    names = frozenset(p.name for p in kernel.params if p.memory is Memory.INOUT_TENSOR)
+    names = frozenset(p.name for p in kernel.params if p.memory is ir.Memory.INOUT_TENSOR)
     if not names:
         return
     _Order(names, problems).block(statements(function), {}, _Left())
@@ -68,7 +49,7 @@ class _Order:
     names: frozenset[str]
     problems: Problems
 
-    def block(self, body: tuple[Stmt, ...], before: Written, left: _Left) -> Written | None:
+    def block(self, body: tuple[ir.Stmt, ...], before: Written, left: _Left) -> Written | None:
         """Return the tensors that may be written after a block; None if its end is not reached."""
         written: Written | None = before
         for stmt in body:
@@ -77,27 +58,27 @@ class _Order:
             written = self._stmt(stmt, written, left)
         return written
 
-    def _stmt(self, stmt: Stmt, written: Written, left: _Left) -> Written | None:
-        if not isinstance(stmt, (For, While)):
+    def _stmt(self, stmt: ir.Stmt, written: Written, left: _Left) -> Written | None:
+        if not isinstance(stmt, (ir.For, ir.While)):
             self._reads(stmt, written)
         match stmt:
-            case Assign(target=Read(source=Var(name=name)), span=span) if name in self.names:
+            case ir.Assign(target=ir.Read(source=ir.Var(name=name)), span=span) if name in self.names:
                 return {name: span, **written}
-            case If(then=then, other=other):
+            case ir.If(then=then, other=other):
                 return _join(self.block(then, written, left), self.block(other, written, left))
-            case For() | While():
+            case ir.For() | ir.While():
                 return self._loop(stmt, written)
-            case Break():
+            case ir.Break():
                 left.breaks.append(written)
-            case Continue():
+            case ir.Continue():
                 left.continues.append(written)
-            case Return():
+            case ir.Return():
                 pass
             case _:
                 return written
         return None
 
-    def _loop(self, stmt: For | While, before: Written) -> Written:
+    def _loop(self, stmt: ir.For | ir.While, before: Written) -> Written:
         head, leaving = before, _Left()
         for _ in range(len(self.names) + 1):
             self._reads(stmt, head)
@@ -105,10 +86,10 @@ class _Order:
             head = _join(head, self.block(stmt.body, head, leaving), *leaving.continues) or head
         return _join(head, *leaving.breaks) or head
 
-    def _reads(self, stmt: Stmt, written: Written) -> None:
+    def _reads(self, stmt: ir.Stmt, written: Written) -> None:
         for expr in read_exprs(stmt):
             for node in walk(expr):
-                if isinstance(node, Read) and isinstance(node.source, Var) and node.source.name in written:
+                if isinstance(node, ir.Read) and isinstance(node.source, ir.Var) and node.source.name in written:
                     name = node.source.name
                     self.problems.add(
                         Diagnostic(
@@ -127,9 +108,9 @@ def _join(*ends: Written | None) -> Written | None:
     return {name: span for end in reversed(reached) for name, span in end.items()} if reached else None
 
 
-def read_exprs(stmt: Stmt) -> tuple[Expr, ...]:
+def read_exprs(stmt: ir.Stmt) -> tuple[ir.Expr, ...]:
     """Return the expressions that a statement reads; of a stored element only the indices."""
-    if isinstance(stmt, Assign) and isinstance(stmt.target, Read):
+    if isinstance(stmt, ir.Assign) and isinstance(stmt.target, ir.Read):
         return (*stmt.target.indices, stmt.value)
     return stmt_exprs(stmt)
 
@@ -141,16 +122,16 @@ def _place(span: Span) -> str:
 class LocalExpressions:
     """The locals of a kernel that equal one expression, so that indices can be compared."""
 
-    def __init__(self, kernel: Kernel, function: Function) -> None:
+    def __init__(self, kernel: ir.Kernel, function: ir.Function) -> None:
         self._body = statements(function)
         self._dims = kernel.dims
         stored = [name for stmt in walk_stmts(self._body) for name in _stored(stmt)]
-        shared = {p.name for p in kernel.params if p.memory in (Memory.UNIFORM, Memory.PARAM)}
+        shared = {p.name for p in kernel.params if p.memory in (ir.Memory.UNIFORM, ir.Memory.PARAM)}
         self._fixed = shared - {*stored}
-        self._values: dict[str, Expr] = {}
+        self._values: dict[str, ir.Expr] = {}
         for stmt in walk_stmts(self._body):
             match stmt:
-                case Assign(target=Var(name=name), value=value) if stored.count(name) == 1:
+                case ir.Assign(target=ir.Var(name=name), value=value) if stored.count(name) == 1:
                     if all(isinstance(e, _PLAIN) or self.is_fixed(e) or self._is_known(e) for e in walk(value)):
                         self._values[name] = self.known(value)
                 case _:
@@ -158,7 +139,7 @@ class LocalExpressions:
 
     def check(self, name: str, problems: Problems) -> None:
         """Report a tensor that is read and written, unless every access is of the thread's own element."""
-        targets = [s.target for s in walk_stmts(self._body) if isinstance(s, Assign)]
+        targets = [s.target for s in walk_stmts(self._body) if isinstance(s, ir.Assign)]
         read = [node for s in walk_stmts(self._body) for e in read_exprs(s) for node in walk(e)]
         writes, reads = _accesses(targets, name), _accesses(read, name)
         if not reads or not writes or self._are_own([*writes, *reads]):
@@ -174,58 +155,58 @@ class LocalExpressions:
             )
         )
 
-    def _are_own(self, accesses: list[Read]) -> bool:
+    def _are_own(self, accesses: list[ir.Read]) -> bool:
         """Return True if each axis of the domain has an index that is the same everywhere and differs by thread."""
         first, *others = [tuple(self.known(i) for i in access.indices) for access in accesses]
         same = [index for k, index in enumerate(first) if all(other[k] == index for other in others)]
         return all(any(self._tells_apart(index, axis) for index in same) for axis in range(self._dims))
 
-    def _tells_apart(self, index: Expr, axis: int) -> bool:
+    def _tells_apart(self, index: ir.Expr, axis: int) -> bool:
         """Return True if threads with different ids along an axis have different indices, whatever their other ids."""
         match index:
-            case ThreadId(axis=found):
+            case ir.ThreadId(axis=found):
                 return found == axis
-            case Binary(op="+" | "-", left=a, right=b):
+            case ir.Binary(op="+" | "-", left=a, right=b):
                 return any(self._tells_apart(x, axis) and self.is_fixed(y) for x, y in ((a, b), (b, a)))
-            case Binary(op="*", left=a, right=b):
+            case ir.Binary(op="*", left=a, right=b):
                 pairs = ((a, b), (b, a))
-                return any(self._tells_apart(x, axis) and isinstance(y, Const) and bool(y.value) for x, y in pairs)
+                return any(self._tells_apart(x, axis) and isinstance(y, ir.Const) and bool(y.value) for x, y in pairs)
             case _:
                 return False
 
-    def is_fixed(self, expr: Expr) -> bool:
+    def is_fixed(self, expr: ir.Expr) -> bool:
         """Return True if all threads have the same value."""
         match expr:
-            case Const() | Extent() | ThreadCount():
+            case ir.Const() | ir.Extent() | ir.ThreadCount():
                 return True
-            case Var(name=name, type=type_):
+            case ir.Var(name=name, type=type_):
                 return name in self._fixed or isinstance(type_, (Tensor, Texture))
-            case Binary(left=a, right=b):
+            case ir.Binary(left=a, right=b):
                 return self.is_fixed(a) and self.is_fixed(b)
             case _:
                 return False
 
-    def _is_known(self, expr: Expr) -> bool:
-        return isinstance(expr, Var) and expr.name in self._values
+    def _is_known(self, expr: ir.Expr) -> bool:
+        return isinstance(expr, ir.Var) and expr.name in self._values
 
-    def known(self, expr: Expr) -> Expr:
+    def known(self, expr: ir.Expr) -> ir.Expr:
         """Return the expression with locals replaced by the expressions that they equal."""
-        return rewrite(expr, lambda e: self._values.get(e.name, e) if isinstance(e, Var) else e)
+        return rewrite(expr, lambda e: self._values.get(e.name, e) if isinstance(e, ir.Var) else e)
 
 
-_PLAIN: Final = (ThreadId, Binary)
+_PLAIN: Final = (ir.ThreadId, ir.Binary)
 
 
-def _accesses(exprs: Sequence[Expr], name: str) -> list[Read]:
-    return [e for e in exprs if isinstance(e, Read) and isinstance(e.source, Var) and e.source.name == name]
+def _accesses(exprs: Sequence[ir.Expr], name: str) -> list[ir.Read]:
+    return [e for e in exprs if isinstance(e, ir.Read) and isinstance(e.source, ir.Var) and e.source.name == name]
 
 
-def _stored(stmt: Stmt) -> tuple[str, ...]:
+def _stored(stmt: ir.Stmt) -> tuple[str, ...]:
     match stmt:
-        case Assign(target=target):
+        case ir.Assign(target=target):
             owner = root(target)
             return () if owner is None else (owner.name,)
-        case For(variable=name):
+        case ir.For(variable=name):
             return (name,)
         case _:
             return ()

@@ -6,22 +6,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.frontends.reading.signatures import CallSignature, Parameter
+from slangad.compiler.ir import types
 from slangad.compiler.ir.nodes import Memory
-from slangad.compiler.ir.types import (
-    BOOL,
-    VOID,
-    Array,
-    Scalar,
-    Struct,
-    Tensor,
-    Tuple,
-    Type,
-    Vector,
-    carries_gradient,
-    element_of,
-    leaves,
-    show,
-)
 from slangad.compiler.lang.types.annotations import Memory as Annotation
 from slangad.compiler.lang.types.annotations import parameter_type
 
@@ -41,12 +27,12 @@ Spelling = Callable[[Memory], str]
 """The user's word for a memory."""
 
 
-def type_in(memory: Memory, element: Type, rank: int, options: TextureOptions | None) -> Type:
+def type_in(memory: Memory, element: types.Type, rank: int, options: TextureOptions | None) -> types.Type:
     """Return the type of a parameter in a memory: of the value one thread sees, or the tensor or texture."""
     return parameter_type(Annotation(memory.value, None, rank=rank, options=options), element)
 
 
-def check_param_memory(memory: Memory, element: Type, spell: Spelling, where: Span, problems: Problems) -> bool:
+def check_param_memory(memory: Memory, element: types.Type, spell: Spelling, where: Span, problems: Problems) -> bool:
     """Return True if a kernel's parameter may have this memory and type, else report it."""
     if memory in (Memory.SUM, Memory.MEAN):
         problems.error("SA031", where, f"{spell(memory)} is for results", help=f"write {spell(Memory.EACH)} here")
@@ -56,7 +42,9 @@ def check_param_memory(memory: Memory, element: Type, spell: Spelling, where: Sp
     return memory is not Memory.TEXTURE2D or _check_texture(element, where, problems)
 
 
-def check_function_memory(memory: Memory, element: Type, spell: Spelling, where: Span, problems: Problems) -> bool:
+def check_function_memory(
+    memory: Memory, element: types.Type, spell: Spelling, where: Span, problems: Problems
+) -> bool:
     """Return True if a function that is not a kernel may take this memory and type, else report it."""
     if memory is Memory.TENSOR:
         return _check_tensor(element, where, problems)
@@ -71,27 +59,27 @@ def check_function_memory(memory: Memory, element: Type, spell: Spelling, where:
     return False
 
 
-def _check_tensor(element: Type, where: Span, problems: Problems) -> bool:
+def _check_tensor(element: types.Type, where: Span, problems: Problems) -> bool:
     if not _holds_struct(element):
         return True
-    problems.error("SA031", where, f"a tensor can't hold {show(element)}", help="make one tensor per field")
+    problems.error("SA031", where, f"a tensor can't hold {types.show(element)}", help="make one tensor per field")
     return False
 
 
-def _holds_struct(type_: Type) -> bool:
-    return isinstance(type_, Struct) or (isinstance(type_, Array) and _holds_struct(type_.element))
+def _holds_struct(type_: types.Type) -> bool:
+    return isinstance(type_, types.Struct) or (isinstance(type_, types.Array) and _holds_struct(type_.element))
 
 
-def _check_texture(element: Type, where: Span, problems: Problems) -> bool:
-    scalar = element_of(element)
-    if isinstance(element, (Scalar, Vector)) and scalar is not None and scalar.name in _TEXELS:
+def _check_texture(element: types.Type, where: Span, problems: Problems) -> bool:
+    scalar = types.element_of(element)
+    if isinstance(element, (types.Scalar, types.Vector)) and scalar is not None and scalar.name in _TEXELS:
         return True
     help_ = "texels are float, float2, float3, float4 or the same of half"
-    problems.error("SA031", where, f"a texture can't hold {show(element)}", help=help_)
+    problems.error("SA031", where, f"a texture can't hold {types.show(element)}", help=help_)
     return False
 
 
-def check_result_memory(memory: Memory, type_: Type, spell: Spelling, where: Span, problems: Problems) -> bool:
+def check_result_memory(memory: Memory, type_: types.Type, spell: Spelling, where: Span, problems: Problems) -> bool:
     """Return True if a kernel's result may have this memory and type, else report it."""
     if memory not in RESULT_MEMORIES:
         words = ", ".join(spell(m) for m in RESULT_MEMORIES)
@@ -101,12 +89,12 @@ def check_result_memory(memory: Memory, type_: Type, spell: Spelling, where: Spa
     if memory is Memory.EACH:
         return True
     word = "added up" if memory is Memory.SUM else "averaged"
-    if _holds_struct(type_) or any(leaf.type == BOOL for leaf in leaves(type_)):
+    if _holds_struct(type_) or any(leaf.type == types.BOOL for leaf in types.leaves(type_)):
         help_ = "return its numbers, a tuple for several results"
-        problems.error("SA031", where, f"{show(type_)} can't be {word}", help=help_)
+        problems.error("SA031", where, f"{types.show(type_)} can't be {word}", help=help_)
         return False
-    if memory is Memory.MEAN and not carries_gradient(type_):
-        problems.error("SA031", where, f"{show(type_)} can't be averaged", help="convert to float in the kernel")
+    if memory is Memory.MEAN and not types.carries_gradient(type_):
+        problems.error("SA031", where, f"{types.show(type_)} can't be averaged", help="convert to float in the kernel")
         return False
     return True
 
@@ -121,16 +109,16 @@ def check_has_output(
         )
 
 
-def is_written(type_: Type) -> bool:
+def is_written(type_: types.Type) -> bool:
     """Return True if kernels write to the memory."""
-    return isinstance(type_, Tensor) and type_.writes
+    return isinstance(type_, types.Tensor) and type_.writes
 
 
-def is_active(params: Sequence[KernelParam], result: Type) -> bool:
+def is_active(params: Sequence[KernelParam], result: types.Type) -> bool:
     """Return True if a kernel has a derivative: an input and an output carry gradient."""
-    active = [p.type for p in params if carries_gradient(p.type) and not p.no_diff]
-    taken = any(not isinstance(t, Tensor) or t.reads for t in active)
-    return taken and (carries_gradient(result) or any(is_written(t) for t in active))
+    active = [p.type for p in params if types.carries_gradient(p.type) and not p.no_diff]
+    taken = any(not isinstance(t, types.Tensor) or t.reads for t in active)
+    return taken and (types.carries_gradient(result) or any(is_written(t) for t in active))
 
 
 def kernel_signature(
@@ -138,11 +126,11 @@ def kernel_signature(
 ) -> CallSignature:
     """Return the signature of the function that one thread of a kernel runs."""
     if not results:
-        result: Type = VOID
+        result: types.Type = types.VOID
     elif results[0].name == "result":
         result = results[0].type
     else:
-        result = Tuple(tuple(r.type for r in results))
+        result = types.Tuple(tuple(r.type for r in results))
     return CallSignature(key, name, tuple(Parameter(p.name, p.type, p.no_diff, span=p.span) for p in params), result)
 
 

@@ -10,30 +10,29 @@ from typing import TYPE_CHECKING
 
 from slangad.compiler.errors.diagnostics import Diagnostic
 from slangad.compiler.frontends.kernel_rules.in_place import LocalExpressions, read_exprs
-from slangad.compiler.ir.nodes import Assign, Binary, Break, Continue, Expr, For, Memory, Read, Return, ThreadId, Var
+from slangad.compiler.ir import nodes as ir
 from slangad.compiler.ir.walk import statements, walk, walk_stmts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from slangad.compiler.frontends.reading.problems import Problems
-    from slangad.compiler.ir.nodes import Function, Kernel, Stmt
 
-_WRITTEN = (Memory.OUT_TENSOR, Memory.INOUT_TENSOR)
+_WRITTEN = (ir.Memory.OUT_TENSOR, ir.Memory.INOUT_TENSOR)
 
 
-def check_shared_stores(kernel: Kernel, function: Function, problems: Problems) -> None:
+def check_shared_stores(kernel: ir.Kernel, function: ir.Function, problems: Problems) -> None:
     """Report the first store of each tensor that is certain to hit one element from several threads."""
     body = statements(function)
     read = [node for stmt in walk_stmts(body) for expr in read_exprs(stmt) for node in walk(expr)]
-    own = {node.axis for node in read if isinstance(node, ThreadId)}
-    if any(param.memory is Memory.EACH for param in kernel.params):
+    own = {node.axis for node in read if isinstance(node, ir.ThreadId)}
+    if any(param.memory is ir.Memory.EACH for param in kernel.params):
         own = {*range(kernel.dims)}
-    in_place = {node.source.name for node in read if isinstance(node, Read) and isinstance(node.source, Var)}
+    in_place = {node.source.name for node in read if isinstance(node, ir.Read) and isinstance(node.source, ir.Var)}
     left = {p.name for p in kernel.params if p.memory in _WRITTEN} - in_place
     known = LocalExpressions(kernel, function)
     for target, counters in _certain(body, known, frozenset()):
-        assert isinstance(target.source, Var)  # noqa: S101  (stores are into parameters)
+        assert isinstance(target.source, ir.Var)  # noqa: S101  (stores are into parameters)
         axes = _told_apart(target, known, counters)
         missing = None if axes is None else next((axis for axis in sorted(own) if axis not in axes), None)
         if missing is None or target.source.name not in left:
@@ -42,7 +41,7 @@ def check_shared_stores(kernel: Kernel, function: Function, problems: Problems) 
         problems.add(_refusal(kernel, target, target.source.name, missing))
 
 
-def _refusal(kernel: Kernel, target: Read, name: str, axis: int) -> Diagnostic:
+def _refusal(kernel: ir.Kernel, target: ir.Read, name: str, axis: int) -> Diagnostic:
     shown = f"sa.thread_id({axis})" if kernel.dims > 1 else "sa.thread_id()"
     return Diagnostic(
         "SA048",
@@ -54,16 +53,16 @@ def _refusal(kernel: Kernel, target: Read, name: str, axis: int) -> Diagnostic:
 
 
 def _certain(
-    body: tuple[Stmt, ...], known: LocalExpressions, counters: frozenset[str]
-) -> Iterator[tuple[Read, frozenset[str]]]:
+    body: tuple[ir.Stmt, ...], known: LocalExpressions, counters: frozenset[str]
+) -> Iterator[tuple[ir.Read, frozenset[str]]]:
     """Yield the stores that all threads reach, with the counters of the loops around them."""
     for stmt in body:
-        if any(isinstance(inner, (Return, Break, Continue)) for inner in walk_stmts((stmt,))):
+        if any(isinstance(inner, (ir.Return, ir.Break, ir.Continue)) for inner in walk_stmts((stmt,))):
             return
         match stmt:
-            case Assign(target=Read(source=Var()) as target):
+            case ir.Assign(target=ir.Read(source=ir.Var()) as target):
                 yield target, counters
-            case For(variable=name, start=start, stop=stop, body=inner) if known.is_fixed(
+            case ir.For(variable=name, start=start, stop=stop, body=inner) if known.is_fixed(
                 known.known(start)
             ) and known.is_fixed(known.known(stop)):
                 yield from _certain(inner, known, counters | {name})
@@ -71,20 +70,20 @@ def _certain(
                 continue
 
 
-def _told_apart(target: Read, known: LocalExpressions, counters: frozenset[str]) -> set[int] | None:
+def _told_apart(target: ir.Read, known: LocalExpressions, counters: frozenset[str]) -> set[int] | None:
     """Return the axes whose ids are in the indices; None if another value may differ between threads."""
     axes: set[int] = set()
     for index in target.indices:
         for node in _leaves(known.known(index)):
-            if isinstance(node, ThreadId):
+            if isinstance(node, ir.ThreadId):
                 axes.add(node.axis)
-            elif not known.is_fixed(node) and not (isinstance(node, Var) and node.name in counters):
+            elif not known.is_fixed(node) and not (isinstance(node, ir.Var) and node.name in counters):
                 return None
     return axes
 
 
-def _leaves(expr: Expr) -> Iterator[Expr]:
-    if isinstance(expr, Binary):
+def _leaves(expr: ir.Expr) -> Iterator[ir.Expr]:
+    if isinstance(expr, ir.Binary):
         yield from _leaves(expr.left)
         yield from _leaves(expr.right)
     else:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from slangad.compiler.frontends.kernel_rules.derivative_orders import refuse_higher_orders
 from slangad.compiler.frontends.kernel_rules.probes import check_kernels
+from slangad.compiler.ir import nodes as ir
 from slangad.compiler.ir.calls import custom_derivatives, needed_first
-from slangad.compiler.ir.nodes import ConstantDef, ConstantRef, Function, Kernel, Param, StructDef
 from slangad.compiler.ir.types import Array, DiffPair, Struct, Tuple, Type
 from slangad.compiler.ir.walk import body_exprs, statements
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from slangad.compiler.frontends.reading.problems import Problems
 
 
-def order_functions(functions: Mapping[str, Function], problems: Problems) -> tuple[Function, ...]:
+def order_functions(functions: Mapping[str, ir.Function], problems: Problems) -> tuple[ir.Function, ...]:
     """Return callees before callers, otherwise in the given order; report a cycle at the call that closes it.
 
     Custom derivatives follow their function if their callees allow it.
     """
-    done: dict[str, Function] = {}
+    done: dict[str, ir.Function] = {}
     path: list[str] = []
 
     def visit(key: str, span: Span) -> None:
@@ -55,8 +55,8 @@ def order_functions(functions: Mapping[str, Function], problems: Problems) -> tu
 
 
 def checked_order(
-    functions: Mapping[str, Function], kernels: Sequence[Kernel], problems: Problems
-) -> tuple[Function, ...]:
+    functions: Mapping[str, ir.Function], kernels: Sequence[ir.Kernel], problems: Problems
+) -> tuple[ir.Function, ...]:
     """Return the functions of a module, callees before callers, after the rules for whole modules.
 
     Raises:
@@ -87,7 +87,10 @@ def struct_types(type_: Type) -> Iterable[Struct]:
 
 
 def used_structs(
-    functions: Iterable[Function], kernels: Iterable[Kernel], constants: Iterable[ConstantDef], extra: Iterable[Struct]
+    functions: Iterable[ir.Function],
+    kernels: Iterable[ir.Kernel],
+    constants: Iterable[ir.ConstantDef],
+    extra: Iterable[Struct],
 ) -> tuple[Struct, ...]:
     """Return every struct a module mentions, fields first, each once."""
     found: dict[Struct, None] = {}
@@ -103,18 +106,18 @@ def used_structs(
     return tuple(found)
 
 
-def _params(function: Function) -> tuple[Param, ...]:
+def _params(function: ir.Function) -> tuple[ir.Param, ...]:
     return function.params
 
 
-def struct_defs(structs: Iterable[Struct], known: Mapping[str, StructDef]) -> tuple[StructDef, ...]:
+def struct_defs(structs: Iterable[Struct], known: Mapping[str, ir.StructDef]) -> tuple[ir.StructDef, ...]:
     """Return the definitions of structs, with comments and locations if known."""
-    return tuple(known.get(s.key, StructDef(s)) for s in structs)
+    return tuple(known.get(s.key, ir.StructDef(s)) for s in structs)
 
 
 def used_constants(
-    used: Mapping[str, UsedConstant], functions: Iterable[Function], in_slang: Collection[str] = ()
-) -> tuple[ConstantDef, ...]:
+    used: Mapping[str, UsedConstant], functions: Iterable[ir.Function], in_slang: Collection[str] = ()
+) -> tuple[ir.ConstantDef, ...]:
     """Return the module constants that finished bodies refer to, in the order they were first met.
 
     Args:
@@ -122,5 +125,9 @@ def used_constants(
         functions: The finished functions.
         in_slang: Keys that bodies written in Slang name.
     """
-    named = {e.key for f in functions for e in body_exprs(statements(f)) if isinstance(e, ConstantRef)}.union(in_slang)
-    return tuple(ConstantDef(key, name, type_, values) for key, (name, type_, values) in used.items() if key in named)
+    named = {e.key for f in functions for e in body_exprs(statements(f)) if isinstance(e, ir.ConstantRef)}.union(
+        in_slang
+    )
+    return tuple(
+        ir.ConstantDef(key, name, type_, values) for key, (name, type_, values) in used.items() if key in named
+    )

@@ -10,38 +10,8 @@ from slangad.compiler.frontends.lowering.aliases import ANY, CONSTANT, Path
 from slangad.compiler.frontends.lowering.constants import static_int
 from slangad.compiler.frontends.lowering.conversions import coerce, fits, retype, strong
 from slangad.compiler.frontends.reading.problems import Rejected
-from slangad.compiler.ir.nodes import (
-    Assign,
-    Const,
-    ConstantRef,
-    Construct,
-    Expr,
-    Index,
-    Member,
-    Stmt,
-    Swizzle,
-    Ternary,
-    Var,
-)
-from slangad.compiler.ir.types import (
-    INT,
-    Array,
-    DiffPair,
-    Matrix,
-    Scalar,
-    Struct,
-    Tensor,
-    Texture,
-    Tuple,
-    Type,
-    Vector,
-    Void,
-    Weak,
-    is_scalar,
-    join_scalars,
-    show,
-    strengthen,
-)
+from slangad.compiler.ir import nodes as ir
+from slangad.compiler.ir import types
 from slangad.compiler.ir.walk import root, walk
 
 if TYPE_CHECKING:
@@ -51,7 +21,7 @@ if TYPE_CHECKING:
     from slangad.compiler.frontends.lowering.context import Context
 
 
-def assign_statement(ctx: Context, node: ast.Assign | ast.AugAssign | ast.AnnAssign) -> Sequence[Stmt]:
+def assign_statement(ctx: Context, node: ast.Assign | ast.AugAssign | ast.AnnAssign) -> Sequence[ir.Stmt]:
     """Lower ``a = b = x``, ``a, b = b, a``, ``a += x``, ``a: float = x``."""
     match node:
         case ast.AugAssign(target=target, op=op, value=value):
@@ -64,17 +34,17 @@ def assign_statement(ctx: Context, node: ast.Assign | ast.AugAssign | ast.AnnAss
             return _chained(ctx, targets, value)
 
 
-def _chained(ctx: Context, targets: list[ast.expr], value: ast.expr) -> Sequence[Stmt]:
+def _chained(ctx: Context, targets: list[ast.expr], value: ast.expr) -> Sequence[ir.Stmt]:
     """Lower ``a = b = x``: the value is computed once, then stored from left to right."""
     lowered, span = ctx.expr(value), ctx.span(value)
     first, *rest = targets
-    done: list[Stmt] = []
+    done: list[ir.Stmt] = []
     if isinstance(first, ast.Name) and not any(_names_in(t) & {first.id} for t in rest):
         done.extend(store(ctx, first, lowered, span))
-        if not isinstance(lowered, Const):
+        if not isinstance(lowered, ir.Const):
             lowered = ctx.expr(_as_load(first))
         targets = rest
-    elif not isinstance(lowered, Const):
+    elif not isinstance(lowered, ir.Const):
         stmt, lowered = hold(ctx, lowered, "value", span)
         done.append(stmt)
     for target in targets:
@@ -89,7 +59,7 @@ def _names_in(target: ast.expr) -> set[str]:
     return {n.id for n in ast.walk(target) if isinstance(n, ast.Name)}
 
 
-def _assign(ctx: Context, target: ast.expr, value: ast.expr) -> Sequence[Stmt]:
+def _assign(ctx: Context, target: ast.expr, value: ast.expr) -> Sequence[ir.Stmt]:
     if isinstance(target, (ast.Tuple, ast.List)):
         return _unpack(ctx, target, value)
     return store(ctx, target, ctx.expr(value), ctx.span(value))
@@ -97,13 +67,13 @@ def _assign(ctx: Context, target: ast.expr, value: ast.expr) -> Sequence[Stmt]:
 
 def _annotated(
     ctx: Context, node: ast.AnnAssign, target: ast.expr, annotation: ast.expr, value: ast.expr | None
-) -> Sequence[Stmt]:
+) -> Sequence[ir.Stmt]:
     type_ = ctx.annotation(annotation)
     if not isinstance(target, ast.Name):
         raise ctx.error("SA034", ctx.span(target), "only a name can be annotated")
     known = ctx.params.get(target.id)
     if known is not None and known != type_:
-        raise ctx.error("SA020", ctx.span(annotation), f"'{target.id}' is {show(known)}")
+        raise ctx.error("SA020", ctx.span(annotation), f"'{target.id}' is {types.show(known)}")
     if known is None:
         ctx.found[target.id] = _joined(ctx, target.id, type_, ctx.span(annotation))
         ctx.declared[target.id] = type_
@@ -115,7 +85,7 @@ def _annotated(
 
 def _augmented(
     ctx: Context, node: ast.AugAssign, target: ast.expr, op: ast.operator, value: ast.expr
-) -> Sequence[Stmt]:
+) -> Sequence[ir.Stmt]:
     reading = _as_load(target)
     current, operand = ctx.exprs([reading, value])
     result = operators.apply(ctx, node, op, current, operand, value)
@@ -137,20 +107,20 @@ def _as_load(target: ast.expr) -> ast.expr:
     return ast.copy_location(reading, target)
 
 
-def _unpack(ctx: Context, target: ast.Tuple | ast.List, value: ast.expr) -> Sequence[Stmt]:
+def _unpack(ctx: Context, target: ast.Tuple | ast.List, value: ast.expr) -> Sequence[ir.Stmt]:
     """Lower ``a, b = …``: all values are computed before any is stored."""
     return unpack(ctx, target, ctx.expr(value), value)
 
 
-def unpack(ctx: Context, target: ast.Tuple | ast.List, value: Expr, node: ast.expr) -> Sequence[Stmt]:
+def unpack(ctx: Context, target: ast.Tuple | ast.List, value: ir.Expr, node: ast.expr) -> Sequence[ir.Stmt]:
     """Store the parts of a value; ``node`` is the value's node."""
     before, pairs = _pairs(ctx, target, value, node)
     done = list(before)
     written: set[str] = set()
     failed: Rejected | None = None
-    taken: list[tuple[ast.expr, Expr, Span]] = []
+    taken: list[tuple[ast.expr, ir.Expr, Span]] = []
     for part_target, part, span in pairs:
-        if any(isinstance(e, Var) and e.name in written for e in walk(part)):
+        if any(isinstance(e, ir.Var) and e.name in written for e in walk(part)):
             stmt, part = hold(ctx, part, "old", span)  # noqa: PLW2901  (the same part, kept)
             done.append(stmt)
         taken.append((part_target, part, span))
@@ -166,15 +136,15 @@ def unpack(ctx: Context, target: ast.Tuple | ast.List, value: Expr, node: ast.ex
 
 
 def _pairs(
-    ctx: Context, target: ast.Tuple | ast.List, value: Expr, node: ast.expr
-) -> tuple[list[Stmt], list[tuple[ast.expr, Expr, Span]]]:
+    ctx: Context, target: ast.Tuple | ast.List, value: ir.Expr, node: ast.expr
+) -> tuple[list[ir.Stmt], list[tuple[ast.expr, ir.Expr, Span]]]:
     """Return targets with their parts, nested targets flattened, and the statements that compute the parts once."""
     parts, before = _parts(ctx, target, value, node)
     if len(parts) != len(target.elts):
         message = f"{len(target.elts)} names for {len(parts)} values"
         raise ctx.error("SA034", ctx.span(target), message, label=f"{len(parts)} values")
     nodes = node.elts if isinstance(node, ast.Tuple) and len(node.elts) == len(parts) else [node] * len(parts)
-    pairs: list[tuple[ast.expr, Expr, Span]] = []
+    pairs: list[tuple[ast.expr, ir.Expr, Span]] = []
     for part_target, part, part_node in zip(target.elts, parts, nodes, strict=True):
         if isinstance(part_target, (ast.Tuple, ast.List)):
             inner_before, inner = _pairs(ctx, part_target, part, part_node)
@@ -185,34 +155,34 @@ def _pairs(
     return before, pairs
 
 
-def _parts(ctx: Context, target: ast.expr, value: Expr, node: ast.expr) -> tuple[list[Expr], list[Stmt]]:
-    if isinstance(value, Construct) and isinstance(value.type, Tuple):
+def _parts(ctx: Context, target: ast.expr, value: ir.Expr, node: ast.expr) -> tuple[list[ir.Expr], list[ir.Stmt]]:
+    if isinstance(value, ir.Construct) and isinstance(value.type, types.Tuple):
         return list(value.args), []
-    if not isinstance(value.type, (Tuple, Vector, Array)):
-        raise ctx.error("SA034", ctx.span(node), f"{show(strengthen(value.type))} can't be unpacked")
-    before: list[Stmt] = []
-    if not isinstance(value, Var) or value.name in _names_in(target):
-        stmt, value = hold(ctx, value, "results" if isinstance(value.type, Tuple) else "parts", value.span)
+    if not isinstance(value.type, (types.Tuple, types.Vector, types.Array)):
+        raise ctx.error("SA034", ctx.span(node), f"{types.show(types.strengthen(value.type))} can't be unpacked")
+    before: list[ir.Stmt] = []
+    if not isinstance(value, ir.Var) or value.name in _names_in(target):
+        stmt, value = hold(ctx, value, "results" if isinstance(value.type, types.Tuple) else "parts", value.span)
         before.append(stmt)
-    if isinstance(value.type, Tuple):
-        return [Member(value, f"item{i}", t, value.span) for i, t in enumerate(value.type.elements)], before
-    assert isinstance(value.type, (Vector, Array))  # noqa: S101  (checked above)
+    if isinstance(value.type, types.Tuple):
+        return [ir.Member(value, f"item{i}", t, value.span) for i, t in enumerate(value.type.elements)], before
+    assert isinstance(value.type, (types.Vector, types.Array))  # noqa: S101  (checked above)
     element = value.type.element
-    if isinstance(value.type, Array):
-        indices = (Const(i, INT, value.span) for i in range(value.type.size))
-        return [Index(value, index, element, value.span) for index in indices], before
-    return [Swizzle(value, c, element, value.span) for c in "xyzw"[: value.type.size]], before
+    if isinstance(value.type, types.Array):
+        indices = (ir.Const(i, types.INT, value.span) for i in range(value.type.size))
+        return [ir.Index(value, index, element, value.span) for index in indices], before
+    return [ir.Swizzle(value, c, element, value.span) for c in "xyzw"[: value.type.size]], before
 
 
-def hold(ctx: Context, value: Expr, wish: str, span: Span) -> tuple[Stmt, Expr]:
+def hold(ctx: Context, value: ir.Expr, wish: str, span: Span) -> tuple[ir.Stmt, ir.Expr]:
     """Keep a value in a new local: the statement and the local."""
     value = strong(ctx, value)
     name = ctx.fresh(wish)
     _log_binding(ctx, name, value)
-    return Assign(Var(name, value.type, span), value, span), Var(name, value.type, span)
+    return ir.Assign(ir.Var(name, value.type, span), value, span), ir.Var(name, value.type, span)
 
 
-def store(ctx: Context, target: ast.expr, value: Expr, span: Span) -> Sequence[Stmt]:
+def store(ctx: Context, target: ast.expr, value: ir.Expr, span: Span) -> Sequence[ir.Stmt]:
     """Lower ``target = value``."""
     match target:
         case ast.Name(id=name):
@@ -221,18 +191,18 @@ def store(ctx: Context, target: ast.expr, value: Expr, span: Span) -> Sequence[S
         case ast.Attribute() | ast.Subscript():
             source = memories.memory(ctx, target.value) if isinstance(target, ast.Subscript) else None
             if isinstance(target, ast.Subscript) and source is not None:
-                place: Expr = memories.target(ctx, target, source)
+                place: ir.Expr = memories.target(ctx, target, source)
             else:
                 place = _place(ctx, target)
             value = coerce(ctx, value, place.type, span, what="the stored value")
-            return [Assign(place, value, ctx.span(target))]
+            return [ir.Assign(place, value, ctx.span(target))]
         case ast.Tuple() | ast.List():
             return unpack(ctx, target, value, target)
         case _:
             raise ctx.error("SA034", ctx.span(target), "this can't be assigned to")
 
 
-def _place(ctx: Context, target: ast.Attribute | ast.Subscript) -> Expr:
+def _place(ctx: Context, target: ast.Attribute | ast.Subscript) -> ir.Expr:
     """Return an assignable part of a local."""
     memories.refuse_partial_store(ctx, target)
     place = ctx.expr(_as_load(target))
@@ -244,10 +214,10 @@ def _place(ctx: Context, target: ast.Attribute | ast.Subscript) -> Expr:
         )
     if owner.name == "self" and ctx.signature.owner is not None and not ctx.signature.static:
         raise ctx.error("SA035", span, "a method may not change 'self'", help="return a new value")
-    if isinstance(owner.type, (DiffPair, Tuple)):
-        raise ctx.error("SA034", span, f"parts of {show(owner.type)} can't be assigned", help="make a new one")
+    if isinstance(owner.type, (types.DiffPair, types.Tuple)):
+        raise ctx.error("SA034", span, f"parts of {types.show(owner.type)} can't be assigned", help="make a new one")
     for depth, swizzle in enumerate(_chain(place)):
-        if not isinstance(swizzle, Swizzle):
+        if not isinstance(swizzle, ir.Swizzle):
             continue
         if len(set(swizzle.components)) != len(swizzle.components):
             raise ctx.error("SA034", span, f"'{swizzle.components}' names a component twice")
@@ -262,99 +232,103 @@ def _source_name(ctx: Context, name: str) -> str:
     return next((source for source, shadow in ctx.shadows.items() if shadow == name), name)
 
 
-def _chain(place: Expr) -> list[Expr]:
-    links: list[Expr] = []
-    while isinstance(place, (Member, Swizzle, Index)):
+def _chain(place: ir.Expr) -> list[ir.Expr]:
+    links: list[ir.Expr] = []
+    while isinstance(place, (ir.Member, ir.Swizzle, ir.Index)):
         links.append(place)
         place = place.value
     return links
 
 
-def path_of(place: Expr) -> Path:
+def path_of(place: ir.Expr) -> Path:
     """Return the steps from a name to a part of its value."""
     steps: list[str] = []
-    while isinstance(place, (Member, Swizzle, Index)):
+    while isinstance(place, (ir.Member, ir.Swizzle, ir.Index)):
         match place:
-            case Member(name=name):
+            case ir.Member(name=name):
                 steps.append(f".{name}")
-            case Swizzle(components=components):
+            case ir.Swizzle(components=components):
                 steps.append(f".{components}")
-            case Index(index=index):
+            case ir.Index(index=index):
                 static = static_int(index)
                 steps.append(ANY if static is None else f"[{static}]")
         place = place.value
     return tuple(reversed(steps))
 
 
-def _log_binding(ctx: Context, name: str, value: Expr) -> None:
+def _log_binding(ctx: Context, name: str, value: ir.Expr) -> None:
     ctx.aliases.bind(name, [(_source_name(ctx, other), path) for other, path in _shared(ctx, value)])
 
 
-def _shared(ctx: Context, value: Expr) -> Sequence[tuple[str, Path]]:
+def _shared(ctx: Context, value: ir.Expr) -> Sequence[tuple[str, Path]]:
     """Return the names, with the parts of their values, that a binding of this expression shares in Python."""
-    if not isinstance(value.type, (Struct, Array, Vector, Matrix)) or any(value is c for c in ctx.copies):
+    if not isinstance(value.type, (types.Struct, types.Array, types.Vector, types.Matrix)) or any(
+        value is c for c in ctx.copies
+    ):
         return []
     match value:
-        case Var(name=name):
+        case ir.Var(name=name):
             return [(name, ())]
-        case Ternary(then=then, other=other):
+        case ir.Ternary(then=then, other=other):
             return [*_shared(ctx, then), *_shared(ctx, other)]
-        case ConstantRef(key=key):
+        case ir.ConstantRef(key=key):
             return [(CONSTANT + key, ())]
-        case Member() | Index():
+        case ir.Member() | ir.Index():
             owner = root(value)
             return [(owner.name, path_of(value))] if owner is not None else []
         case _:
             return []
 
 
-def assign_name(ctx: Context, name: str, value: Expr, span: Span, target: Span | None = None) -> Stmt:
+def assign_name(ctx: Context, name: str, value: ir.Expr, span: Span, target: Span | None = None) -> ir.Stmt:
     """Lower ``name = value``; the local's type joins all its assignments in the body."""
     target = span if target is None else target
     ctx.assigned |= {name}
     declared = ctx.params.get(name)
-    if isinstance(declared, (Tensor, Texture)):
-        raise ctx.error("SA034", target, f"'{name}' is {show(declared)} in the whole function", help="use another name")
-    if isinstance(value.type, Tuple):
+    if isinstance(declared, (types.Tensor, types.Texture)):
+        raise ctx.error(
+            "SA034", target, f"'{name}' is {types.show(declared)} in the whole function", help="use another name"
+        )
+    if isinstance(value.type, types.Tuple):
         value = strong(ctx, value)
     if name in ctx.declared:
         value = coerce(ctx, value, ctx.declared[name], span, what=f"'{name}'", code="SA020")
     if declared is not None:
-        shadow = Var(ctx.shadows.get(name, name), declared, target)
-        return Assign(shadow, coerce(ctx, value, declared, span, what=f"parameter '{name}'", code="SA020"), target)
-    if isinstance(value.type, Void):
+        shadow = ir.Var(ctx.shadows.get(name, name), declared, target)
+        return ir.Assign(shadow, coerce(ctx, value, declared, span, what=f"parameter '{name}'", code="SA020"), target)
+    if isinstance(value.type, types.Void):
         raise ctx.error("SA020", span, "this has no value")
     type_ = _joined(ctx, name, value.type, span)
     ctx.found[name] = type_
     known = ctx.locals.get(name)
     if known is not None and fits(type_, known):
         type_ = known
-    final = retype(ctx, value, type_) if isinstance(value.type, Weak) else _as(ctx, value, type_, span)
-    return Assign(Var(name, type_, target), final, target)
+    final = retype(ctx, value, type_) if isinstance(value.type, types.Weak) else _as(ctx, value, type_, span)
+    return ir.Assign(ir.Var(name, type_, target), final, target)
 
 
-def _as(ctx: Context, value: Expr, type_: Type, span: Span) -> Expr:
+def _as(ctx: Context, value: ir.Expr, type_: types.Type, span: Span) -> ir.Expr:
     return value if value.type == type_ else coerce(ctx, value, type_, span, what="the value")
 
 
-def _joined(ctx: Context, name: str, type_: Type, span: Span) -> Type:
+def _joined(ctx: Context, name: str, type_: types.Type, span: Span) -> types.Type:
     known = ctx.found.get(name)
     if known is None or known == type_:
         return type_
-    if is_scalar(known) and is_scalar(type_):
-        joined = join_scalars(_scalar(known), _scalar(type_))
+    if types.is_scalar(known) and types.is_scalar(type_):
+        joined = types.join_scalars(_scalar(known), _scalar(type_))
         if joined is not None:
             return joined
     raise ctx.error(
         "SA020",
         span,
-        f"'{name}' is {show(strengthen(known))} elsewhere and {show(strengthen(type_))} here",
-        label=show(strengthen(type_)),
+        f"'{name}' is {types.show(types.strengthen(known))} elsewhere and {types.show(types.strengthen(type_))} here",
+        label=types.show(types.strengthen(type_)),
         help="a local has one type in the whole function: use another name or convert",
     )
 
 
-def _scalar(type_: Type) -> Scalar | Weak:
-    if isinstance(type_, (Scalar, Weak)):
+def _scalar(type_: types.Type) -> types.Scalar | types.Weak:
+    if isinstance(type_, (types.Scalar, types.Weak)):
         return type_
     raise AssertionError(type_)

@@ -25,8 +25,8 @@ from slangad.compiler.frontends.lowering.entities import (
 from slangad.compiler.frontends.lowering.intrinsics import call_intrinsic
 from slangad.compiler.frontends.reading.problems import Rejected, did_you_mean
 from slangad.compiler.frontends.reading.signatures import MISSING, CallSignature, Parameter
+from slangad.compiler.ir import types
 from slangad.compiler.ir.nodes import Call, Expr
-from slangad.compiler.ir.types import Struct, Tensor, Texture, Type, show, strengthen
 from slangad.compiler.lang.intrinsics import INTRINSICS
 
 if TYPE_CHECKING:
@@ -99,14 +99,16 @@ def method_call(ctx: Context, node: ast.Call) -> Expr:
 
     func = node.func
     if not isinstance(func, ast.Attribute):
-        kind = show(strengthen(ctx.expr(func).type))
+        kind = types.show(types.strengthen(ctx.expr(func).type))
         raise ctx.error("SA026", ctx.span(func), f"'{ast.unparse(func)}' is a value and can't be called", label=kind)
     owner = entity_of(ctx, func.value)
     span = callee_span(ctx, node)
-    if isinstance(owner, TypeEntity) and isinstance(owner.type, Struct):
+    if isinstance(owner, TypeEntity) and isinstance(owner.type, types.Struct):
         signature = find_method(ctx, owner.type, func.attr, span)
         if not signature.static:
-            raise ctx.error("SA026", span, f"'{func.attr}' needs an object", help=f"call it on a {show(owner.type)}")
+            raise ctx.error(
+                "SA026", span, f"'{func.attr}' needs an object", help=f"call it on a {types.show(owner.type)}"
+            )
         return function_call(ctx, node, signature, ())
     if owner is not None:
         raise ctx.error("SA026", span, f"'{func.attr}' can't be called here")
@@ -114,18 +116,18 @@ def method_call(ctx: Context, node: ast.Call) -> Expr:
     if source is not None:
         return memories.method(ctx, node, func, source)
     value = ctx.expr(func.value)
-    if not isinstance(value.type, Struct):
+    if not isinstance(value.type, types.Struct):
         raise ctx.error(
             "SA011",
             span,
-            f"{show(strengthen(value.type))} has no method '{func.attr}'",
+            f"{types.show(types.strengthen(value.type))} has no method '{func.attr}'",
             help=f"call sa.{func.attr}(…)" if func.attr in INTRINSICS else "",
         )
     signature = find_method(ctx, value.type, func.attr, span)
     return function_call(ctx, node, signature, () if signature.static else (value,))
 
 
-def find_method(ctx: Context, struct: Struct, name: str, span: Span) -> CallSignature:
+def find_method(ctx: Context, struct: types.Struct, name: str, span: Span) -> CallSignature:
     """Return a method by name.
 
     Raises:
@@ -228,7 +230,7 @@ def _keyword(
 
 def usage(name: str, params: Sequence[Parameter]) -> str:
     """Return ``f(x: float, n: int)``."""
-    return f"{name}({', '.join(f'{p.name}: {show(p.type)}' for p in params)})"
+    return f"{name}({', '.join(f'{p.name}: {types.show(p.type)}' for p in params)})"
 
 
 def _count(number: int) -> str:
@@ -239,7 +241,7 @@ def _argument(ctx: Context, node: ast.Call, name: str, param: Parameter, given: 
     if given is None:
         value = constant(ctx, ValueEntity(param.default), callee_span(ctx, node))
         return coerce(ctx, value, param.type, callee_span(ctx, node), what=f"the default of '{param.name}'")
-    if isinstance(param.type, (Tensor, Texture)):
+    if isinstance(param.type, (types.Tensor, types.Texture)):
         return memories.argument(ctx, name, param, given)
     value = ctx.expr(given, param.type)
     return coerce(ctx, value, param.type, ctx.span(given), what=f"argument '{param.name}' of {name}", code="SA014")
@@ -262,7 +264,7 @@ def _ordered(ctx: Context, node: ast.Call, row: IntrinsicRow) -> list[ast.expr]:
         if any(isinstance(a, ast.Starred) for a in node.args):
             raise ctx.error("SA015", callee_span(ctx, node), "'*' arguments are not supported")
         return list(node.args)
-    params: list[Type | str] = [*row.params]
+    params: list[types.Type | str] = [*row.params]
     given: dict[str, ast.expr] = dict(zip(row.params, node.args, strict=False))
     for keyword in node.keywords:
         if keyword.arg not in params or keyword.arg in given:

@@ -8,24 +8,8 @@ from typing import TYPE_CHECKING
 from slangad.compiler.frontends.lowering.conversions import as_float, coerce, does_not_fit, literal_value, retype
 from slangad.compiler.frontends.lowering.entities import ArrayEntity, TypeEntity
 from slangad.compiler.frontends.reading.signatures import MISSING, Parameter
-from slangad.compiler.ir.nodes import Binary, Cast, Const, Construct, Expr, Role
-from slangad.compiler.ir.types import (
-    BOOL,
-    FLOATING,
-    Array,
-    Matrix,
-    Scalar,
-    Struct,
-    Type,
-    Vector,
-    Weak,
-    carries_gradient,
-    element_of,
-    is_scalar,
-    show,
-    strengthen,
-    with_element,
-)
+from slangad.compiler.ir import nodes as ir
+from slangad.compiler.ir import types
 
 if TYPE_CHECKING:
     import ast
@@ -35,28 +19,28 @@ if TYPE_CHECKING:
     from slangad.compiler.frontends.lowering.context import Context
 
 
-def construct(ctx: Context, node: ast.Call, type_: Type) -> Expr:
+def construct(ctx: Context, node: ast.Call, type_: types.Type) -> ir.Expr:
     """Lower ``type(arguments)``."""
-    if isinstance(type_, Struct):
+    if isinstance(type_, types.Struct):
         return _struct(ctx, node, type_)
     if node.keywords:
-        raise ctx.error("SA015", ctx.span(node.func), f"{show(type_)} takes no keyword arguments")
+        raise ctx.error("SA015", ctx.span(node.func), f"{types.show(type_)} takes no keyword arguments")
     args = ctx.exprs(node.args)
     spans = [ctx.span(a) for a in node.args]
     match type_:
-        case Scalar():
+        case types.Scalar():
             return _scalar(ctx, node, type_, args, spans)
-        case Vector():
+        case types.Vector():
             return _vector(ctx, node, type_, args, spans)
-        case Matrix():
+        case types.Matrix():
             return _matrix(ctx, node, type_, args, spans)
-        case Array():
+        case types.Array():
             return _array(ctx, node, type_, args, spans)
         case _:
-            raise ctx.error("SA026", ctx.span(node.func), f"{show(type_)} can't be constructed")
+            raise ctx.error("SA026", ctx.span(node.func), f"{types.show(type_)} can't be constructed")
 
 
-def array_type(ctx: Context, node: ast.Subscript) -> Type:
+def array_type(ctx: Context, node: ast.Subscript) -> types.Type:
     """Return the type of ``Array[T, N]`` in a body.
 
     Raises:
@@ -70,63 +54,69 @@ def array_type(ctx: Context, node: ast.Subscript) -> Type:
     return ctx.annotation(node)
 
 
-def convert_scalar(ctx: Context, value: Expr, type_: Scalar, span: Span) -> Expr:
+def convert_scalar(ctx: Context, value: ir.Expr, type_: types.Scalar, span: Span) -> ir.Expr:
     """Lower ``float(x)``, ``int(x)``, ``bool(x)`` and similar calls."""
-    if not is_scalar(value.type):
+    if not types.is_scalar(value.type):
         raise ctx.error(
             "SA014",
             span,
-            f"{type_.name}(…) takes one number, not {show(value.type)}",
-            label=show(value.type),
-            help=f"write {show(with_element(value.type, type_))}(…)" if element_of(value.type) else "",
+            f"{type_.name}(…) takes one number, not {types.show(value.type)}",
+            label=types.show(value.type),
+            help=f"write {types.show(types.with_element(value.type, type_))}(…)"
+            if types.element_of(value.type)
+            else "",
         )
-    if isinstance(value, Const) and isinstance(value.type, Weak):
-        return Const(_literal_as(ctx, value, type_), type_, value.span)
-    if isinstance(value.type, Weak):
-        value = retype(ctx, value, strengthen(value.type))
+    if isinstance(value, ir.Const) and isinstance(value.type, types.Weak):
+        return ir.Const(_literal_as(ctx, value, type_), type_, value.span)
+    if isinstance(value.type, types.Weak):
+        value = retype(ctx, value, types.strengthen(value.type))
     return convert_element(value, type_)
 
 
-def _literal_as(ctx: Context, literal: Const, type_: Scalar) -> int | float | bool:
+def _literal_as(ctx: Context, literal: ir.Const, type_: types.Scalar) -> int | float | bool:
     value = literal.value
-    if type_ == BOOL:
+    if type_ == types.BOOL:
         return bool(value)
-    if type_.name in FLOATING:
+    if type_.name in types.FLOATING:
         return as_float(ctx, value, literal.span)
     if isinstance(value, float) and not math.isfinite(value):
         raise does_not_fit(ctx, value, type_, literal.span)
     if type_.name == "uint" and isinstance(value, int):
         return value % 2**32
-    return literal_value(ctx, Const(int(value), literal.type, literal.span), type_)
+    return literal_value(ctx, ir.Const(int(value), literal.type, literal.span), type_)
 
 
-def convert_element(value: Expr, type_: Type) -> Expr:
+def convert_element(value: ir.Expr, type_: types.Type) -> ir.Expr:
     """Return a conversion by component; a component becomes True if it is not zero."""
-    element = element_of(type_)
-    if element == BOOL and element_of(value.type) != BOOL:
-        return Binary("!=", value, zero(value.type), with_element(value.type, BOOL), value.span)
-    return value if value.type == type_ else Cast(value, type_, value.span)
+    element = types.element_of(type_)
+    if element == types.BOOL and types.element_of(value.type) != types.BOOL:
+        return ir.Binary("!=", value, zero(value.type), types.with_element(value.type, types.BOOL), value.span)
+    return value if value.type == type_ else ir.Cast(value, type_, value.span)
 
 
-def _scalar(ctx: Context, node: ast.Call, type_: Scalar, args: Sequence[Expr], spans: Sequence[Span]) -> Expr:
+def _scalar(
+    ctx: Context, node: ast.Call, type_: types.Scalar, args: Sequence[ir.Expr], spans: Sequence[Span]
+) -> ir.Expr:
     if len(args) != 1:
         raise ctx.error("SA015", ctx.span(node.func), f"{type_.name}(…) takes 1 argument, not {len(args)}")
     return convert_scalar(ctx, args[0], type_, spans[0])
 
 
-def _vector(ctx: Context, node: ast.Call, type_: Vector, args: Sequence[Expr], spans: Sequence[Span]) -> Expr:
+def _vector(
+    ctx: Context, node: ast.Call, type_: types.Vector, args: Sequence[ir.Expr], spans: Sequence[Span]
+) -> ir.Expr:
     span = ctx.span(node)
     if not args:
-        return Construct((), type_, span)
-    if len(args) == 1 and is_scalar(args[0].type):
-        return Construct((convert_scalar(ctx, args[0], type_.element, spans[0]),), type_, span)
-    if len(args) == 1 and isinstance(args[0].type, Vector) and args[0].type.size == type_.size:
+        return ir.Construct((), type_, span)
+    if len(args) == 1 and types.is_scalar(args[0].type):
+        return ir.Construct((convert_scalar(ctx, args[0], type_.element, spans[0]),), type_, span)
+    if len(args) == 1 and isinstance(args[0].type, types.Vector) and args[0].type.size == type_.size:
         return ctx.copy(convert_element(args[0], type_))
-    parts: list[Expr] = []
+    parts: list[ir.Expr] = []
     count = 0
     for arg, at in zip(args, spans, strict=True):
-        if isinstance(arg.type, Vector):
-            parts.append(convert_element(arg, Vector(type_.element, arg.type.size)))
+        if isinstance(arg.type, types.Vector):
+            parts.append(convert_element(arg, types.Vector(type_.element, arg.type.size)))
             count += arg.type.size
         else:
             parts.append(convert_scalar(ctx, arg, type_.element, at))
@@ -135,69 +125,75 @@ def _vector(ctx: Context, node: ast.Call, type_: Vector, args: Sequence[Expr], s
         raise ctx.error(
             "SA015",
             ctx.span(node.func),
-            f"{show(type_)} takes {type_.size} components, not {count}",
-            help=f"{show(type_)}(x) spreads one value"
+            f"{types.show(type_)} takes {type_.size} components, not {count}",
+            help=f"{types.show(type_)}(x) spreads one value"
             if count < type_.size
             else f"take {type_.size} of them, for example v.{'xyzw'[: type_.size]}",
         )
-    return Construct(tuple(parts), type_, span)
+    return ir.Construct(tuple(parts), type_, span)
 
 
-def _matrix(ctx: Context, node: ast.Call, type_: Matrix, args: Sequence[Expr], spans: Sequence[Span]) -> Expr:
+def _matrix(
+    ctx: Context, node: ast.Call, type_: types.Matrix, args: Sequence[ir.Expr], spans: Sequence[Span]
+) -> ir.Expr:
     span = ctx.span(node)
-    row = Vector(type_.element, type_.columns)
+    row = types.Vector(type_.element, type_.columns)
     if not args:
-        return Construct((), type_, span)
+        return ir.Construct((), type_, span)
     if (
         len(args) == 1
-        and isinstance(args[0].type, Matrix)
-        and with_element(args[0].type, BOOL) == with_element(type_, BOOL)
+        and isinstance(args[0].type, types.Matrix)
+        and types.with_element(args[0].type, types.BOOL) == types.with_element(type_, types.BOOL)
     ):
         return ctx.copy(convert_element(args[0], type_))
-    if len(args) == 1 and is_scalar(args[0].type):
-        return Construct((convert_scalar(ctx, args[0], type_.element, spans[0]),), type_, span)
-    if len(args) == type_.rows and all(isinstance(a.type, Vector) and a.type.size == type_.columns for a in args):
-        return Construct(tuple(convert_element(a, row) for a in args), type_, span)
-    if len(args) == type_.rows * type_.columns and all(is_scalar(a.type) for a in args):
+    if len(args) == 1 and types.is_scalar(args[0].type):
+        return ir.Construct((convert_scalar(ctx, args[0], type_.element, spans[0]),), type_, span)
+    if len(args) == type_.rows and all(isinstance(a.type, types.Vector) and a.type.size == type_.columns for a in args):
+        return ir.Construct(tuple(convert_element(a, row) for a in args), type_, span)
+    if len(args) == type_.rows * type_.columns and all(types.is_scalar(a.type) for a in args):
         scalars = [convert_scalar(ctx, a, type_.element, s) for a, s in zip(args, spans, strict=True)]
         n = type_.columns
-        rows = (Construct(tuple(scalars[i : i + n]), row, span) for i in range(0, len(scalars), n))
-        return Construct(tuple(rows), type_, span)
+        rows = (ir.Construct(tuple(scalars[i : i + n]), row, span) for i in range(0, len(scalars), n))
+        return ir.Construct(tuple(rows), type_, span)
     raise ctx.error(
         "SA015",
         ctx.span(node.func),
-        f"{show(type_)} takes {type_.rows} rows of {type_.columns}, all entries, or one value",
+        f"{types.show(type_)} takes {type_.rows} rows of {type_.columns}, all entries, or one value",
     )
 
 
-def _array(ctx: Context, node: ast.Call, type_: Array, args: Sequence[Expr], spans: Sequence[Span]) -> Expr:
+def _array(ctx: Context, node: ast.Call, type_: types.Array, args: Sequence[ir.Expr], spans: Sequence[Span]) -> ir.Expr:
     if not args:
-        return Construct((), type_, ctx.span(node))
+        return ir.Construct((), type_, ctx.span(node))
     if len(args) != type_.size:
         raise ctx.error(
-            "SA015", ctx.span(node.func), f"{show(type_)} takes {type_.size} entries or none (zeros), not {len(args)}"
+            "SA015",
+            ctx.span(node.func),
+            f"{types.show(type_)} takes {type_.size} entries or none (zeros), not {len(args)}",
         )
     entries = [
         coerce(ctx, a, type_.element, s, what="an entry", code="SA014") for a, s in zip(args, spans, strict=True)
     ]
-    return Construct(tuple(entries), type_, ctx.span(node))
+    return ir.Construct(tuple(entries), type_, ctx.span(node))
 
 
-def _struct(ctx: Context, node: ast.Call, type_: Struct) -> Expr:
+def _struct(ctx: Context, node: ast.Call, type_: types.Struct) -> ir.Expr:
     from slangad.compiler.frontends.lowering.calls import bind_arguments
 
     defaults = ctx.scope.defaults(type_)
     params = [Parameter(f.name, f.type, default=defaults.get(f.name, MISSING)) for f in type_.fields]
-    if ctx.role is not Role.BACKWARD:
-        return Construct(bind_arguments(ctx, node, type_.name, params, node.args, node.keywords), type_, ctx.span(node))
+    if ctx.role is not ir.Role.BACKWARD:
+        return ir.Construct(
+            bind_arguments(ctx, node, type_.name, params, node.args, node.keywords), type_, ctx.span(node)
+        )
     return _gradient(ctx, node, type_, params)
 
 
-def _gradient(ctx: Context, node: ast.Call, type_: Struct, params: list[Parameter]) -> Expr:
+def _gradient(ctx: Context, node: ast.Call, type_: types.Struct, params: list[Parameter]) -> ir.Expr:
     """Return a gradient of a struct; omitted fields that carry no gradient become zero."""
     from slangad.compiler.frontends.lowering.calls import bind_arguments
 
-    passive = {f.name for f in type_.fields if f.no_diff or not carries_gradient(f.type)}
+    passive = {f.name for f in type_.fields if f.no_diff or not types.carries_gradient(f.type)}
     given = {k.arg for k in node.keywords}
     bound = [p for i, p in enumerate(params) if p.name not in passive or p.name in given or i < len(node.args)]
     args = dict(
@@ -205,11 +201,11 @@ def _gradient(ctx: Context, node: ast.Call, type_: Struct, params: list[Paramete
             (p.name for p in bound), bind_arguments(ctx, node, type_.name, bound, node.args, node.keywords), strict=True
         )
     )
-    return Construct(tuple(args.get(f.name) or zero(f.type) for f in type_.fields), type_, ctx.span(node))
+    return ir.Construct(tuple(args.get(f.name) or zero(f.type) for f in type_.fields), type_, ctx.span(node))
 
 
-def zero(type_: Type) -> Expr:
+def zero(type_: types.Type) -> ir.Expr:
     """Return all zeros."""
-    if isinstance(type_, Scalar):
-        return Const(False if type_.name == "bool" else 0.0 if type_.name in FLOATING else 0, type_)
-    return Construct((), type_)
+    if isinstance(type_, types.Scalar):
+        return ir.Const(False if type_.name == "bool" else 0.0 if type_.name in types.FLOATING else 0, type_)
+    return ir.Construct((), type_)

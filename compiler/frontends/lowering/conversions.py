@@ -6,24 +6,8 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from slangad.compiler.ir.nodes import Binary, Cast, Const, ConstantRef, Construct, Expr, Ternary, Unary, Var
-from slangad.compiler.ir.types import (
-    FLOAT,
-    FLOATING,
-    Matrix,
-    Scalar,
-    Tuple,
-    Type,
-    Vector,
-    Weak,
-    element_of,
-    is_scalar,
-    join,
-    join_scalars,
-    show,
-    strengthen,
-    with_element,
-)
+from slangad.compiler.ir import nodes as ir
+from slangad.compiler.ir import types
 
 if TYPE_CHECKING:
     from slangad.compiler.errors.spans import Span
@@ -31,39 +15,39 @@ if TYPE_CHECKING:
     from slangad.compiler.frontends.reading.problems import Rejected
 
 
-def retype(ctx: Context, expr: Expr, type_: Type) -> Expr:
+def retype(ctx: Context, expr: ir.Expr, type_: types.Type) -> ir.Expr:
     """Give an expression made of literals the scalar type of its context."""
-    if not isinstance(expr.type, Weak):
+    if not isinstance(expr.type, types.Weak):
         return convert(expr, type_)
     match expr:
-        case Const():
+        case ir.Const():
             return replace(expr, value=literal_value(ctx, expr, type_), type=type_)
-        case ConstantRef(key=key):
+        case ir.ConstantRef(key=key):
             return _retype_constant(ctx, expr, key, type_)
-        case Unary(operand=x):
+        case ir.Unary(operand=x):
             return replace(expr, operand=retype(ctx, x, type_), type=type_)
-        case Binary(left=a, right=b):
+        case ir.Binary(left=a, right=b):
             return replace(expr, left=retype(ctx, a, type_), right=retype(ctx, b, type_), type=type_)
-        case Ternary(then=a, other=b):
+        case ir.Ternary(then=a, other=b):
             return replace(expr, then=retype(ctx, a, type_), other=retype(ctx, b, type_), type=type_)
-        case Var():
+        case ir.Var():
             return replace(expr, type=type_)
         case _:
-            return Cast(expr, type_, expr.span)
+            return ir.Cast(expr, type_, expr.span)
 
 
 RANGES: Final = {"int": (-(2**31), 2**31 - 1), "uint": (0, 2**32 - 1)}
 
 
-def literal_value(ctx: Context, literal: Const, type_: Type) -> int | float | bool:
+def literal_value(ctx: Context, literal: ir.Const, type_: types.Type) -> int | float | bool:
     """Return a literal's value in the type of its context."""
     value = literal.value
-    if not isinstance(type_, (Scalar, Weak)):
+    if not isinstance(type_, (types.Scalar, types.Weak)):
         return value
-    if type_.name in FLOATING:
+    if type_.name in types.FLOATING:
         return as_float(ctx, value, literal.span)
     low, high = RANGES.get(type_.name, (value, value))
-    if isinstance(type_, Scalar) and not low <= value <= high:
+    if isinstance(type_, types.Scalar) and not low <= value <= high:
         raise does_not_fit(ctx, value, type_, literal.span)
     return value
 
@@ -77,53 +61,53 @@ def as_float(ctx: Context, value: float, span: Span) -> float:
     try:
         return math.nan if value != value else float(value)  # noqa: PLR0124  (true for nan; there is one nan here)
     except OverflowError:
-        raise does_not_fit(ctx, value, FLOAT, span) from None
+        raise does_not_fit(ctx, value, types.FLOAT, span) from None
 
 
-def does_not_fit(ctx: Context, value: float, type_: Scalar, span: Span) -> Rejected:
+def does_not_fit(ctx: Context, value: float, type_: types.Scalar, span: Span) -> Rejected:
     """Report a literal outside the range of its type."""
     text = str(value) if abs(value) < 10**24 else "this number"
     low, high = RANGES.get(type_.name, (0, 0))
     return ctx.error(
-        "SA013", span, f"{text} does not fit {show(type_)}",
-        help=f"{show(type_)} holds {low} to {high}" if high else "",
+        "SA013", span, f"{text} does not fit {types.show(type_)}",
+        help=f"{types.show(type_)} holds {low} to {high}" if high else "",
     )  # fmt: skip
 
 
-def _retype_constant(ctx: Context, expr: ConstantRef, key: str, type_: Type) -> Expr:
-    if type_ in (Scalar("float"), Weak("float")):
+def _retype_constant(ctx: Context, expr: ir.ConstantRef, key: str, type_: types.Type) -> ir.Expr:
+    if type_ in (types.Scalar("float"), types.Weak("float")):
         return replace(expr, type=type_)
-    return Const(ctx.constants.weak_value(key), type_, expr.span)
+    return ir.Const(ctx.constants.weak_value(key), type_, expr.span)
 
 
-def convert(expr: Expr, type_: Type) -> Expr:
+def convert(expr: ir.Expr, type_: types.Type) -> ir.Expr:
     """Return the same value in another element type, as ``Cast`` if the type differs."""
     if expr.type == type_:
         return expr
-    if isinstance(expr, Const) and isinstance(type_, Scalar) and type_.name in FLOATING:
+    if isinstance(expr, ir.Const) and isinstance(type_, types.Scalar) and type_.name in types.FLOATING:
         return replace(expr, value=float(expr.value), type=type_)
-    return Cast(expr, type_, expr.span)
+    return ir.Cast(expr, type_, expr.span)
 
 
-def strong(ctx: Context, expr: Expr) -> Expr:
+def strong(ctx: Context, expr: ir.Expr) -> ir.Expr:
     """Return the expression; a literal gets its default type."""
-    if isinstance(expr, Construct) and isinstance(expr.type, Tuple):
+    if isinstance(expr, ir.Construct) and isinstance(expr.type, types.Tuple):
         args = tuple(strong(ctx, a) for a in expr.args)
-        return replace(expr, args=args, type=Tuple(tuple(a.type for a in args)))
-    return retype(ctx, expr, strengthen(expr.type)) if isinstance(expr.type, Weak) else expr
+        return replace(expr, args=args, type=types.Tuple(tuple(a.type for a in args)))
+    return retype(ctx, expr, types.strengthen(expr.type)) if isinstance(expr.type, types.Weak) else expr
 
 
-def fits(found: Type, wanted: Type) -> bool:
+def fits(found: types.Type, wanted: types.Type) -> bool:
     """Return True if a value converts implicitly to ``wanted``: literals, and ``int`` to floating."""
     if found == wanted:
         return True
-    if is_scalar(found) and isinstance(wanted, Scalar):
-        assert isinstance(found, (Scalar, Weak))  # noqa: S101  (checked by is_scalar)
-        return join_scalars(found, wanted) == wanted
+    if types.is_scalar(found) and isinstance(wanted, types.Scalar):
+        assert isinstance(found, (types.Scalar, types.Weak))  # noqa: S101  (checked by is_scalar)
+        return types.join_scalars(found, wanted) == wanted
     return False
 
 
-def coerce(ctx: Context, expr: Expr, wanted: Type, span: Span, *, what: str, code: str = "SA013") -> Expr:
+def coerce(ctx: Context, expr: ir.Expr, wanted: types.Type, span: Span, *, what: str, code: str = "SA013") -> ir.Expr:
     """Return the expression as a value of a declared type.
 
     Raises:
@@ -131,7 +115,7 @@ def coerce(ctx: Context, expr: Expr, wanted: Type, span: Span, *, what: str, cod
     """
     if expr.type == wanted:
         return expr
-    if isinstance(wanted, Tuple) and isinstance(expr, Construct) and len(expr.args) == len(wanted.elements):
+    if isinstance(wanted, types.Tuple) and isinstance(expr, ir.Construct) and len(expr.args) == len(wanted.elements):
         pairs = zip(expr.args, wanted.elements, strict=True)
         args = tuple(coerce(ctx, a, t, a.span, what=what, code=code) for a, t in pairs)
         return replace(expr, args=args, type=wanted)
@@ -139,22 +123,26 @@ def coerce(ctx: Context, expr: Expr, wanted: Type, span: Span, *, what: str, cod
         raise ctx.error(
             code,
             span,
-            f"{what} must be {show(wanted)}, not {_found(expr.type)}",
-            label=show(strengthen(expr.type)),
+            f"{what} must be {types.show(wanted)}, not {_found(expr.type)}",
+            label=types.show(types.strengthen(expr.type)),
             help=conversion_help(expr.type, wanted),
         )
-    return retype(ctx, expr, wanted) if isinstance(expr.type, Weak) else convert(expr, wanted)
+    return retype(ctx, expr, wanted) if isinstance(expr.type, types.Weak) else convert(expr, wanted)
 
 
-def _found(type_: Type) -> str:
-    return f"{'an' if show(type_).startswith('int') else 'a'} {show(type_)}" if isinstance(type_, Weak) else show(type_)
+def _found(type_: types.Type) -> str:
+    return (
+        f"{'an' if types.show(type_).startswith('int') else 'a'} {types.show(type_)}"
+        if isinstance(type_, types.Weak)
+        else types.show(type_)
+    )
 
 
-def conversion_help(found: Type, wanted: Type) -> str:
+def conversion_help(found: types.Type, wanted: types.Type) -> str:
     """Return the help with the conversion from one type to another, or an empty text."""
-    if is_scalar(found) and isinstance(wanted, (Vector, Matrix)):
-        return f"write {show(wanted)}(…) to spread one value over all components"
-    if is_scalar(found) and isinstance(wanted, Scalar):
+    if types.is_scalar(found) and isinstance(wanted, (types.Vector, types.Matrix)):
+        return f"write {types.show(wanted)}(…) to spread one value over all components"
+    if types.is_scalar(found) and isinstance(wanted, types.Scalar):
         if wanted.name == "bool":
             return "compare it, for example x != 0"
         prefix = "" if wanted.name in ("float", "int", "bool") else "sa."
@@ -162,37 +150,37 @@ def conversion_help(found: Type, wanted: Type) -> str:
     return ""
 
 
-def spread(ctx: Context, expr: Expr, type_: Type) -> Expr:
+def spread(ctx: Context, expr: ir.Expr, type_: types.Type) -> ir.Expr:
     """Convert an operand to the common type: first the element, then repeated over components."""
-    element = element_of(type_)
+    element = types.element_of(type_)
     assert element is not None  # noqa: S101  (only scalars, vectors and matrices meet)
-    if is_scalar(type_):
+    if types.is_scalar(type_):
         return retype(ctx, expr, type_)
-    if is_scalar(expr.type):
-        return Construct((retype(ctx, expr, element),), type_, expr.span)
-    return convert(expr, with_element(expr.type, element))
+    if types.is_scalar(expr.type):
+        return ir.Construct((retype(ctx, expr, element),), type_, expr.span)
+    return convert(expr, types.with_element(expr.type, element))
 
 
-def meet(ctx: Context, left: Expr, right: Expr, span: Span, what: str) -> tuple[Expr, Expr, Type]:
+def meet(ctx: Context, left: ir.Expr, right: ir.Expr, span: Span, what: str) -> tuple[ir.Expr, ir.Expr, types.Type]:
     """Convert two operands to one type.
 
     Raises:
         Rejected: if they have no common type.
     """
-    joined = join(left.type, right.type)
+    joined = types.join(left.type, right.type)
     if joined is None:
         raise ctx.error(
             "SA013",
             span,
-            f"{what} does not take {show(left.type)} and {show(right.type)}",
-            label=f"{show(left.type)} and {show(right.type)}",
+            f"{what} does not take {types.show(left.type)} and {types.show(right.type)}",
+            label=f"{types.show(left.type)} and {types.show(right.type)}",
             help=_meeting_help(left.type, right.type),
         )
     return spread(ctx, left, joined), spread(ctx, right, joined), joined
 
 
-def _meeting_help(a: Type, b: Type) -> str:
-    ea, eb = element_of(a), element_of(b)
+def _meeting_help(a: types.Type, b: types.Type) -> str:
+    ea, eb = types.element_of(a), types.element_of(b)
     if ea is None or eb is None:
         return ""
     names = {ea.name, eb.name}

@@ -9,34 +9,8 @@ from slangad.compiler.frontends.lowering import memories
 from slangad.compiler.frontends.lowering.conversions import coerce, retype, strong
 from slangad.compiler.frontends.lowering.entities import Entity, FormEntity, FunctionEntity, TypeEntity
 from slangad.compiler.frontends.reading.signatures import MISSING, CallSignature, Parameter, gradient_types
-from slangad.compiler.ir.nodes import (
-    BackwardCall,
-    Const,
-    Expr,
-    ForwardCall,
-    MakePair,
-    NoDiff,
-    Probe,
-    ThreadCount,
-    ThreadId,
-)
-from slangad.compiler.ir.types import (
-    FLOAT,
-    INT,
-    WEAK_INT,
-    Array,
-    DiffPair,
-    Matrix,
-    Tensor,
-    Texture,
-    Tuple,
-    Vector,
-    Weak,
-    carries_gradient,
-    is_floating,
-    show,
-    strengthen,
-)
+from slangad.compiler.ir import nodes as ir
+from slangad.compiler.ir import types
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -47,7 +21,7 @@ if TYPE_CHECKING:
 LOOP_FORMS: Final = {"range", "sa_range", "enumerate", "zip", "reversed"}
 
 
-def form(ctx: Context, node: ast.Call, name: str) -> Expr:
+def form(ctx: Context, node: ast.Call, name: str) -> ir.Expr:
     """Lower a call of a form that is an expression."""
     handler = _FORMS.get(name)
     if handler is not None:
@@ -86,49 +60,49 @@ def single_argument(ctx: Context, node: ast.Call, name: str) -> ast.expr:
     return node.args[0]
 
 
-def _no_diff(ctx: Context, node: ast.Call) -> Expr:
+def _no_diff(ctx: Context, node: ast.Call) -> ir.Expr:
     value = strong(ctx, ctx.expr(single_argument(ctx, node, "no_diff")))
-    return NoDiff(value, value.type, ctx.span(node)) if carries_gradient(value.type) else value
+    return ir.NoDiff(value, value.type, ctx.span(node)) if types.carries_gradient(value.type) else value
 
 
-def _copy(ctx: Context, node: ast.Call) -> Expr:
+def _copy(ctx: Context, node: ast.Call) -> ir.Expr:
     return ctx.copy(ctx.expr(single_argument(ctx, node, "copy")))
 
 
-def _len(ctx: Context, node: ast.Call) -> Expr:
+def _len(ctx: Context, node: ast.Call) -> ir.Expr:
     argument = single_argument(ctx, node, "len")
     extent = memories.length(ctx, argument)
     if extent is not None:
         return extent
     value = ctx.expr(argument)
     match value.type:
-        case Array(size=size) | Vector(size=size):
-            return Const(size, WEAK_INT, ctx.span(node))
-        case Matrix(rows=rows):
-            return Const(rows, WEAK_INT, ctx.span(node))
-        case Tuple(elements):
-            return Const(len(elements), WEAK_INT, ctx.span(node))
+        case types.Array(size=size) | types.Vector(size=size):
+            return ir.Const(size, types.WEAK_INT, ctx.span(node))
+        case types.Matrix(rows=rows):
+            return ir.Const(rows, types.WEAK_INT, ctx.span(node))
+        case types.Tuple(elements):
+            return ir.Const(len(elements), types.WEAK_INT, ctx.span(node))
         case other:
-            raise ctx.error("SA014", ctx.span(node.args[0]), f"{show(strengthen(other))} has no length")
+            raise ctx.error("SA014", ctx.span(node.args[0]), f"{types.show(types.strengthen(other))} has no length")
 
 
-def _zeros(ctx: Context, node: ast.Call) -> Expr:
+def _zeros(ctx: Context, node: ast.Call) -> ir.Expr:
     from slangad.compiler.frontends.lowering.constructors import zero
 
     return zero(ctx.annotation(single_argument(ctx, node, "zeros")))
 
 
-def _diff_pair(ctx: Context, node: ast.Call) -> Expr:
+def _diff_pair(ctx: Context, node: ast.Call) -> ir.Expr:
     if len(node.args) != 2 or node.keywords:
         raise ctx.error("SA015", ctx.span(node.func), "diff_pair takes a primal and a tangent")
     primal, tangent = ctx.exprs(node.args)
-    primal = retype(ctx, primal, FLOAT) if isinstance(primal.type, Weak) else primal
-    if not carries_gradient(primal.type):
+    primal = retype(ctx, primal, types.FLOAT) if isinstance(primal.type, types.Weak) else primal
+    if not types.carries_gradient(primal.type):
         raise ctx.error(
-            "SA014", ctx.span(node.args[0]), f"{show(primal.type)} has no gradient", label=show(primal.type)
+            "SA014", ctx.span(node.args[0]), f"{types.show(primal.type)} has no gradient", label=types.show(primal.type)
         )
     tangent = coerce(ctx, tangent, primal.type, ctx.span(node.args[1]), what="the tangent", code="SA014")
-    return MakePair(primal, tangent, DiffPair(primal.type), ctx.span(node))
+    return ir.MakePair(primal, tangent, types.DiffPair(primal.type), ctx.span(node))
 
 
 def _thread_axis(ctx: Context, node: ast.Call, name: str) -> int:
@@ -156,30 +130,28 @@ def _thread_axis(ctx: Context, node: ast.Call, name: str) -> int:
     return axis
 
 
-def _thread_id(ctx: Context, node: ast.Call) -> Expr:
-    return ThreadId(_thread_axis(ctx, node, "thread_id"), INT, ctx.span(node))
+def _thread_id(ctx: Context, node: ast.Call) -> ir.Expr:
+    return ir.ThreadId(_thread_axis(ctx, node, "thread_id"), types.INT, ctx.span(node))
 
 
-def _thread_count(ctx: Context, node: ast.Call) -> Expr:
-    return ThreadCount(_thread_axis(ctx, node, "thread_count"), INT, ctx.span(node))
+def _thread_count(ctx: Context, node: ast.Call) -> ir.Expr:
+    return ir.ThreadCount(_thread_axis(ctx, node, "thread_count"), types.INT, ctx.span(node))
 
 
-def _probe(ctx: Context, node: ast.Call) -> Expr:
+def _probe(ctx: Context, node: ast.Call) -> ir.Expr:
     if len(node.args) != 2 or node.keywords:
         raise ctx.error("SA015", ctx.span(node.func), "probe takes a name and a value", help='sa.probe("name", value)')
     name, value = node.args[0], strong(ctx, ctx.expr(node.args[1]))
     text = name.value if isinstance(name, ast.Constant) else None
     if not isinstance(text, str) or not text.isidentifier():
         raise ctx.error("SA043", ctx.span(name), "the name of a probe is a word in quotes", help='sa.probe("name", …)')
-    if not is_floating(value.type):
-        raise ctx.error(
-            "SA043", ctx.span(node.args[1]), f"a probe of {show(value.type)} records nothing", label=show(value.type),
-            help="probe numbers, vectors and matrices of floating-point values",
-        )  # fmt: skip
-    return Probe(text, value, value.type, ctx.span(node))
+    if not types.is_floating(value.type):
+        shown, help_ = types.show(value.type), "probe numbers, vectors and matrices of floating-point values"
+        raise ctx.error("SA043", ctx.span(node.args[1]), f"a probe of {shown} records nothing", label=shown, help=help_)
+    return ir.Probe(text, value, value.type, ctx.span(node))
 
 
-_FORMS: Final[dict[str, Callable[[Context, ast.Call], Expr]]] = {
+_FORMS: Final[dict[str, Callable[[Context, ast.Call], ir.Expr]]] = {
     "no_diff": _no_diff,
     "copy": _copy,
     "len": _len,
@@ -191,7 +163,7 @@ _FORMS: Final[dict[str, Callable[[Context, ast.Call], Expr]]] = {
 }
 
 
-def derivative_call(ctx: Context, node: ast.Call, maker: ast.Call) -> Expr:
+def derivative_call(ctx: Context, node: ast.Call, maker: ast.Call) -> ir.Expr:
     """Lower ``sa.bwd_diff(g)(args…, d_out)`` and ``sa.fwd_diff(g)(pairs…)``."""
     from slangad.compiler.frontends.lowering.expressions import entity_of
 
@@ -234,17 +206,17 @@ def _require_differentiable(ctx: Context, node: ast.Call, signature: CallSignatu
             f"'{signature.name}' is not differentiable",
             help=ctx.problems.wording.differentiable,
         )
-    source = next((p for p in signature.params if isinstance(p.type, (Tensor, Texture))), None)
+    source = next((p for p in signature.params if isinstance(p.type, (types.Tensor, types.Texture))), None)
     if source is not None:
         raise ctx.error(
             "SA044",
             ctx.span(node.func),
-            f"'{signature.name}' takes a {show(source.type)}, so its derivative can't be called",
+            f"'{signature.name}' takes a {types.show(source.type)}, so its derivative can't be called",
             help="put the differentiable part into a function of the values that are read",
         )
 
 
-def _backward(ctx: Context, node: ast.Call, signature: CallSignature, first: tuple[Parameter, ...]) -> Expr:
+def _backward(ctx: Context, node: ast.Call, signature: CallSignature, first: tuple[Parameter, ...]) -> ir.Expr:
     from slangad.compiler.frontends.lowering.calls import bind_arguments
 
     _require_differentiable(ctx, node, signature)
@@ -255,43 +227,46 @@ def _backward(ctx: Context, node: ast.Call, signature: CallSignature, first: tup
     cotangent = Parameter("d_out", signature.result)
     plain = tuple(Parameter(p.name, p.type, p.no_diff, MISSING) for p in params)
     args = bind_arguments(ctx, node, f"bwd_diff({signature.name})", (*plain, cotangent), node.args, node.keywords)
-    type_ = gradients[0] if len(gradients) == 1 else Tuple(gradients)
-    return BackwardCall(signature.key, args, type_, ctx.span(node))
+    type_ = gradients[0] if len(gradients) == 1 else types.Tuple(gradients)
+    return ir.BackwardCall(signature.key, args, type_, ctx.span(node))
 
 
-def _forward(ctx: Context, node: ast.Call, signature: CallSignature, first: tuple[Parameter, ...]) -> Expr:
+def _forward(ctx: Context, node: ast.Call, signature: CallSignature, first: tuple[Parameter, ...]) -> ir.Expr:
     from slangad.compiler.frontends.lowering.calls import match_arguments
 
     _require_differentiable(ctx, node, signature)
     params = (*first, *signature.params)
     paired = tuple(
         Parameter(
-            p.name, p.type if p.no_diff or not carries_gradient(p.type) else DiffPair(p.type), p.no_diff, p.default
+            p.name,
+            p.type if p.no_diff or not types.carries_gradient(p.type) else types.DiffPair(p.type),
+            p.no_diff,
+            p.default,
         )
         for p in params
     )
     given = match_arguments(ctx, node, f"fwd_diff({signature.name})", paired, node.args, node.keywords)
-    args: list[Expr] = []
+    args: list[ir.Expr] = []
     for param in paired:
         if param.name not in given:
             raise ctx.error("SA015", ctx.span(node.func), f"fwd_diff({signature.name}) needs {param.name}")
         value = ctx.expr(given[param.name])
         args.append(_pair_argument(ctx, value, param, given[param.name]))
-    return ForwardCall(signature.key, tuple(args), DiffPair(signature.result), ctx.span(node))
+    return ir.ForwardCall(signature.key, tuple(args), types.DiffPair(signature.result), ctx.span(node))
 
 
-def _pair_argument(ctx: Context, value: Expr, param: Parameter, node: ast.expr) -> Expr:
+def _pair_argument(ctx: Context, value: ir.Expr, param: Parameter, node: ast.expr) -> ir.Expr:
     wanted = param.type
-    if isinstance(wanted, DiffPair) and isinstance(value, MakePair) and value.type != wanted:
+    if isinstance(wanted, types.DiffPair) and isinstance(value, ir.MakePair) and value.type != wanted:
         primal = coerce(ctx, value.primal, wanted.primal, ctx.span(node), what=f"the primal of '{param.name}'")
         tangent = coerce(ctx, value.tangent, wanted.primal, ctx.span(node), what=f"the tangent of '{param.name}'")
-        return MakePair(primal, tangent, wanted, value.span)
-    if isinstance(wanted, DiffPair) and not isinstance(value.type, DiffPair):
+        return ir.MakePair(primal, tangent, wanted, value.span)
+    if isinstance(wanted, types.DiffPair) and not isinstance(value.type, types.DiffPair):
         raise ctx.error(
             "SA014",
             ctx.span(node),
             f"argument '{param.name}' must be a differential pair",
-            label=show(strengthen(value.type)),
+            label=types.show(types.strengthen(value.type)),
             help="write sa.diff_pair(x, dx)",
         )
     return coerce(ctx, value, wanted, ctx.span(node), what=f"argument '{param.name}'", code="SA014")

@@ -5,34 +5,33 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from slangad.compiler.frontends.kernel_rules.memories import is_active
-from slangad.compiler.ir.nodes import External, Function, Param, SlangBody, Stmt
+from slangad.compiler.ir import nodes as ir
 
 if TYPE_CHECKING:
     from slangad.compiler.errors.spans import Span
     from slangad.compiler.frontends.reading.signatures import CallSignature, Parameter
-    from slangad.compiler.ir.nodes import Derivative, KernelParam, Range, Role
 
-Body = tuple[Stmt, ...] | SlangBody
+Body = tuple[ir.Stmt, ...] | ir.SlangBody
 Doc = tuple[str, ...]
 """The lines of a comment."""
 
 
-def _params(params: tuple[Parameter, ...]) -> tuple[Param, ...]:
-    return tuple(Param(p.name, p.type, p.no_diff, p.span) for p in params)
+def _params(params: tuple[Parameter, ...]) -> tuple[ir.Param, ...]:
+    return tuple(ir.Param(p.name, p.type, p.no_diff, p.span) for p in params)
 
 
 def plain_function(
     signature: CallSignature,
     body: Body,
-    derivative: Derivative,
+    derivative: ir.Derivative,
     prefer: str,
     *,
     doc: Doc,
-    ranges: tuple[Range, ...],
+    ranges: tuple[ir.Range, ...],
     span: Span,
-) -> Function:
+) -> ir.Function:
     """Return a described function or method."""
-    return Function(
+    return ir.Function(
         signature.key,
         signature.name,
         _params(signature.all_params),
@@ -50,14 +49,14 @@ def plain_function(
 
 
 def custom_derivative(
-    of: CallSignature, signature: CallSignature, role: Role, body: Body, *, doc: Doc, span: Span
-) -> Function:
+    of: CallSignature, signature: CallSignature, role: ir.Role, body: Body, *, doc: Doc, span: Span
+) -> ir.Function:
     """Return the custom derivative of a function."""
     passive = {p.name for p in of.all_params if p.no_diff}
-    return Function(
+    return ir.Function(
         signature.key,
         signature.name,
-        tuple(Param(p.name, p.type, p.name in passive, p.span) for p in signature.params),
+        tuple(ir.Param(p.name, p.type, p.name in passive, p.span) for p in signature.params),
         signature.result,
         body,
         differentiable=False,
@@ -71,10 +70,10 @@ def custom_derivative(
 
 
 def external_function(
-    signature: CallSignature, external: External, *, span: Span, ranges: tuple[Range, ...] = ()
-) -> Function:
+    signature: CallSignature, external: ir.External, *, span: Span, ranges: tuple[ir.Range, ...] = ()
+) -> ir.Function:
     """Return the function for one in a Slang file."""
-    return Function(
+    return ir.Function(
         signature.key,
         signature.name,
         _params(signature.params),
@@ -88,15 +87,15 @@ def external_function(
 
 def kernel_function(
     signature: CallSignature,
-    params: tuple[KernelParam, ...],
+    params: tuple[ir.KernelParam, ...],
     body: Body,
     *,
     doc: Doc,
-    ranges: tuple[Range, ...],
+    ranges: tuple[ir.Range, ...],
     span: Span,
-) -> Function:
+) -> ir.Function:
     """Return the function that one thread of a kernel runs."""
-    return Function(
+    return ir.Function(
         signature.key,
         signature.name,
         _params(signature.params),

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from slangad.compiler.frontends.lowering.conversions import convert, retype, spread
+from slangad.compiler.ir import types
 from slangad.compiler.ir.nodes import Cast, Expr, Intrinsic
-from slangad.compiler.ir.types import Matrix, Type, Vector, Weak, element_of, is_scalar
 from slangad.compiler.lang.errors import TypeRuleError
 from slangad.compiler.lang.intrinsics import INTRINSICS
 
@@ -54,12 +54,12 @@ def _as_written(text: str, row: Row) -> str:
     return text.replace(row.name, "round") if row.name == "round_to_int" else text
 
 
-def adapt(ctx: Context, expr: Expr, wanted: Type) -> Expr:
+def adapt(ctx: Context, expr: Expr, wanted: types.Type) -> Expr:
     """Return an argument as the rule's type: retyped, converted, spread."""
     if expr.type == wanted:
         return expr
-    if is_scalar(expr.type) and isinstance(wanted, (Vector, Matrix)):
+    if types.is_scalar(expr.type) and isinstance(wanted, (types.Vector, types.Matrix)):
         return spread(ctx, expr, wanted)
-    if isinstance(expr.type, Weak):
+    if isinstance(expr.type, types.Weak):
         return retype(ctx, expr, wanted)
-    return convert(expr, wanted) if element_of(wanted) is not None else expr
+    return convert(expr, wanted) if types.element_of(wanted) is not None else expr

@@ -15,25 +15,13 @@ from slangad.compiler.frontends.lowering.entities import FormEntity
 from slangad.compiler.frontends.lowering.forms import misplaced_bound
 from slangad.compiler.frontends.lowering.loop_ranges import LoopIterations, range_iterations, whole_constant
 from slangad.compiler.frontends.reading.problems import Rejected
-from slangad.compiler.ir.nodes import (
-    Binary,
-    Const,
-    ConstantRef,
-    Expr,
-    For,
-    If,
-    Index,
-    Member,
-    Stmt,
-    Var,
-    While,
-)
-from slangad.compiler.ir.types import BOOL, INT, Array, Matrix, Type, Vector, show, strengthen
+from slangad.compiler.ir import nodes as ir
+from slangad.compiler.ir import types
 
 if TYPE_CHECKING:
     from slangad.compiler.errors.spans import Span
 
-Binder = Callable[[Context, ast.expr, Var], Sequence[Stmt]]
+Binder = Callable[[Context, ast.expr, ir.Var], Sequence[ir.Stmt]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,10 +31,10 @@ class Iteration:
     iterations: LoopIterations
     bind: Binder
     counts: bool = False
-    before: tuple[Stmt, ...] = ()
+    before: tuple[ir.Stmt, ...] = ()
 
 
-def for_loop(ctx: Context, node: ast.For) -> Sequence[Stmt]:
+def for_loop(ctx: Context, node: ast.For) -> Sequence[ir.Stmt]:
     """Lower ``for target in range(…)``, over values, ``enumerate``, ``zip``, ``reversed``."""
     ctx.bound_in_loop = _names_bound(node)
     try:
@@ -58,11 +46,11 @@ def for_loop(ctx: Context, node: ast.For) -> Sequence[Stmt]:
     span = ctx.locations.keyword_span(node)
     before = ctx.assigned
     flow, flag = _enter(ctx, node, span)
-    bound: list[Stmt] = []
+    bound: list[ir.Stmt] = []
     ctx.aliases.open()
     if direct:
         ctx.assigned |= {counter.name}
-        ctx.found[counter.name] = INT
+        ctx.found[counter.name] = types.INT
         ctx.aliases.bind(counter.name)
     else:
         bound.extend(iteration.bind(ctx, node.target, counter))
@@ -78,7 +66,7 @@ def for_loop(ctx: Context, node: ast.For) -> Sequence[Stmt]:
         ctx.assigned -= {counter.name}
     if iterations.exact == 0:
         return _otherwise(ctx, node.orelse, flow, span)
-    loop = For(
+    loop = ir.For(
         counter.name,
         iterations.start,
         iterations.stop,
@@ -117,13 +105,15 @@ def _names_bound(node: ast.For) -> frozenset[str]:
     return frozenset(n.id for n in inside if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
 
 
-def _take_bounds_once(ctx: Context, iterations: LoopIterations, node: ast.For) -> tuple[LoopIterations, Sequence[Stmt]]:
+def _take_bounds_once(
+    ctx: Context, iterations: LoopIterations, node: ast.For
+) -> tuple[LoopIterations, Sequence[ir.Stmt]]:
     """Keep bounds that the body may change in locals, since Python computes them before the first iteration."""
     stored = _names_bound(node)
-    held: list[Stmt] = []
+    held: list[ir.Stmt] = []
 
-    def once(bound: Expr, wish: str) -> Expr:
-        if isinstance(bound, Const) or (isinstance(bound, Var) and bound.name not in stored):
+    def once(bound: ir.Expr, wish: str) -> ir.Expr:
+        if isinstance(bound, ir.Const) or (isinstance(bound, ir.Var) and bound.name not in stored):
             return bound
         stmt, local = hold(ctx, bound, wish, bound.span)
         held.append(stmt)
@@ -132,7 +122,7 @@ def _take_bounds_once(ctx: Context, iterations: LoopIterations, node: ast.For) -
     return replace(iterations, start=once(iterations.start, "start"), stop=once(iterations.stop, "stop")), held
 
 
-def while_loop(ctx: Context, node: ast.While) -> Sequence[Stmt]:
+def while_loop(ctx: Context, node: ast.While) -> Sequence[ir.Stmt]:
     """Lower ``while sa.max_iters(n) and condition``."""
     from slangad.compiler.frontends.lowering.statements import block
 
@@ -146,24 +136,24 @@ def while_loop(ctx: Context, node: ast.While) -> Sequence[Stmt]:
         ctx.aliases.close()
         _check_anyway(ctx, node)
         raise
-    test: Expr = tests[0] if tests else Const(value=True, type=BOOL, span=span)
+    test: ir.Expr = tests[0] if tests else ir.Const(value=True, type=types.BOOL, span=span)
     for other in tests[1:]:
-        test = Binary("&&", test, other, BOOL, ctx.span(node.test))
+        test = ir.Binary("&&", test, other, types.BOOL, ctx.span(node.test))
     flow, flag = _enter(ctx, node, span)
     body = block(ctx, node.body)
     ctx.aliases.loop(ctx.aliases.close())
-    endless = isinstance(test, Const) and test.value is True
+    endless = isinstance(test, ir.Const) and test.value is True
     _leave(ctx, flow, before, runs=False, ends=not endless)
-    return [*flag, While(test, limit, body, span), *_otherwise(ctx, node.orelse, flow, span)]
+    return [*flag, ir.While(test, limit, body, span), *_otherwise(ctx, node.orelse, flow, span)]
 
 
-def _enter(ctx: Context, node: ast.For | ast.While, span: Span) -> tuple[LoopFlow, Sequence[Stmt]]:
+def _enter(ctx: Context, node: ast.For | ast.While, span: Span) -> tuple[LoopFlow, Sequence[ir.Stmt]]:
     """Open a loop; one with ``else`` and ``break`` gets a flag that is true if it ran to its end."""
     flow = LoopFlow()
-    flag: list[Stmt] = []
+    flag: list[ir.Stmt] = []
     if node.orelse and _breaks(node.body):
         flow.left_flag = ctx.fresh("completed")
-        flag.append(assign_name(ctx, flow.left_flag, Const(value=True, type=BOOL, span=span), span))
+        flag.append(assign_name(ctx, flow.left_flag, ir.Const(value=True, type=types.BOOL, span=span), span))
     ctx.loops.append(flow)
     return flow, flag
 
@@ -196,7 +186,7 @@ def _after(ctx: Context, endings: list[frozenset[str]], before: frozenset[str]) 
     ctx.assigned = frozenset.intersection(*endings) if endings else before
 
 
-def _otherwise(ctx: Context, orelse: list[ast.stmt], flow: LoopFlow, span: Span) -> Sequence[Stmt]:
+def _otherwise(ctx: Context, orelse: list[ast.stmt], flow: LoopFlow, span: Span) -> Sequence[ir.Stmt]:
     """Lower the ``else`` of a loop, which runs if the loop ended by itself."""
     from slangad.compiler.frontends.lowering.statements import block
 
@@ -211,17 +201,17 @@ def _otherwise(ctx: Context, orelse: list[ast.stmt], flow: LoopFlow, span: Span)
     then = block(ctx, orelse)
     ctx.aliases.branch(ctx.aliases.close(), ())
     _after(ctx, [*(b | {flow.left_flag} for b in flow.breaks), *([ctx.assigned] if ctx.reachable else [])], before)
-    return [If(Var(flow.left_flag, BOOL, span), then, (), span)]
+    return [ir.If(ir.Var(flow.left_flag, types.BOOL, span), then, (), span)]
 
 
-def _counter(ctx: Context, node: ast.For, iteration: Iteration) -> tuple[Var, bool]:
+def _counter(ctx: Context, node: ast.For, iteration: Iteration) -> tuple[ir.Var, bool]:
     """Return the loop variable: the user's name if only the loop sets it and nothing reads it afterwards."""
     span = ctx.span(node.target)
     if iteration.counts and isinstance(node.target, ast.Name) and node.target.id in ctx.private_counters:
-        return Var(node.target.id, INT, span), True
+        return ir.Var(node.target.id, types.INT, span), True
     if not isinstance(node.target, (ast.Name, ast.Tuple)):
         raise ctx.error("SA034", span, "a loop variable must be a name")
-    return Var(ctx.fresh("turn"), INT, span), False
+    return ir.Var(ctx.fresh("turn"), types.INT, span), False
 
 
 def iterate(ctx: Context, node: ast.expr) -> Iteration:
@@ -240,7 +230,7 @@ def iterate(ctx: Context, node: ast.expr) -> Iteration:
 
 
 def _over_range(ctx: Context, node: ast.Call, name: str) -> Iteration:
-    def bind(ctx: Context, target: ast.expr, counter: Var) -> Sequence[Stmt]:
+    def bind(ctx: Context, target: ast.expr, counter: ir.Var) -> Sequence[ir.Stmt]:
         return store(ctx, target, counter, counter.span)
 
     return Iteration(range_iterations(ctx, node, name), bind, counts=True)
@@ -249,38 +239,38 @@ def _over_range(ctx: Context, node: ast.Call, name: str) -> Iteration:
 def _over_value(ctx: Context, node: ast.expr) -> Iteration:
     value = ctx.expr(node)
     size, element = _entries(ctx, node, value)
-    before: tuple[Stmt, ...] = ()
+    before: tuple[ir.Stmt, ...] = ()
     if not _stays(ctx, value):
         stmt, value = hold(ctx, value, "values", ctx.span(node))
         before = (stmt,)
 
-    def bind(ctx: Context, target: ast.expr, counter: Var) -> Sequence[Stmt]:
-        return store(ctx, target, Index(value, counter, element, counter.span), counter.span)
+    def bind(ctx: Context, target: ast.expr, counter: ir.Var) -> Sequence[ir.Stmt]:
+        return store(ctx, target, ir.Index(value, counter, element, counter.span), counter.span)
 
     return Iteration(LoopIterations.counted(size, ctx.span(node)), bind, before=before)
 
 
-def _stays(ctx: Context, value: Expr) -> bool:
+def _stays(ctx: Context, value: ir.Expr) -> bool:
     """Return True if entries can be read in each iteration: the loop does not bind the value."""
-    while isinstance(value, Member):
+    while isinstance(value, ir.Member):
         value = value.value
-    return isinstance(value, ConstantRef) or (isinstance(value, Var) and value.name not in ctx.bound_in_loop)
+    return isinstance(value, ir.ConstantRef) or (isinstance(value, ir.Var) and value.name not in ctx.bound_in_loop)
 
 
-def _entries(ctx: Context, node: ast.expr, value: Expr) -> tuple[int, Type]:
+def _entries(ctx: Context, node: ast.expr, value: ir.Expr) -> tuple[int, types.Type]:
     match value.type:
-        case Array(element, size):
+        case types.Array(element, size):
             return size, element
-        case Vector(element, size):
+        case types.Vector(element, size):
             return size, element
-        case Matrix(element, rows, columns):
-            return rows, Vector(element, columns)
+        case types.Matrix(element, rows, columns):
+            return rows, types.Vector(element, columns)
         case other:
             raise ctx.error(
                 "SA021",
                 ctx.span(node),
-                f"{show(strengthen(other))} can't be looped over",
-                label=show(strengthen(other)),
+                f"{types.show(types.strengthen(other))} can't be looped over",
+                label=types.show(types.strengthen(other)),
                 help="loop over range(…), an array, enumerate(…), zip(…) or reversed(…)",
             )
 
@@ -297,26 +287,26 @@ def _over_enumerate(ctx: Context, node: ast.Call, name: str) -> Iteration:
         start = whole_constant(ctx, node.args[1], "start")
     inner = _static(ctx, node.args[0], iterate(ctx, node.args[0]))
 
-    def bind(ctx: Context, target: ast.expr, counter: Var) -> Sequence[Stmt]:
+    def bind(ctx: Context, target: ast.expr, counter: ir.Var) -> Sequence[ir.Stmt]:
         first, second = _pair(ctx, target)
         number = _iteration_index(inner.iterations, counter)
         if start:
-            number = Binary("+", number, Const(start, INT, counter.span), INT, counter.span)
+            number = ir.Binary("+", number, ir.Const(start, types.INT, counter.span), types.INT, counter.span)
         return [*store(ctx, first, number, counter.span), *inner.bind(ctx, second, counter)]
 
     return Iteration(inner.iterations, bind, before=inner.before)
 
 
-def _iteration_index(iterations: LoopIterations, counter: Var) -> Expr:
+def _iteration_index(iterations: LoopIterations, counter: ir.Var) -> ir.Expr:
     """Return the index, from 0, of the iteration of a counter."""
     start = static_int(iterations.start) or 0
-    number: Expr = counter
+    number: ir.Expr = counter
     if start:
-        number = Binary("-", number, Const(start, INT, counter.span), INT, counter.span)
+        number = ir.Binary("-", number, ir.Const(start, types.INT, counter.span), types.INT, counter.span)
     return (
         number
         if iterations.step == 1
-        else Binary("/", number, Const(iterations.step, INT, counter.span), INT, counter.span)
+        else ir.Binary("/", number, ir.Const(iterations.step, types.INT, counter.span), types.INT, counter.span)
     )
 
 
@@ -338,10 +328,10 @@ def _over_zip(ctx: Context, node: ast.Call, name: str) -> Iteration:
     inners = [_static(ctx, a, iterate(ctx, a)) for a in node.args]
     iterations = LoopIterations.counted(min(i.iterations.exact or 0 for i in inners), ctx.span(node))
 
-    def bind(ctx: Context, target: ast.expr, counter: Var) -> Sequence[Stmt]:
+    def bind(ctx: Context, target: ast.expr, counter: ir.Var) -> Sequence[ir.Stmt]:
         if not isinstance(target, ast.Tuple) or len(target.elts) != len(inners):
             raise ctx.error("SA034", ctx.span(target), f"zip gives {len(inners)} values here")
-        done: list[Stmt] = []
+        done: list[ir.Stmt] = []
         for part, inner in zip(target.elts, inners, strict=True):
             at, index = _at_iteration(ctx, inner, counter)
             done.extend([*at, *inner.bind(ctx, part, index)])
@@ -350,18 +340,18 @@ def _over_zip(ctx: Context, node: ast.Call, name: str) -> Iteration:
     return Iteration(iterations, bind, before=tuple(s for i in inners for s in i.before))
 
 
-def _at_iteration(ctx: Context, inner: Iteration, counter: Var) -> tuple[Sequence[Stmt], Var]:
+def _at_iteration(ctx: Context, inner: Iteration, counter: ir.Var) -> tuple[Sequence[ir.Stmt], ir.Var]:
     """Return the counter of ``inner`` in the iteration with the index ``counter`` (from 0)."""
     start, step = static_int(inner.iterations.start) or 0, inner.iterations.step
     if (start, step) == (0, 1):
         return [], counter
-    value: Expr = counter
+    value: ir.Expr = counter
     if step != 1:
-        value = Binary("*", value, Const(step, INT, counter.span), INT, counter.span)
+        value = ir.Binary("*", value, ir.Const(step, types.INT, counter.span), types.INT, counter.span)
     if start:
-        value = Binary("+", value, Const(start, INT, counter.span), INT, counter.span)
+        value = ir.Binary("+", value, ir.Const(start, types.INT, counter.span), types.INT, counter.span)
     stmt, held = hold(ctx, value, "at", counter.span)
-    assert isinstance(held, Var)  # noqa: S101  (hold gives a local)
+    assert isinstance(held, ir.Var)  # noqa: S101  (hold gives a local)
     return [stmt], held
 
 

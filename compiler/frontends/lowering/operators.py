@@ -11,26 +11,8 @@ from slangad.compiler.frontends.lowering.conversions import coerce, meet, spread
 from slangad.compiler.frontends.lowering.intrinsics import call_intrinsic
 from slangad.compiler.frontends.lowering.powers import power_function
 from slangad.compiler.frontends.reading.problems import Rejected
-from slangad.compiler.ir.nodes import Binary, Call, Const, ConstantRef, Expr, Member, Swizzle, Ternary, Unary, Var
-from slangad.compiler.ir.types import (
-    BOOL,
-    FLOAT,
-    WEAK_FLOAT,
-    WEAK_INT,
-    DiffPair,
-    Matrix,
-    Struct,
-    Tuple,
-    Type,
-    Vector,
-    Weak,
-    element_of,
-    is_integral,
-    is_scalar,
-    show,
-    strengthen,
-    with_element,
-)
+from slangad.compiler.ir import nodes as ir
+from slangad.compiler.ir import types
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -63,13 +45,15 @@ MAX_BITS: Final = 1100
 """The most bits of an integer constant, more than the largest double has. A larger limit costs memory when loading."""
 
 
-def binary(ctx: Context, node: ast.BinOp) -> Expr:
+def binary(ctx: Context, node: ast.BinOp) -> ir.Expr:
     """Lower ``left op right``."""
     left, right = ctx.exprs([node.left, node.right])
     return apply(ctx, node, node.op, left, right, node.right)
 
 
-def apply(ctx: Context, node: ast.AST, op: ast.operator, left: Expr, right: Expr, right_node: ast.expr) -> Expr:
+def apply(
+    ctx: Context, node: ast.AST, op: ast.operator, left: ir.Expr, right: ir.Expr, right_node: ast.expr
+) -> ir.Expr:
     """Return an operator of lowered operands, also for ``+=``."""
     if type(op) in BITS:
         return _bits(ctx, node, BITS[type(op)], left, right)
@@ -80,61 +64,61 @@ def apply(ctx: Context, node: ast.AST, op: ast.operator, left: Expr, right: Expr
         return power(ctx, node, left, right, right_node)
     _refuse_bools(ctx, node, symbol, left, right)
     if (
-        isinstance(left, Const)
-        and isinstance(right, Const)
-        and isinstance(left.type, Weak)
-        and isinstance(right.type, Weak)
+        isinstance(left, ir.Const)
+        and isinstance(right, ir.Const)
+        and isinstance(left.type, types.Weak)
+        and isinstance(right.type, types.Weak)
     ):
         return _fold(ctx, node, symbol, left, right)
     met_left, met_right, type_ = meet(ctx, left, right, ctx.span(node), f"'{symbol}'")
-    if symbol == "/" and (is_integral(type_) or type_ == WEAK_INT):
-        type_ = WEAK_FLOAT if isinstance(type_, Weak) else with_element(type_, FLOAT)
+    if symbol == "/" and (types.is_integral(type_) or type_ == types.WEAK_INT):
+        type_ = types.WEAK_FLOAT if isinstance(type_, types.Weak) else types.with_element(type_, types.FLOAT)
         met_left, met_right = spread(ctx, left, type_), spread(ctx, right, type_)
     return _arithmetic(ctx, node, symbol, met_left, met_right, type_)
 
 
-def _arithmetic(ctx: Context, node: ast.AST, symbol: str, left: Expr, right: Expr, type_: Type) -> Expr:
+def _arithmetic(ctx: Context, node: ast.AST, symbol: str, left: ir.Expr, right: ir.Expr, type_: types.Type) -> ir.Expr:
     span = ctx.span(node)
     if symbol in ("//", "%"):
-        if is_integral(type_) and isinstance(right, Const) and right.value == 0:
+        if types.is_integral(type_) and isinstance(right, ir.Const) and right.value == 0:
             raise _division_by_zero(ctx, node)
         left, right = strong(ctx, left), strong(ctx, right)
         name = "floor_div" if symbol == "//" else "mod"
         return call_intrinsic(ctx, name, [left, right], span, [span, span])
-    return Binary(symbol, left, right, type_, span)
+    return ir.Binary(symbol, left, right, type_, span)
 
 
-def _refuse_bools(ctx: Context, node: ast.AST, symbol: str, *operands: Expr) -> None:
+def _refuse_bools(ctx: Context, node: ast.AST, symbol: str, *operands: ir.Expr) -> None:
     for operand in operands:
-        if element_of(operand.type) == BOOL:
+        if types.element_of(operand.type) == types.BOOL:
             raise ctx.error(
                 "SA013",
                 ctx.span(node),
                 f"'{symbol}' does not take a bool",
-                label=show(operand.type),
+                label=types.show(operand.type),
                 help="convert the bool to a number with int(…) or float(…)",
             )
-        if element_of(operand.type) is None:
+        if types.element_of(operand.type) is None:
             raise ctx.error(
                 "SA013",
                 ctx.span(node),
-                f"'{symbol}' does not take {show(operand.type)}",
-                label=show(operand.type),
+                f"'{symbol}' does not take {types.show(operand.type)}",
+                label=types.show(operand.type),
                 help=_combining(operand.type),
             )
 
 
-def _combining(type_: Type) -> str:
+def _combining(type_: types.Type) -> str:
     match type_:
-        case DiffPair():
+        case types.DiffPair():
             return "combine its .p and .d"
-        case Struct():
+        case types.Struct():
             return "write a method or a function that combines the fields"
         case _:
             return "combine the entries"
 
 
-def _fold(ctx: Context, node: ast.AST, symbol: str, left: Const, right: Const) -> Const:
+def _fold(ctx: Context, node: ast.AST, symbol: str, left: ir.Const, right: ir.Const) -> ir.Const:
     """Return the value of arithmetic on two literals, as in Python."""
     _refuse_huge(ctx, node, symbol, left.value, right.value)
     try:
@@ -150,7 +134,7 @@ def _fold(ctx: Context, node: ast.AST, symbol: str, left: Const, right: Const) -
         raise ctx.error("SA012", ctx.span(node), "a negative number to a fractional power is not real")
     if value != value:  # noqa: PLR0124  (true for nan; there is one nan here)
         value = math.nan
-    return Const(value, WEAK_FLOAT if isinstance(value, float) else WEAK_INT, ctx.span(node))
+    return ir.Const(value, types.WEAK_FLOAT if isinstance(value, float) else types.WEAK_INT, ctx.span(node))
 
 
 def _refuse_huge(ctx: Context, node: ast.AST, symbol: str, left: Number, right: Number) -> None:
@@ -170,42 +154,42 @@ def _division_by_zero(ctx: Context, node: ast.AST) -> Rejected:
     return ctx.error("SA013", ctx.span(node), "division by zero", help="the divisor is 0 when the file is loaded")
 
 
-def _bits(ctx: Context, node: ast.AST, symbol: str, left: Expr, right: Expr) -> Expr:
+def _bits(ctx: Context, node: ast.AST, symbol: str, left: ir.Expr, right: ir.Expr) -> ir.Expr:
     span = ctx.span(node)
     for operand in (left, right):
-        if not (is_integral(operand.type) or operand.type == WEAK_INT):
+        if not (types.is_integral(operand.type) or operand.type == types.WEAK_INT):
             raise ctx.error(
                 "SA013",
                 span,
-                f"'{symbol}' takes ints and uints, not {show(operand.type)}",
-                label=show(operand.type),
-                help="for bools write 'and', 'or', '!='" if element_of(operand.type) == BOOL else "",
+                f"'{symbol}' takes ints and uints, not {types.show(operand.type)}",
+                label=types.show(operand.type),
+                help="for bools write 'and', 'or', '!='" if types.element_of(operand.type) == types.BOOL else "",
             )
     if (
-        isinstance(left, Const)
-        and isinstance(right, Const)
-        and isinstance(left.type, Weak)
-        and isinstance(right.type, Weak)
+        isinstance(left, ir.Const)
+        and isinstance(right, ir.Const)
+        and isinstance(left.type, types.Weak)
+        and isinstance(right.type, types.Weak)
     ):
         if symbol in ("<<", ">>") and right.value < 0:
             raise ctx.error("SA013", span, "negative shift count")
         _refuse_huge(ctx, node, symbol, left.value, right.value)
-        return Const(_FOLD_BITS[symbol](int(left.value), int(right.value)), WEAK_INT, span)
+        return ir.Const(_FOLD_BITS[symbol](int(left.value), int(right.value)), types.WEAK_INT, span)
     left, right, type_ = meet(ctx, left, right, span, f"'{symbol}'")
-    if symbol in ("<<", ">>") and isinstance(right, Const) and not 0 <= right.value < 32:
+    if symbol in ("<<", ">>") and isinstance(right, ir.Const) and not 0 <= right.value < 32:
         raise ctx.error("SA013", right.span, f"a shift by {right.value} is outside 0 to 31")
-    return Binary(symbol, left, right, type_, span)
+    return ir.Binary(symbol, left, right, type_, span)
 
 
-def power(ctx: Context, node: ast.AST, base: Expr, exponent: Expr, exponent_node: ast.expr) -> Expr:
+def power(ctx: Context, node: ast.AST, base: ir.Expr, exponent: ir.Expr, exponent_node: ast.expr) -> ir.Expr:
     """Lower ``base ** exponent``: a product for integer constants, else ``pow`` (for a positive base)."""
     span = ctx.span(node)
     _refuse_bools(ctx, node, "**", base, exponent)
-    if isinstance(exponent, Const) and exponent.type == WEAK_INT:
-        if isinstance(base, Const) and isinstance(base.type, Weak):
+    if isinstance(exponent, ir.Const) and exponent.type == types.WEAK_INT:
+        if isinstance(base, ir.Const) and isinstance(base.type, types.Weak):
             return _fold(ctx, node, "**", base, exponent)
         return integer_power(ctx, node, strong(ctx, base), int(exponent.value), exponent_node)
-    if is_integral(exponent.type) or exponent.type == WEAK_INT:
+    if types.is_integral(exponent.type) or exponent.type == types.WEAK_INT:
         raise ctx.error(
             "SA012",
             ctx.span(exponent_node),
@@ -214,29 +198,29 @@ def power(ctx: Context, node: ast.AST, base: Expr, exponent: Expr, exponent_node
             help="multiply in a loop, or write float(…) around the exponent if the base is positive",
         )
     if (
-        isinstance(base, Const)
-        and isinstance(exponent, Const)
-        and isinstance(base.type, Weak)
-        and isinstance(exponent.type, Weak)
+        isinstance(base, ir.Const)
+        and isinstance(exponent, ir.Const)
+        and isinstance(base.type, types.Weak)
+        and isinstance(exponent.type, types.Weak)
     ):
         return _fold(ctx, node, "**", base, exponent)
-    if is_integral(base.type):
-        base = spread(ctx, base, with_element(base.type, FLOAT))
+    if types.is_integral(base.type):
+        base = spread(ctx, base, types.with_element(base.type, types.FLOAT))
     whole = _whole_number(ctx, exponent)
     if whole is not None:
         return integer_power(ctx, node, strong(ctx, base), whole, exponent_node)
     return call_intrinsic(ctx, "pow", [base, exponent], span, [span, ctx.span(exponent_node)])
 
 
-def _whole_number(ctx: Context, exponent: Expr) -> int | None:
+def _whole_number(ctx: Context, exponent: ir.Expr) -> int | None:
     """Return the value of a floating constant that is an integer small enough for a product."""
-    if exponent.type != WEAK_FLOAT or not isinstance(exponent, (Const, ConstantRef)):
+    if exponent.type != types.WEAK_FLOAT or not isinstance(exponent, (ir.Const, ir.ConstantRef)):
         return None
-    value = float(exponent.value) if isinstance(exponent, Const) else ctx.constants.weak_value(exponent.key)
+    value = float(exponent.value) if isinstance(exponent, ir.Const) else ctx.constants.weak_value(exponent.key)
     return int(value) if value.is_integer() and abs(value) <= MAX_POWER else None
 
 
-def integer_power(ctx: Context, node: ast.AST, base: Expr, exponent: int, exponent_node: ast.expr) -> Expr:
+def integer_power(ctx: Context, node: ast.AST, base: ir.Expr, exponent: int, exponent_node: ast.expr) -> ir.Expr:
     """Return a product of ``|exponent|`` factors, its reciprocal for negative exponents."""
     span = ctx.span(node)
     if abs(exponent) > MAX_POWER:
@@ -246,93 +230,93 @@ def integer_power(ctx: Context, node: ast.AST, base: Expr, exponent: int, expone
             f"a constant exponent may be at most {MAX_POWER}",
             help="write float(…) around it if the base is positive",
         )
-    if isinstance(base.type, Matrix):
+    if isinstance(base.type, types.Matrix):
         raise ctx.error("SA013", span, "'**' does not take a matrix", help="write m * m per entry or m @ m")
-    if exponent < 0 and is_integral(base.type):
-        base = spread(ctx, base, with_element(base.type, FLOAT))
+    if exponent < 0 and types.is_integral(base.type):
+        base = spread(ctx, base, types.with_element(base.type, types.FLOAT))
     type_ = base.type
-    one = spread(ctx, Const(1, WEAK_INT, span), type_)
+    one = spread(ctx, ir.Const(1, types.WEAK_INT, span), type_)
     if exponent == 0:
         return one
     product = _product(ctx, base, abs(exponent))
-    return Binary("/", one, product, type_, span) if exponent < 0 else product
+    return ir.Binary("/", one, product, type_, span) if exponent < 0 else product
 
 
-def _is_simple(expr: Expr) -> bool:
-    while isinstance(expr, (Member, Swizzle)):
+def _is_simple(expr: ir.Expr) -> bool:
+    while isinstance(expr, (ir.Member, ir.Swizzle)):
         expr = expr.value
-    return isinstance(expr, (Var, ConstantRef, Const))
+    return isinstance(expr, (ir.Var, ir.ConstantRef, ir.Const))
 
 
-def _product(ctx: Context, base: Expr, count: int) -> Expr:
+def _product(ctx: Context, base: ir.Expr, count: int) -> ir.Expr:
     if count == 1:
         return base
     if _is_simple(base) and count <= 4:
-        product: Expr = base
+        product: ir.Expr = base
         for _ in range(count - 1):
-            product = Binary("*", product, base, base.type, base.span)
+            product = ir.Binary("*", product, base, base.type, base.span)
         return product
     function = power_function(base.type, count)
     ctx.constants.powers[function.key] = function
-    return Call(function.key, (base,), base.type, base.span)
+    return ir.Call(function.key, (base,), base.type, base.span)
 
 
-def unary(ctx: Context, node: ast.UnaryOp) -> Expr:
+def unary(ctx: Context, node: ast.UnaryOp) -> ir.Expr:
     """Lower ``-x``, ``+x``, ``not x``, ``~x``."""
     span = ctx.span(node)
     operand = ctx.expr(node.operand)
     match node.op:
         case ast.Not():
             operand = condition(ctx, operand, node.operand)
-            if isinstance(operand, Const):
-                return Const(not operand.value, BOOL, span)
-            return Unary("!", operand, BOOL, span)
+            if isinstance(operand, ir.Const):
+                return ir.Const(not operand.value, types.BOOL, span)
+            return ir.Unary("!", operand, types.BOOL, span)
         case ast.Invert():
-            if not (is_integral(operand.type) or operand.type == WEAK_INT):
-                raise ctx.error("SA013", span, f"'~' takes ints and uints, not {show(operand.type)}")
+            if not (types.is_integral(operand.type) or operand.type == types.WEAK_INT):
+                raise ctx.error("SA013", span, f"'~' takes ints and uints, not {types.show(operand.type)}")
             operand = strong(ctx, operand)
-            return Unary("~", operand, operand.type, span)
+            return ir.Unary("~", operand, operand.type, span)
         case ast.UAdd() | ast.USub():
             symbol = "-" if isinstance(node.op, ast.USub) else "+"
             _refuse_bools(ctx, node, symbol, operand)
             if symbol == "+":
                 return operand
-            if isinstance(operand, Const) and isinstance(operand.type, Weak):
-                return Const(-operand.value, operand.type, span)
-            return Unary("-", operand, operand.type, span)
+            if isinstance(operand, ir.Const) and isinstance(operand.type, types.Weak):
+                return ir.Const(-operand.value, operand.type, span)
+            return ir.Unary("-", operand, operand.type, span)
         case _:
             raise ctx.error("SA004", span, "this operator is not supported")
 
 
-def condition(ctx: Context, expr: Expr, node: ast.expr) -> Expr:
+def condition(ctx: Context, expr: ir.Expr, node: ast.expr) -> ir.Expr:
     """Check that an expression is a scalar bool.
 
     Raises:
         Rejected: when it is anything else.
     """
-    if expr.type == BOOL:
+    if expr.type == types.BOOL:
         return expr
     span = ctx.span(node)
-    if element_of(expr.type) == BOOL:
+    if types.element_of(expr.type) == types.BOOL:
         raise ctx.error(
             "SA024",
             span,
-            f"a condition must be one bool, not {show(expr.type)}",
-            label=show(expr.type),
+            f"a condition must be one bool, not {types.show(expr.type)}",
+            label=types.show(expr.type),
             help="wrap it in any(…) or all(…)",
         )
     raise ctx.error(
         "SA024",
         span,
-        f"a condition must be a bool, not {show(strengthen(expr.type))}",
-        label=show(strengthen(expr.type)),
+        f"a condition must be a bool, not {types.show(types.strengthen(expr.type))}",
+        label=types.show(types.strengthen(expr.type)),
         help="compare it, for example x != 0",
     )
 
 
-def conditions(ctx: Context, nodes: Sequence[ast.expr]) -> list[Expr]:
+def conditions(ctx: Context, nodes: Sequence[ast.expr]) -> list[ir.Expr]:
     """Lower several expressions to scalar bools; report the errors of all before raising."""
-    done: list[Expr] = []
+    done: list[ir.Expr] = []
     failed: Rejected | None = None
     for node in nodes:
         try:
@@ -344,69 +328,81 @@ def conditions(ctx: Context, nodes: Sequence[ast.expr]) -> list[Expr]:
     return done
 
 
-def boolean(ctx: Context, node: ast.BoolOp) -> Expr:
+def boolean(ctx: Context, node: ast.BoolOp) -> ir.Expr:
     """Lower ``a and b``, ``a or b``: short-circuit on bools."""
     symbol = "&&" if isinstance(node.op, ast.And) else "||"
     parts = conditions(ctx, node.values)
-    if all(isinstance(p, Const) for p in parts):
-        known = [bool(p.value) for p in parts if isinstance(p, Const)]
-        return Const(all(known) if symbol == "&&" else any(known), BOOL, ctx.span(node))
+    if all(isinstance(p, ir.Const) for p in parts):
+        known = [bool(p.value) for p in parts if isinstance(p, ir.Const)]
+        return ir.Const(all(known) if symbol == "&&" else any(known), types.BOOL, ctx.span(node))
     result = parts[0]
     for part in parts[1:]:
-        result = Binary(symbol, result, part, BOOL, ctx.span(node))
+        result = ir.Binary(symbol, result, part, types.BOOL, ctx.span(node))
     return result
 
 
-def compare(ctx: Context, node: ast.Compare) -> Expr:
+def compare(ctx: Context, node: ast.Compare) -> ir.Expr:
     """Lower ``a < b``, and chains, which are the conjunction of their comparisons."""
     nodes = [node.left, *node.comparators]
     operands = ctx.exprs(nodes)
     links = [_link(ctx, node, op, operands[i], operands[i + 1], nodes[i + 1]) for i, op in enumerate(node.ops)]
     result = links[0]
     for link, comparator in zip(links[1:], node.comparators[1:], strict=True):
-        result = Binary("&&", condition(ctx, result, node.left), condition(ctx, link, comparator), BOOL, ctx.span(node))
+        result = ir.Binary(
+            "&&", condition(ctx, result, node.left), condition(ctx, link, comparator), types.BOOL, ctx.span(node)
+        )
     return result
 
 
-def _link(ctx: Context, node: ast.Compare, op: ast.cmpop, left: Expr, right: Expr, right_node: ast.expr) -> Expr:
+def _link(
+    ctx: Context, node: ast.Compare, op: ast.cmpop, left: ir.Expr, right: ir.Expr, right_node: ast.expr
+) -> ir.Expr:
     span = ctx.span(node)
     symbol = COMPARISONS[type(op)]
     for operand in (left, right):
-        if element_of(operand.type) is None or isinstance(operand.type, Matrix):
+        if types.element_of(operand.type) is None or isinstance(operand.type, types.Matrix):
             raise ctx.error(
                 "SA013",
                 span,
-                f"'{symbol}' does not take {show(operand.type)}",
-                label=show(operand.type),
+                f"'{symbol}' does not take {types.show(operand.type)}",
+                label=types.show(operand.type),
                 help="compare the fields or entries",
             )
-    if isinstance(left, Const) and isinstance(right, Const):
-        return Const(_FOLD_COMPARE[symbol](left.value, right.value), BOOL, span)
-    if symbol not in ("==", "!=") and BOOL in (element_of(left.type), element_of(right.type)):
+    if isinstance(left, ir.Const) and isinstance(right, ir.Const):
+        return ir.Const(_FOLD_COMPARE[symbol](left.value, right.value), types.BOOL, span)
+    if symbol not in ("==", "!=") and types.BOOL in (types.element_of(left.type), types.element_of(right.type)):
         raise ctx.error("SA013", span, f"'{symbol}' does not order bools", help="use 'and', 'or', 'not', '==' or '!='")
-    left, right, type_ = meet(ctx, left, right, ctx.span(right_node) if is_scalar(right.type) else span, f"'{symbol}'")
+    left, right, type_ = meet(
+        ctx, left, right, ctx.span(right_node) if types.is_scalar(right.type) else span, f"'{symbol}'"
+    )
     left, right = strong(ctx, left), strong(ctx, right)
-    return Binary(symbol, left, right, with_element(type_, BOOL) if isinstance(type_, Vector) else BOOL, span)
+    return ir.Binary(
+        symbol,
+        left,
+        right,
+        types.with_element(type_, types.BOOL) if isinstance(type_, types.Vector) else types.BOOL,
+        span,
+    )
 
 
-def ternary(ctx: Context, node: ast.IfExp, expected: Type | None) -> Expr:
+def ternary(ctx: Context, node: ast.IfExp, expected: types.Type | None) -> ir.Expr:
     """Lower ``a if c else b``: only one side is evaluated."""
     span = ctx.span(node)
     test = condition(ctx, ctx.expr(node.test), node.test)
-    if isinstance(test, Const):
+    if isinstance(test, ir.Const):
         return ctx.expr(node.body if test.value else node.orelse, expected)
     then, other = ctx.expr(node.body, expected), ctx.expr(node.orelse, expected)
-    if isinstance(then.type, Tuple) and isinstance(other.type, Tuple) and expected is not None:
+    if isinstance(then.type, types.Tuple) and isinstance(other.type, types.Tuple) and expected is not None:
         then = coerce(ctx, then, expected, ctx.span(node.body), what="this side")
         other = coerce(ctx, other, expected, ctx.span(node.orelse), what="this side")
     if then.type == other.type:
-        return Ternary(test, then, other, then.type, span)
-    if is_scalar(then.type) and is_scalar(other.type):
+        return ir.Ternary(test, then, other, then.type, span)
+    if types.is_scalar(then.type) and types.is_scalar(other.type):
         then, other, type_ = meet(ctx, then, other, span, "'if … else'")
-        return Ternary(test, then, other, type_, span)
+        return ir.Ternary(test, then, other, type_, span)
     raise ctx.error(
         "SA013",
         span,
-        f"both sides of 'if … else' must have one type, not {show(then.type)} and {show(other.type)}",
-        label=f"{show(then.type)} and {show(other.type)}",
+        f"both sides of 'if … else' must have one type, not {types.show(then.type)} and {types.show(other.type)}",
+        label=f"{types.show(then.type)} and {types.show(other.type)}",
     )

@@ -4,41 +4,41 @@ from __future__ import annotations
 
 from typing import Final
 
-from slangad.compiler.ir.nodes import Assign, Binary, Expr, Function, Param, Return, Stmt, Var
+from slangad.compiler.ir import nodes as ir
 from slangad.compiler.ir.types import Type, is_floating, show
 
 _NAMES: Final = {2: "square", 3: "cube"}
 
 
-def power_function(type_: Type, exponent: int) -> Function:
+def power_function(type_: Type, exponent: int) -> ir.Function:
     """Return the function for ``x ** exponent``, by repeated squaring; ``exponent`` is at least 2."""
     name = _NAMES.get(exponent, f"pow{exponent}")
-    x = Var("x", type_)
+    x = ir.Var("x", type_)
     steps, product = _squarings(x, exponent)
-    return Function(
+    return ir.Function(
         f"power:{exponent}:{show(type_)}",
         name,
-        (Param("x", type_),),
+        (ir.Param("x", type_),),
         type_,
-        (*steps, Return(product)),
+        (*steps, ir.Return(product)),
         is_floating(type_),
     )
 
 
-def _squarings(x: Var, exponent: int) -> tuple[list[Stmt], Expr]:
+def _squarings(x: ir.Var, exponent: int) -> tuple[list[ir.Stmt], ir.Expr]:
     if exponent <= 3:
-        product: Expr = x
+        product: ir.Expr = x
         for _ in range(exponent - 1):
-            product = Binary("*", product, x, x.type)
+            product = ir.Binary("*", product, x, x.type)
         return [], product
-    steps: list[Stmt] = []
+    steps: list[ir.Stmt] = []
     square, reached = x, 1
-    result: Expr | None = x if exponent & 1 else None
+    result: ir.Expr | None = x if exponent & 1 else None
     while reached * 2 <= exponent:
         reached *= 2
-        name = Var(f"x{reached}", x.type)
-        steps.append(Assign(name, Binary("*", square, square, x.type)))
+        name = ir.Var(f"x{reached}", x.type)
+        steps.append(ir.Assign(name, ir.Binary("*", square, square, x.type)))
         square = name
         if exponent & reached:
-            result = square if result is None else Binary("*", result, square, x.type)
+            result = square if result is None else ir.Binary("*", result, square, x.type)
     return steps, result or square

@@ -11,19 +11,8 @@ from slangad.compiler.frontends.lowering.conversions import coerce, strong
 from slangad.compiler.frontends.lowering.entities import FormEntity
 from slangad.compiler.frontends.lowering.operators import condition
 from slangad.compiler.frontends.reading.problems import Rejected
-from slangad.compiler.ir.nodes import (
-    Break,
-    Const,
-    Construct,
-    Continue,
-    Expr,
-    If,
-    MakePair,
-    Return,
-    Role,
-    Stmt,
-)
-from slangad.compiler.ir.types import BOOL, VOID, DiffPair, Tuple, Type, Void, show, strengthen
+from slangad.compiler.ir import nodes as ir
+from slangad.compiler.ir import types
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,9 +21,9 @@ if TYPE_CHECKING:
     from slangad.compiler.frontends.lowering.context import Context
 
 
-def block(ctx: Context, body: Sequence[ast.stmt]) -> tuple[Stmt, ...]:
+def block(ctx: Context, body: Sequence[ast.stmt]) -> tuple[ir.Stmt, ...]:
     """Lower a block; statements after a ``return``, ``break`` or ``continue`` are checked and left out."""
-    done: list[Stmt] = []
+    done: list[ir.Stmt] = []
     for node in body:
         reachable = ctx.reachable
         comments = ctx.comments_before(node.lineno)
@@ -60,7 +49,7 @@ def _poison(ctx: Context, node: ast.stmt) -> None:
         ctx.reachable = False
 
 
-def statement(ctx: Context, node: ast.stmt) -> Sequence[Stmt]:
+def statement(ctx: Context, node: ast.stmt) -> Sequence[ir.Stmt]:
     """Lower one statement to one or several.
 
     Raises:
@@ -83,7 +72,7 @@ def statement(ctx: Context, node: ast.stmt) -> Sequence[Stmt]:
             ctx.loops[-1].continues.extend([ctx.assigned] if ctx.reachable else [])
             ctx.aliases.jump("continue")
             ctx.reachable = False
-            return [Continue(ctx.span(node))]
+            return [ir.Continue(ctx.span(node))]
         case ast.Pass():
             return []
         case ast.Expr():
@@ -92,25 +81,25 @@ def statement(ctx: Context, node: ast.stmt) -> Sequence[Stmt]:
             raise ctx.error("SA004", ctx.locations.keyword_span(node), "this statement is not supported")
 
 
-def _break(ctx: Context, node: ast.Break) -> Sequence[Stmt]:
+def _break(ctx: Context, node: ast.Break) -> Sequence[ir.Stmt]:
     loop = ctx.loops[-1]
     loop.breaks.extend([ctx.assigned] if ctx.reachable else [])
     ctx.aliases.jump("break")
     ctx.reachable = False
     span = ctx.span(node)
     if loop.left_flag:
-        return [assign_name(ctx, loop.left_flag, Const(value=False, type=BOOL), span), Break(span)]
-    return [Break(span)]
+        return [assign_name(ctx, loop.left_flag, ir.Const(value=False, type=types.BOOL), span), ir.Break(span)]
+    return [ir.Break(span)]
 
 
-def _if(ctx: Context, node: ast.If) -> Sequence[Stmt]:
+def _if(ctx: Context, node: ast.If) -> Sequence[ir.Stmt]:
     failed: Rejected | None = None
-    test: Expr | None = None
+    test: ir.Expr | None = None
     try:
         test = condition(ctx, ctx.expr(node.test), node.test)
     except Rejected as rejected:
         failed = rejected
-    if isinstance(test, Const):
+    if isinstance(test, ir.Const):
         return _known_branch(ctx, node, bool(test.value))
     before, reachable = ctx.assigned, ctx.reachable
     ctx.aliases.open()
@@ -131,10 +120,10 @@ def _if(ctx: Context, node: ast.If) -> Sequence[Stmt]:
         ctx.assigned = after_other
     if failed is not None or test is None:
         raise failed or Rejected("if")
-    return [If(test, then, other, ctx.locations.keyword_span(node))]
+    return [ir.If(test, then, other, ctx.locations.keyword_span(node))]
 
 
-def _known_branch(ctx: Context, node: ast.If, taken: bool) -> Sequence[Stmt]:  # noqa: FBT001  (which of the two)
+def _known_branch(ctx: Context, node: ast.If, taken: bool) -> Sequence[ir.Stmt]:  # noqa: FBT001  (which of the two)
     """Lower the branch that a constant selects. The other branch is ignored with its comments."""
     if not taken:
         ctx.comments_before((node.body[-1].end_lineno or node.lineno) + 1)
@@ -145,38 +134,40 @@ def _known_branch(ctx: Context, node: ast.If, taken: bool) -> Sequence[Stmt]:  #
     return done
 
 
-def _return(ctx: Context, node: ast.Return) -> Sequence[Stmt]:
+def _return(ctx: Context, node: ast.Return) -> Sequence[ir.Stmt]:
     span = ctx.locations.keyword_span(node)
     wanted = ctx.signature.result
     if node.value is None:
-        if not isinstance(wanted, Void):
-            raise ctx.error("SA039", span, f"'return' needs a value of type {show(wanted)}", help="return a value")
+        if not isinstance(wanted, types.Void):
+            raise ctx.error(
+                "SA039", span, f"'return' needs a value of type {types.show(wanted)}", help="return a value"
+            )
         ctx.reachable = False
-        return [Return(None, span)]
+        return [ir.Return(None, span)]
     value = ctx.expr(node.value, wanted)
-    if isinstance(wanted, Void):
+    if isinstance(wanted, types.Void):
         raise ctx.error(
             "SA039",
             ctx.span(node.value),
             f"'{ctx.signature.name}' returns nothing",
-            help=ctx.problems.wording.result.format(type=show(strengthen(value.type))),
+            help=ctx.problems.wording.result.format(type=types.show(types.strengthen(value.type))),
         )
     _check_derivative_shape(ctx, value, wanted, node.value)
     result = returned(ctx, value, wanted, node.value)
     ctx.aliases.jump("return")
     ctx.reachable = False
-    return [Return(result, span)]
+    return [ir.Return(result, span)]
 
 
-def _check_derivative_shape(ctx: Context, value: Expr, wanted: Type, node: ast.expr) -> None:
+def _check_derivative_shape(ctx: Context, value: ir.Expr, wanted: types.Type, node: ast.expr) -> None:
     """Check the number of values that a custom derivative returns."""
-    if ctx.role is Role.FORWARD and not isinstance(value.type, DiffPair):
-        if not isinstance(value.type, Tuple) or len(value.type.elements) != 2:
+    if ctx.role is ir.Role.FORWARD and not isinstance(value.type, types.DiffPair):
+        if not isinstance(value.type, types.Tuple) or len(value.type.elements) != 2:
             message = "a forward derivative returns the value and its tangent"
             raise ctx.error("SA028", ctx.span(node), message, help="return value, tangent")
-    elif ctx.role is Role.BACKWARD:
-        count = len(wanted.elements) if isinstance(wanted, Tuple) else 1
-        found = len(value.type.elements) if isinstance(value.type, Tuple) else 1
+    elif ctx.role is ir.Role.BACKWARD:
+        count = len(wanted.elements) if isinstance(wanted, types.Tuple) else 1
+        found = len(value.type.elements) if isinstance(value.type, types.Tuple) else 1
         if found != count:
             raise ctx.error(
                 "SA028",
@@ -186,32 +177,32 @@ def _check_derivative_shape(ctx: Context, value: Expr, wanted: Type, node: ast.e
             )
 
 
-def returned(ctx: Context, value: Expr, wanted: Type, node: ast.expr) -> Expr:
+def returned(ctx: Context, value: ir.Expr, wanted: types.Type, node: ast.expr) -> ir.Expr:
     """Return a returned value as the declared result; several are converted one by one."""
     span = ctx.span(node)
-    if isinstance(wanted, Tuple) and isinstance(value, Construct) and isinstance(value.type, Tuple):
+    if isinstance(wanted, types.Tuple) and isinstance(value, ir.Construct) and isinstance(value.type, types.Tuple):
         return _returned_tuple(ctx, value, wanted, node)
-    if isinstance(wanted, DiffPair) and isinstance(value, Construct) and isinstance(value.type, Tuple):
+    if isinstance(wanted, types.DiffPair) and isinstance(value, ir.Construct) and isinstance(value.type, types.Tuple):
         nodes = node.elts if isinstance(node, ast.Tuple) else [node, node]
         parts = [returned(ctx, a, wanted.primal, n) for a, n in zip(value.args, nodes, strict=True)]
-        return MakePair(parts[0], parts[1], wanted, span)
+        return ir.MakePair(parts[0], parts[1], wanted, span)
     return coerce(ctx, value, wanted, span, what=f"the result of '{ctx.signature.name}'", code="SA039")
 
 
-def _returned_tuple(ctx: Context, value: Construct, wanted: Tuple, node: ast.expr) -> Expr:
+def _returned_tuple(ctx: Context, value: ir.Construct, wanted: types.Tuple, node: ast.expr) -> ir.Expr:
     if len(value.args) != len(wanted.elements):
         raise ctx.error(
             "SA039",
             ctx.span(node),
             f"'{ctx.signature.name}' returns {len(wanted.elements)} values, not {len(value.args)}",
-            label=show(wanted),
+            label=types.show(wanted),
         )
     nodes = node.elts if isinstance(node, ast.Tuple) else [node] * len(value.args)
     parts = [returned(ctx, a, t, n) for a, t, n in zip(value.args, wanted.elements, nodes, strict=True)]
-    return Construct(tuple(parts), wanted, value.span)
+    return ir.Construct(tuple(parts), wanted, value.span)
 
 
-def _expression(ctx: Context, node: ast.Expr) -> Sequence[Stmt]:
+def _expression(ctx: Context, node: ast.Expr) -> Sequence[ir.Stmt]:
     """Lower an expression statement: a docstring or ``sa.static_assert``."""
     from slangad.compiler.frontends.lowering.expressions import entity_of
 
@@ -231,7 +222,7 @@ def _static_assert(ctx: Context, node: ast.Call) -> None:
     if not 1 <= len(node.args) <= 2:
         raise ctx.error("SA015", ctx.span(node.func), "static_assert takes a condition and a message")
     test = ctx.expr(node.args[0])
-    if not isinstance(test, Const) or test.type != BOOL:
+    if not isinstance(test, ir.Const) or test.type != types.BOOL:
         raise ctx.error("SA032", ctx.span(node.args[0]), "this is not known when the file is loaded")
     if not test.value:
         text = (
@@ -240,9 +231,9 @@ def _static_assert(ctx: Context, node: ast.Call) -> None:
         raise ctx.error("SA032", ctx.span(node.args[0]), str(text), label="is false")
 
 
-def finish(ctx: Context, body: tuple[Stmt, ...], name_span: Span) -> None:
+def finish(ctx: Context, body: tuple[ir.Stmt, ...], name_span: Span) -> None:
     """Check that a function with a result cannot reach its end."""
-    if ctx.reachable and ctx.signature.result != VOID:
+    if ctx.reachable and ctx.signature.result != types.VOID:
         ctx.error(
             "SA018",
             name_span,

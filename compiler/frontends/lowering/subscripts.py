@@ -9,21 +9,8 @@ from slangad.compiler.frontends.lowering.constants import static_int
 from slangad.compiler.frontends.lowering.conversions import strong
 from slangad.compiler.frontends.lowering.memories import element, memory
 from slangad.compiler.frontends.reading.problems import did_you_mean
-from slangad.compiler.ir.nodes import Const, Construct, Expr, Extent, Index, Member, Swizzle
-from slangad.compiler.ir.types import (
-    INT,
-    UINT,
-    WEAK_INT,
-    Array,
-    DiffPair,
-    Matrix,
-    Struct,
-    Tuple,
-    Type,
-    Vector,
-    show,
-    strengthen,
-)
+from slangad.compiler.ir import nodes as ir
+from slangad.compiler.ir import types
 
 if TYPE_CHECKING:
     from slangad.compiler.frontends.lowering.context import Context
@@ -31,16 +18,16 @@ if TYPE_CHECKING:
 _SETS: Final = ("xyzw", "rgba")
 
 
-def member(ctx: Context, node: ast.Attribute, value: Expr) -> Expr:
+def member(ctx: Context, node: ast.Attribute, value: ir.Expr) -> ir.Expr:
     """Lower ``value.name``."""
     span = ctx.locations.after(node.value, len(node.attr))
     match value.type:
-        case Struct(fields=fields, name=struct):
+        case types.Struct(fields=fields, name=struct):
             for field in fields:
-                if field.name == node.attr and isinstance(value, Construct) and value.args:
+                if field.name == node.attr and isinstance(value, ir.Construct) and value.args:
                     return value.args[fields.index(field)]
                 if field.name == node.attr:
-                    return Member(value, node.attr, field.type, ctx.span(node))
+                    return ir.Member(value, node.attr, field.type, ctx.span(node))
             if ctx.scope.method(value.type, node.attr) is not None:
                 raise ctx.error("SA026", span, f"'{node.attr}' is a method", help=f"call it: .{node.attr}(…)")
             raise ctx.error(
@@ -50,35 +37,37 @@ def member(ctx: Context, node: ast.Attribute, value: Expr) -> Expr:
                 label="no such field",
                 help=did_you_mean(node.attr, [f.name for f in fields]) or f"it has {', '.join(f.name for f in fields)}",
             )
-        case Vector(element, size):
+        case types.Vector(element, size):
             components = swizzle_components(node.attr, size)
             if components is None:
                 raise ctx.error(
                     "SA011",
                     span,
-                    f"{show(value.type)} has no component '{node.attr}'",
+                    f"{types.show(value.type)} has no component '{node.attr}'",
                     label="no such component",
                     help=f"its components are {', '.join('xyzw'[:size])}",
                 )
             if (
-                isinstance(value, Construct)
+                isinstance(value, ir.Construct)
                 and value.args
-                and isinstance(value.args[0], Extent)
+                and isinstance(value.args[0], ir.Extent)
                 and len(components) == 1
             ):
                 return value.args["xyzw".index(components)]
-            type_: Type = element if len(components) == 1 else Vector(element, len(components))
-            return Swizzle(value, components, type_, ctx.span(node))
-        case DiffPair(primal) if node.attr in ("p", "d"):
-            return Member(value, node.attr, primal, ctx.span(node))
+            type_: types.Type = element if len(components) == 1 else types.Vector(element, len(components))
+            return ir.Swizzle(value, components, type_, ctx.span(node))
+        case types.DiffPair(primal) if node.attr in ("p", "d"):
+            return ir.Member(value, node.attr, primal, ctx.span(node))
         case other:
-            note = "a differential pair has .p and .d" if isinstance(other, DiffPair) else ""
-            raise ctx.error("SA011", span, f"{show(strengthen(other))} has no member '{node.attr}'", help=note)
+            note = "a differential pair has .p and .d" if isinstance(other, types.DiffPair) else ""
+            raise ctx.error(
+                "SA011", span, f"{types.show(types.strengthen(other))} has no member '{node.attr}'", help=note
+            )
 
 
-def _are_extents(value: Construct, components: str) -> bool:
+def _are_extents(value: ir.Construct, components: str) -> bool:
     """Return True if it is one component of a texture's size."""
-    return len(components) == 1 and len(value.args) > 1 and all(isinstance(a, Extent) for a in value.args)
+    return len(components) == 1 and len(value.args) > 1 and all(isinstance(a, ir.Extent) for a in value.args)
 
 
 def swizzle_components(name: str, size: int) -> str | None:
@@ -91,7 +80,7 @@ def swizzle_components(name: str, size: int) -> str | None:
     return None
 
 
-def subscript(ctx: Context, node: ast.Subscript) -> Expr:
+def subscript(ctx: Context, node: ast.Subscript) -> ir.Expr:
     """Lower ``value[i]``, ``matrix[i, j]`` and ``tensor[i, j]``."""
     source = memory(ctx, node.value)
     if source is not None:
@@ -104,7 +93,7 @@ def subscript(ctx: Context, node: ast.Subscript) -> Expr:
     return _entry(ctx, node, value, node.slice)
 
 
-def _entry(ctx: Context, node: ast.Subscript, value: Expr, index_node: ast.expr) -> Expr:
+def _entry(ctx: Context, node: ast.Subscript, value: ir.Expr, index_node: ast.expr) -> ir.Expr:
     size, element = _shape(ctx, node, value)
     index = ctx.expr(index_node)
     span = ctx.span(index_node)
@@ -114,43 +103,43 @@ def _entry(ctx: Context, node: ast.Subscript, value: Expr, index_node: ast.expr)
             raise ctx.error(
                 "SA025",
                 span,
-                f"index {static} is outside {show(value.type)}, which has {size} entries",
+                f"index {static} is outside {types.show(value.type)}, which has {size} entries",
                 label=f"0 to {size - 1}",
             )
         static = static + size if static < 0 else static
-        if isinstance(value.type, Tuple) and isinstance(value, Construct):
+        if isinstance(value.type, types.Tuple) and isinstance(value, ir.Construct):
             return value.args[static]
-        if isinstance(value.type, Tuple):
-            return Member(value, f"item{static}", value.type.elements[static], ctx.span(node))
-        return Index(value, Const(static, INT, span), element, ctx.span(node))
-    if isinstance(value.type, Tuple):
+        if isinstance(value.type, types.Tuple):
+            return ir.Member(value, f"item{static}", value.type.elements[static], ctx.span(node))
+        return ir.Index(value, ir.Const(static, types.INT, span), element, ctx.span(node))
+    if isinstance(value.type, types.Tuple):
         raise ctx.error("SA025", span, "the index into several results must be a constant")
-    if index.type not in (INT, UINT, WEAK_INT):
+    if index.type not in (types.INT, types.UINT, types.WEAK_INT):
         raise ctx.error(
             "SA025",
             span,
-            f"an index must be an int, not {show(strengthen(index.type))}",
-            label=show(strengthen(index.type)),
+            f"an index must be an int, not {types.show(types.strengthen(index.type))}",
+            label=types.show(types.strengthen(index.type)),
             help="convert with int(…), which truncates",
         )
     index = strong(ctx, index)
-    return Index(value, index, element, ctx.span(node))
+    return ir.Index(value, index, element, ctx.span(node))
 
 
-def _shape(ctx: Context, node: ast.Subscript, value: Expr) -> tuple[int, Type]:
+def _shape(ctx: Context, node: ast.Subscript, value: ir.Expr) -> tuple[int, types.Type]:
     match value.type:
-        case Array(element, size):
+        case types.Array(element, size):
             return size, element
-        case Vector(element, size):
+        case types.Vector(element, size):
             return size, element
-        case Matrix(element, rows, columns):
-            return rows, Vector(element, columns)
-        case Tuple(elements):
+        case types.Matrix(element, rows, columns):
+            return rows, types.Vector(element, columns)
+        case types.Tuple(elements):
             return len(elements), elements[0]
         case other:
             raise ctx.error(
                 "SA025",
                 ctx.span(node.value),
-                f"{show(strengthen(other))} can't be indexed",
-                label=show(strengthen(other)),
+                f"{types.show(types.strengthen(other))} can't be indexed",
+                label=types.show(types.strengthen(other)),
             )

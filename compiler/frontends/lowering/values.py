@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.frontends.lowering.constants import is_default_for, table_of
+from slangad.compiler.ir import types
 from slangad.compiler.ir.nodes import Memory
 from slangad.compiler.ir.pipelines import Fixed, ValueArgument
-from slangad.compiler.ir.types import Scalar, Tensor, Texture, Type, is_floating, show
 
 if TYPE_CHECKING:
     from slangad.compiler.errors.spans import Span
@@ -55,19 +55,19 @@ class PipelineValue:
     """A value of a pipeline; ``axes`` is 0 for any number of axes (an ``Each`` parameter)."""
 
     memory: Memory
-    type: Type
+    type: types.Type
     name: str
     rank: int = 0
 
     @property
     def axes(self) -> int:
         """The number of axes before those of an element; 0 if it is not known."""
-        return self.type.rank if isinstance(self.type, Tensor) else self.rank
+        return self.type.rank if isinstance(self.type, types.Tensor) else self.rank
 
 
-def element(type_: Type) -> Type:
+def element(type_: types.Type) -> types.Type:
     """Return the type of a memory's elements, or the type itself."""
-    return type_.element if isinstance(type_, (Tensor, Texture)) else type_
+    return type_.element if isinstance(type_, (types.Tensor, types.Texture)) else type_
 
 
 def bind(value: PipelineValue, param: KernelParam, dims: int, where: Span, problems: Problems) -> Argument:
@@ -80,9 +80,9 @@ def bind(value: PipelineValue, param: KernelParam, dims: int, where: Span, probl
         message = f"'{param.name}' is {_WORDS[param.memory]}, this is {_WORDS[value.memory]}"
         raise problems.error("SA014", where, message, help=_HELP.get(param.memory, "make it a Tensor of the pipeline"))
     if element(value.type) != element(param.type):
-        message = f"'{param.name}' holds {show(element(param.type))}, this {show(element(value.type))}"
+        message = f"'{param.name}' holds {types.show(element(param.type))}, this {types.show(element(value.type))}"
         raise problems.error("SA014", where, message, help="kernels do not convert their arguments")
-    wanted = param.type.rank if isinstance(param.type, Tensor) else dims if param.memory is Memory.EACH else 0
+    wanted = param.type.rank if isinstance(param.type, types.Tensor) else dims if param.memory is Memory.EACH else 0
     if wanted and value.axes and value.axes != wanted:
         message = f"'{param.name}' has {wanted} axes, this has {value.axes}"
         raise problems.error("SA014", where, message, help="an Each has as many axes as its kernel has dims")
@@ -101,6 +101,8 @@ def constant_argument(value: object, param: KernelParam, where: Span, problems: 
         raise problems.error("SA014", where, message, help=help_)
     table = table_of(value)
     if table is None or not is_default_for(value, param.type):
-        raise problems.error("SA014", where, f"'{param.name}' takes {show(param.type)}", label=type(value).__name__)
-    floats = isinstance(param.type, Scalar) and is_floating(param.type)
+        raise problems.error(
+            "SA014", where, f"'{param.name}' takes {types.show(param.type)}", label=type(value).__name__
+        )
+    floats = isinstance(param.type, types.Scalar) and types.is_floating(param.type)
     return Fixed(tuple(float(n) for n in table[1]) if floats else table[1])

@@ -16,17 +16,7 @@ from slangad.compiler.frontends.lowering.entities import FunctionEntity
 from slangad.compiler.frontends.reading.fence import fence_function
 from slangad.compiler.frontends.reading.locations import SourceLocations
 from slangad.compiler.frontends.reading.signatures import CallSignature, derivative_signature
-from slangad.compiler.ir.nodes import (
-    Automatic,
-    ClipGradient,
-    Custom,
-    Derivative,
-    FiniteDifference,
-    Role,
-    StraightThrough,
-    Subgradient,
-    Surrogate,
-)
+from slangad.compiler.ir import nodes as ir
 from slangad.compiler.lang.decorators import policies
 from slangad.compiler.lang.decorators.source import Definition, definition_of
 from slangad.compiler.lang.errors import DescriptionError
@@ -48,10 +38,10 @@ class CustomFunction:
     definition: Definition
     locations: SourceLocations
     signature: CallSignature
-    role: Role
+    role: ir.Role
 
 
-def derivative_of(world: PythonWorld, described: DescribedSource) -> Derivative:
+def derivative_of(world: PythonWorld, described: DescribedSource) -> ir.Derivative:
     """Return the derivative of a function; custom functions are named by key."""
     value, signature = described.object, described.signature
     own = value.backward_function is not None or value.forward_function is not None
@@ -65,58 +55,58 @@ def derivative_of(world: PythonWorld, described: DescribedSource) -> Derivative:
         advice="" if value.differentiable else "use @sa.differentiable",
     )
     if own:
-        return Custom(
+        return ir.Custom(
             f"{signature.key}.backward" if value.backward_function is not None else None,
             f"{signature.key}.forward" if value.forward_function is not None else None,
         )
     if value.policy is None:
-        return Automatic()
+        return ir.Automatic()
     check_active(signature, span, world.problems)
     return _policy(world, described, value.policy, span)
 
 
-def _policy(world: PythonWorld, described: DescribedSource, policy: policies.Policy, span: Span) -> Derivative:
+def _policy(world: PythonWorld, described: DescribedSource, policy: policies.Policy, span: Span) -> ir.Derivative:
     match policy:
         case policies.FiniteDifference(step=step, relative=relative):
-            found: Derivative = FiniteDifference(step, relative)
+            found: ir.Derivative = ir.FiniteDifference(step, relative)
         case policies.StraightThrough():
-            found = StraightThrough()
+            found = ir.StraightThrough()
         case policies.Subgradient(at=at, value=value):
-            found = Subgradient(at, value)
+            found = ir.Subgradient(at, value)
         case policies.Surrogate(function=g):
             found = _surrogate(world, described, g, span)
         case policies.ClipGradient(limit=limit, norm=norm, of=of):
-            inner = Automatic() if of is None else _policy(world, described, of, span)
-            if isinstance(inner, (Custom, ClipGradient)):
+            inner = ir.Automatic() if of is None else _policy(world, described, of, span)
+            if isinstance(inner, (ir.Custom, ir.ClipGradient)):
                 return inner
-            found = ClipGradient(limit, norm, inner)
+            found = ir.ClipGradient(limit, norm, inner)
         case _:
             assert_never(policy)
     check_policy(found, described.signature, span, world.problems)
     return found
 
 
-def _surrogate(world: PythonWorld, described: DescribedSource, g: object, span: Span) -> Derivative:
+def _surrogate(world: PythonWorld, described: DescribedSource, g: object, span: Span) -> ir.Derivative:
     entity = world.entity(g, "", "")
     if not isinstance(entity, FunctionEntity):
         world.problems.error(
             "SA029", span, "the surrogate is not a described function", help="decorate it with @sa.differentiable"
         )
-        return Automatic()
+        return ir.Automatic()
     check_surrogate(described.signature, entity.signature, span, world.problems)
-    return Surrogate(entity.signature.key)
+    return ir.Surrogate(entity.signature.key)
 
 
 def custom_functions(world: PythonWorld, described: DescribedSource) -> list[CustomFunction]:
     """Return the user's backward and forward functions of a function."""
     value = described.object
-    pairs = ((value.backward_function, Role.BACKWARD), (value.forward_function, Role.FORWARD))
+    pairs = ((value.backward_function, ir.Role.BACKWARD), (value.forward_function, ir.Role.FORWARD))
     found = [_custom(world, described, f, role) for f, role in pairs if f is not None]
     return [o for o in found if o is not None]
 
 
 def _custom(
-    world: PythonWorld, described: DescribedSource, function: FunctionType, role: Role
+    world: PythonWorld, described: DescribedSource, function: FunctionType, role: ir.Role
 ) -> CustomFunction | None:
     try:
         definition = definition_of(function)
@@ -137,9 +127,9 @@ def _custom(
 
 
 def _check_names(
-    world: PythonWorld, described: DescribedSource, tree: ast.FunctionDef, locations: SourceLocations, role: Role
+    world: PythonWorld, described: DescribedSource, tree: ast.FunctionDef, locations: SourceLocations, role: ir.Role
 ) -> None:
-    wanted = [*(p.name for p in described.signature.all_params), *(["d_out"] if role is Role.BACKWARD else [])]
+    wanted = [*(p.name for p in described.signature.all_params), *(["d_out"] if role is ir.Role.BACKWARD else [])]
     found = [a.arg for a in (*tree.args.posonlyargs, *tree.args.args, *tree.args.kwonlyargs)]
     if found == wanted:
         return

@@ -24,7 +24,7 @@ from slangad.compiler.frontends.python.signatures import DescribedSource, annota
 from slangad.compiler.frontends.python.world import PythonScope, PythonWorld
 from slangad.compiler.frontends.reading.paths import import_path, shown_path
 from slangad.compiler.frontends.reading.problems import Problems
-from slangad.compiler.ir.nodes import Function, Kernel, Module, Range, Sampling, StructDef
+from slangad.compiler.ir import nodes as ir
 from slangad.compiler.lang.decorators.external import ExternalFunction
 from slangad.compiler.lang.decorators.functions import DescribedFunction
 from slangad.compiler.lang.decorators.kernels import KernelObject, PipelineObject
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from slangad.compiler.ir.pipelines import Pipeline
 
 
-def load_python(path: Path) -> Module:
+def load_python(path: Path) -> ir.Module:
     """Load a description written in Python.
 
     Raises:
@@ -158,9 +158,9 @@ def _is_new(world: PythonWorld, names: dict[str, KernelObject], declared: Descri
     return False
 
 
-def _lower_all(world: PythonWorld, kernels: list[DescribedKernel]) -> tuple[dict[str, Function], list[Kernel]]:
+def _lower_all(world: PythonWorld, kernels: list[DescribedKernel]) -> tuple[dict[str, ir.Function], list[ir.Kernel]]:
     """Lower kernels and every function reached, until nothing new is reached."""
-    functions: dict[str, Function] = {}
+    functions: dict[str, ir.Function] = {}
     done = [_lower_kernel(world, k, functions) for k in kernels]
     while world.waiting:
         described = world.functions[world.waiting.pop(0)]
@@ -191,12 +191,12 @@ def _leading(tree: ast.FunctionDef, locations: SourceLocations) -> int:
     return count
 
 
-def _sampling(world: PythonWorld, loaded: ExecutedFile, kernels: list[DescribedKernel]) -> Iterator[Sampling]:
+def _sampling(world: PythonWorld, loaded: ExecutedFile, kernels: list[DescribedKernel]) -> Iterator[ir.Sampling]:
     """Yield the settings of samples of functions, kernels and pipelines."""
     said = [(key, described.object.sampling) for key, described in world.functions.items()]
     said += [(declared.signature.key, declared.object.sampling) for declared in kernels]
     said += [(value.name, value.sampling) for value in _own_objects(loaded) if isinstance(value, PipelineObject)]
-    yield from (Sampling(of, *sampling) for of, sampling in said if sampling != (None, None))
+    yield from (ir.Sampling(of, *sampling) for of, sampling in said if sampling != (None, None))
 
 
 def _doc(value: object) -> tuple[str, ...]:
@@ -204,7 +204,7 @@ def _doc(value: object) -> tuple[str, ...]:
     return tuple(text.split("\n")) if text else ()
 
 
-def _lower_function(world: PythonWorld, described: DescribedSource) -> Function:
+def _lower_function(world: PythonWorld, described: DescribedSource) -> ir.Function:
     value, signature = described.object, described.signature
     scope = PythonScope(
         world, value.python, described.locations, annotations_for(world.problems, value, described.locations)
@@ -218,11 +218,11 @@ def _lower_function(world: PythonWorld, described: DescribedSource) -> Function:
     )  # fmt: skip
 
 
-def _ranges(value: DescribedFunction[..., object] | KernelObject) -> tuple[Range, ...]:
-    return tuple(Range(path, low, high) for path, (low, high) in value.ranges.items())
+def _ranges(value: DescribedFunction[..., object] | KernelObject) -> tuple[ir.Range, ...]:
+    return tuple(ir.Range(path, low, high) for path, (low, high) in value.ranges.items())
 
 
-def _lower_custom(world: PythonWorld, described: DescribedSource, custom: CustomFunction) -> Function:
+def _lower_custom(world: PythonWorld, described: DescribedSource, custom: CustomFunction) -> ir.Function:
     names = annotations_for(world.problems, described.object, custom.locations).names
     annotations = Annotations(custom.locations, world.problems, custom.function.__globals__, names)
     scope = PythonScope(world, custom.function, custom.locations, annotations)
@@ -235,7 +235,7 @@ def _lower_custom(world: PythonWorld, described: DescribedSource, custom: Custom
     )  # fmt: skip
 
 
-def _lower_kernel(world: PythonWorld, declared: DescribedKernel, functions: dict[str, Function]) -> Kernel:
+def _lower_kernel(world: PythonWorld, declared: DescribedKernel, functions: dict[str, ir.Function]) -> ir.Kernel:
     value, signature = declared.object, declared.signature
     names = scope_of(value.python, value.frame_locals, None)
     annotations = Annotations(declared.locations, world.problems, value.python.__globals__, names)
@@ -247,13 +247,15 @@ def _lower_kernel(world: PythonWorld, declared: DescribedKernel, functions: dict
     functions[signature.key] = kernel_function(
         signature, declared.params, body.statements, doc=doc, ranges=_ranges(value), span=source.name_span
     )
-    return Kernel(
+    return ir.Kernel(
         signature.name, signature.key, declared.params, declared.results, value.dims, value.group_size,
         doc, source.name_span, shapes=tuple(value.shapes.items()),
     )  # fmt: skip
 
 
-def _module(world: PythonWorld, loaded: ExecutedFile, functions: tuple[Function, ...], kernels: list[Kernel]) -> Module:
+def _module(
+    world: PythonWorld, loaded: ExecutedFile, functions: tuple[ir.Function, ...], kernels: list[ir.Kernel]
+) -> ir.Module:
     constants = assembly.used_constants(world.constants.used, functions)
     known = {key: _struct_def(world, record) for key, record in world.structs.items()}
     structs = assembly.used_structs(functions, kernels, constants, (r.type for r in world.structs.values()))
@@ -261,15 +263,15 @@ def _module(world: PythonWorld, loaded: ExecutedFile, functions: tuple[Function,
     imports = tuple(dict.fromkeys(import_path(e.path, loaded.path) for e in externals))
     sources = {shown_path(Path(s)) for s in world.sources if s != loaded.path} | set(loaded.imported)
     sources |= {shown_path(e.path) for e in externals}
-    return Module(
+    return ir.Module(
         Path(loaded.path).stem, loaded.path, assembly.struct_defs(structs, known), constants, functions, tuple(kernels),
         imports, tuple(sorted(sources)), tuple(sorted(world.bound.items())), _doc(loaded.module.__doc__),
     )  # fmt: skip
 
 
-def _struct_def(world: PythonWorld, record: DescribedStruct) -> StructDef:
+def _struct_def(world: PythonWorld, record: DescribedStruct) -> ir.StructDef:
     try:
         doc = ast.get_docstring(record.definition.tree)
     except DescriptionError:
         doc = None
-    return StructDef(record.type, _doc(doc), world.struct_span(record))
+    return ir.StructDef(record.type, _doc(doc), world.struct_span(record))

@@ -8,16 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.frontends.slang.layout import Unlaid, type_of
 from slangad.compiler.frontends.slang.ranges import read_ranges
-from slangad.compiler.ir.nodes import (
-    External,
-    Function,
-    Kernel,
-    KernelParam,
-    KernelResult,
-    LeftOut,
-    Memory,
-    Param,
-)
+from slangad.compiler.ir import nodes as ir
 from slangad.compiler.ir.types import VOID, Type, show
 
 if TYPE_CHECKING:
@@ -65,15 +56,15 @@ class Candidate:
 class Converted:
     """A function of the IR, the parameters and results of its kernel, and the entry points that it cannot have."""
 
-    function: Function
-    params: tuple[KernelParam, ...]
-    results: tuple[KernelResult, ...]
+    function: ir.Function
+    params: tuple[ir.KernelParam, ...]
+    results: tuple[ir.KernelResult, ...]
     modes: tuple[str, ...]
-    left_out: tuple[LeftOut, ...]
+    left_out: tuple[ir.LeftOut, ...]
 
-    def kernel(self, name: str) -> Kernel:
+    def kernel(self, name: str) -> ir.Kernel:
         """Return its kernel."""
-        return Kernel(name, self.function.key, self.params, self.results, span=self.function.span, modes=self.modes)
+        return ir.Kernel(name, self.function.key, self.params, self.results, span=self.function.span, modes=self.modes)
 
 
 def convert(candidate: Candidate, file: str, structs: Mapping[str, DeclaredStruct], problems: Problems) -> Converted:
@@ -95,12 +86,12 @@ def convert(candidate: Candidate, file: str, structs: Mapping[str, DeclaredStruc
         raise Unlaid("it returns nothing and has no out parameter")
     comments = header.comments if header else ()
     types = {param.name: param.type for param in params if param.direction != "out"}
-    function = Function(
+    function = ir.Function(
         key=f"{candidate.symbol}({', '.join(show(param.type) for param in params)})",
         name=declared.name,
         params=params,
         result=result,
-        body=External(candidate.symbol, file, declared.overloaded and bool(declared.owner) and not declared.static),
+        body=ir.External(candidate.symbol, file, declared.overloaded and bool(declared.owner) and not declared.static),
         owner="" if declared.static else declared.owner,
         ranges=read_ranges(comments, candidate.place.span.file, types, problems),
         span=candidate.place.span,
@@ -108,11 +99,11 @@ def convert(candidate: Candidate, file: str, structs: Mapping[str, DeclaredStruc
     modes, missing = _modes(header, candidate.attributes)
     if candidate.lost and not missing:
         modes, missing = ("forward", "backward"), (_CALLS_BACKWARD_ALONE.format(name=candidate.lost), ("jvp",))
-    left_out = (LeftOut(candidate.symbol, *missing, span=candidate.place.span),) if missing else ()
+    left_out = (ir.LeftOut(candidate.symbol, *missing, span=candidate.place.span),) if missing else ()
     return Converted(function, tuple(_kernel_params(function)), tuple(_results(function)), modes, left_out)
 
 
-def _params(candidate: Candidate, structs: Mapping[str, DeclaredStruct]) -> Iterator[Param]:
+def _params(candidate: Candidate, structs: Mapping[str, DeclaredStruct]) -> Iterator[ir.Param]:
     declared, span = candidate.declared, candidate.place.span
     taken = [param.name for param in declared.params]
     if declared.owner and not declared.static:
@@ -120,12 +111,12 @@ def _params(candidate: Candidate, structs: Mapping[str, DeclaredStruct]) -> Iter
         header = candidate.place.header
         passive = structs[declared.owner].differential is None or bool(header and "NoDiffThis" in header.attributes)
         direction = "inout" if declared.mutating else "in"
-        yield Param(_free("self", taken), type_, passive, span, direction)
+        yield ir.Param(_free("self", taken), type_, passive, span, direction)
     for number, param in enumerate(declared.params):
         named = param.name.isidentifier() and not param.name.startswith("SLANG_anonymous")
         name = param.name if named else _free(f"arg_{number}", taken)
         shown = f"parameter '{param.name}'" if named else f"parameter {number + 1}"
-        yield Param(name, _laid_out(shown, param.type, structs), param.no_diff, span, param.direction)
+        yield ir.Param(name, _laid_out(shown, param.type, structs), param.no_diff, span, param.direction)
 
 
 def _laid_out(what: str, record: dict[str, object], structs: Mapping[str, DeclaredStruct]) -> Type:
@@ -160,25 +151,25 @@ def _modes(
     return ("forward", "jvp"), (_FORWARD_ALONE, ("backward",))
 
 
-def _kernel_params(function: Function) -> Iterator[KernelParam]:
+def _kernel_params(function: ir.Function) -> Iterator[ir.KernelParam]:
     for param in function.params:
         if param.direction != "out":
-            yield KernelParam(param.name, Memory.EACH, param.type, param.no_diff, param.span)
+            yield ir.KernelParam(param.name, ir.Memory.EACH, param.type, param.no_diff, param.span)
 
 
-def _results(function: Function) -> Iterator[KernelResult]:
+def _results(function: ir.Function) -> Iterator[ir.KernelResult]:
     """Yield what a function returns, then what it stores. The result of an ``inout`` parameter ``x`` is ``x_out``."""
     taken = {param.name for param in function.params}
     if function.result != VOID:
-        yield KernelResult(_free("result", taken), Memory.EACH, function.result)
+        yield ir.KernelResult(_free("result", taken), ir.Memory.EACH, function.result)
     for param in function.params:
         if param.direction == "out":
-            yield KernelResult(param.name, Memory.EACH, param.type, param.name)
+            yield ir.KernelResult(param.name, ir.Memory.EACH, param.type, param.name)
         elif param.direction == "inout":
-            yield KernelResult(_free(f"{param.name}_out", taken), Memory.EACH, param.type, param.name)
+            yield ir.KernelResult(_free(f"{param.name}_out", taken), ir.Memory.EACH, param.type, param.name)
 
 
-def kernel_names(functions: tuple[Function, ...]) -> tuple[str, ...]:
+def kernel_names(functions: tuple[ir.Function, ...]) -> tuple[str, ...]:
     """Return a name for each kernel: the function's with its path, for overloads with their parameters' types."""
     plain = [_word(_symbol(function)) for function in functions]
     names: list[str] = []
@@ -190,8 +181,8 @@ def kernel_names(functions: tuple[Function, ...]) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _symbol(function: Function) -> str:
-    return function.body.symbol if isinstance(function.body, External) else function.name
+def _symbol(function: ir.Function) -> str:
+    return function.body.symbol if isinstance(function.body, ir.External) else function.name
 
 
 def _word(text: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from slangad.compiler.ir.types import VOID, Array, Field, Matrix, Scalar, Struct, Type, Vector
+from slangad.compiler.ir import types
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,7 +23,7 @@ class Unlaid(Exception):  # noqa: N818  (control flow, not an error users see)
     """The values of a type cannot lie in buffers. The text gives the reason, to follow the name of a parameter."""
 
 
-def type_of(record: Json, structs: Mapping[str, DeclaredStruct]) -> Type:
+def type_of(record: Json, structs: Mapping[str, DeclaredStruct]) -> types.Type:
     """Return the IR's type for a reflected one.
 
     Raises:
@@ -31,17 +31,17 @@ def type_of(record: Json, structs: Mapping[str, DeclaredStruct]) -> Type:
     """
     match record["kind"]:
         case "scalar":
-            return VOID if record["scalar"] == "void" else Scalar(record["scalar"])
+            return types.VOID if record["scalar"] == "void" else types.Scalar(record["scalar"])
         case "vector":
             if not 2 <= record["count"] <= 4:
                 raise Unlaid(f"is a vector of {record['count']}")
-            return Vector(Scalar(record["scalar"]), record["count"])
+            return types.Vector(types.Scalar(record["scalar"]), record["count"])
         case "matrix":
             return _matrix(record)
         case "array":
             if not 0 < record["count"] <= _MANY:
                 raise Unlaid(f"is an array of {record['count'] or 'unknown'} entries")
-            return Array(type_of(record["element"], structs), record["count"])
+            return types.Array(type_of(record["element"], structs), record["count"])
         case "struct":
             return _struct(record["name"], structs)
         case _:
@@ -58,16 +58,16 @@ def _article(name: str) -> str:
     return f"an {name}" if name[:1] in "AEIOaeio" else f"a {name}"
 
 
-def _matrix(record: Json) -> Matrix:
+def _matrix(record: Json) -> types.Matrix:
     rows, columns = record["rows"], record["columns"]
     if not (2 <= rows <= 4 and 2 <= columns <= 4):
         raise Unlaid(f"is a matrix of {rows} by {columns}")
     if record["scalar"] == "bool":
         raise Unlaid("is a matrix of bools")
-    return Matrix(Scalar(record["scalar"]), rows, columns)
+    return types.Matrix(types.Scalar(record["scalar"]), rows, columns)
 
 
-def _struct(name: str, structs: Mapping[str, DeclaredStruct]) -> Struct:
+def _struct(name: str, structs: Mapping[str, DeclaredStruct]) -> types.Struct:
     """Return a struct. Its fields carry gradient if its Differential has them too."""
     struct = structs[name]
     if not struct.fields:
@@ -77,14 +77,14 @@ def _struct(name: str, structs: Mapping[str, DeclaredStruct]) -> Struct:
     differential = struct.differential or ()
     if not {*differential} <= {field.name for field in struct.fields}:
         raise Unlaid(f"is {_article(name)}, whose Differential has other fields than itself")
-    return Struct(name, name, tuple(_field(name, field, differential, structs) for field in struct.fields))
+    return types.Struct(name, name, tuple(_field(name, field, differential, structs) for field in struct.fields))
 
 
 def _field(
     owner: str, field: DeclaredParam, differential: tuple[str, ...], structs: Mapping[str, DeclaredStruct]
-) -> Field:
+) -> types.Field:
     try:
         type_ = type_of(field.type, structs)
     except Unlaid as reason:
         raise Unlaid(f"is {_article(owner)}, whose field '{field.name}' {reason}") from None
-    return Field(field.name, type_, field.no_diff or field.name not in differential)
+    return types.Field(field.name, type_, field.no_diff or field.name not in differential)

@@ -11,17 +11,7 @@ from slangad.compiler.frontends.reading.signatures import CallSignature, derivat
 from slangad.compiler.frontends.yaml.bodies import read_body, read_text
 from slangad.compiler.frontends.yaml.names import OWN_DERIVATIVES
 from slangad.compiler.frontends.yaml.nodes import MappingNode, ScalarNode
-from slangad.compiler.ir.nodes import (
-    Automatic,
-    ClipGradient,
-    Custom,
-    Derivative,
-    FiniteDifference,
-    Role,
-    StraightThrough,
-    Subgradient,
-    Surrogate,
-)
+from slangad.compiler.ir import nodes as ir
 
 if TYPE_CHECKING:
     from slangad.compiler.errors.spans import Span
@@ -37,53 +27,53 @@ class CustomBody:
     key: ScalarNode
     node: Node
     signature: CallSignature
-    role: Role
+    role: ir.Role
     source: BodySource
 
 
-def derivative_of(world: YamlWorld, routine: Routine) -> Derivative:
+def derivative_of(world: YamlWorld, routine: Routine) -> ir.Derivative:
     """Return the derivative of a function; custom derivatives are named by key."""
     node, signature = routine.node, routine.signature
     policy = node.get("derivative")
     own = [part for part in OWN_DERIVATIVES if part in node]
     if own:
         backward, forward = (f"{signature.key}.{part}" if part in node else None for part in OWN_DERIVATIVES)
-        return Custom(backward, forward)
+        return ir.Custom(backward, forward)
     if not isinstance(policy, MappingNode):
-        return Automatic()
+        return ir.Automatic()
     check_active(signature, node.key("derivative").span, world.problems)
     return _policy(world, routine, policy)
 
 
-def _policy(world: YamlWorld, routine: Routine, node: MappingNode) -> Derivative:
+def _policy(world: YamlWorld, routine: Routine, node: MappingNode) -> ir.Derivative:
     entry = node.entries[0]
     found = _read_policy(world, routine, entry.key, entry.value)
     check_policy(found, routine.signature, entry.key.span, world.problems)
     return found
 
 
-def _read_policy(world: YamlWorld, routine: Routine, key: ScalarNode, value: Node) -> Derivative:
+def _read_policy(world: YamlWorld, routine: Routine, key: ScalarNode, value: Node) -> ir.Derivative:
     match key.text:
         case "finite_difference":
-            return FiniteDifference(_number(value, "step") or 0.0, _is_true(value, "relative"))
+            return ir.FiniteDifference(_number(value, "step") or 0.0, _is_true(value, "relative"))
         case "surrogate" if isinstance(value, ScalarNode):
             return _surrogate(world, routine, value)
         case "straight_through":
-            return StraightThrough()
+            return ir.StraightThrough()
         case "subgradient":
-            return Subgradient(_number(value, "at") or 0.0, _number(value, "value") or 0.0)
+            return ir.Subgradient(_number(value, "at") or 0.0, _number(value, "value") or 0.0)
         case _:
             return _clip(world, routine, value)
 
 
-def _clip(world: YamlWorld, routine: Routine, value: Node) -> Derivative:
+def _clip(world: YamlWorld, routine: Routine, value: Node) -> ir.Derivative:
     if isinstance(value, ScalarNode):
-        return ClipGradient(_scalar(value), None, Automatic())
+        return ir.ClipGradient(_scalar(value), None, ir.Automatic())
     of = value.get("of") if isinstance(value, MappingNode) else None
-    inner = _policy(world, routine, of) if isinstance(of, MappingNode) else Automatic()
-    if isinstance(inner, (Custom, ClipGradient)):
+    inner = _policy(world, routine, of) if isinstance(of, MappingNode) else ir.Automatic()
+    if isinstance(inner, (ir.Custom, ir.ClipGradient)):
         return inner
-    return ClipGradient(_number(value, "limit"), _number(value, "norm"), inner)
+    return ir.ClipGradient(_number(value, "limit"), _number(value, "norm"), inner)
 
 
 def _scalar(node: Node | None) -> float | None:
@@ -100,28 +90,28 @@ def _is_true(node: Node, name: str) -> bool:
     return isinstance(value, ScalarNode) and value.value is True
 
 
-def _surrogate(world: YamlWorld, routine: Routine, value: ScalarNode) -> Derivative:
+def _surrogate(world: YamlWorld, routine: Routine, value: ScalarNode) -> ir.Derivative:
     other = world.functions.get(value.text)
     if value.text not in world.functions:
         near = did_you_mean(value.text[:64], world.functions)
         world.problems.error("SA029", value.span, f"there is no function '{value.text[:64]}'", help=near)
     if other is None:
-        return Automatic()
+        return ir.Automatic()
     check_surrogate(routine.signature, other.signature, value.span, world.problems)
-    return Surrogate(other.signature.key)
+    return ir.Surrogate(other.signature.key)
 
 
 def custom_bodies(world: YamlWorld, routine: Routine) -> list[CustomBody]:
     """Return the custom backward and forward derivatives of a function."""
-    found = (_custom(world, routine, Role(part)) for part in OWN_DERIVATIVES if part in routine.node)
+    found = (_custom(world, routine, ir.Role(part)) for part in OWN_DERIVATIVES if part in routine.node)
     return [own for own in found if own is not None]
 
 
-def _custom(world: YamlWorld, routine: Routine, role: Role) -> CustomBody | None:
+def _custom(world: YamlWorld, routine: Routine, role: ir.Role) -> CustomBody | None:
     of, key, node = routine.signature, routine.node.key(role.value), routine.node.get(role.value)
     source = _source(world, node, key.span)
     active = check_active(of, key.span, world.problems, "SA028")
-    if any(p.name == "d_out" for p in of.all_params) and role is Role.BACKWARD:
+    if any(p.name == "d_out" for p in of.all_params) and role is ir.Role.BACKWARD:
         world.problems.error(
             "SA057", key.span, "'d_out' is the gradient of the result here", help="rename the parameter"
         )

@@ -9,7 +9,7 @@ from slangad.compiler.frontends.lowering.constants import table_of
 from slangad.compiler.frontends.lowering.entities import TypedValue
 from slangad.compiler.frontends.reading.problems import Problems, Rejected
 from slangad.compiler.frontends.yaml.nodes import Node, ScalarNode, SequenceNode
-from slangad.compiler.ir.types import FLOATING, Array, Matrix, Scalar, Type, Vector, show
+from slangad.compiler.ir import types
 
 if TYPE_CHECKING:
     from slangad.compiler.frontends.yaml.nodes import Plain
@@ -42,43 +42,43 @@ def _python_value(node: Node) -> object:
             return None
 
 
-def typed_value(node: Node, type_: Type, problems: Problems) -> object | None:
+def typed_value(node: Node, type_: types.Type, problems: Problems) -> object | None:
     """Return a literal as a value of a type; None after a report."""
     try:
         scalars = tuple(_scalars(node, type_, problems))
     except Rejected:
         return None
-    if isinstance(type_, Scalar) and type_.name in _PLAIN:
+    if isinstance(type_, types.Scalar) and type_.name in _PLAIN:
         return scalars[0]
     return TypedValue(type_, scalars)
 
 
-def _scalars(node: Node, type_: Type, problems: Problems) -> list[Number]:
+def _scalars(node: Node, type_: types.Type, problems: Problems) -> list[Number]:
     match type_:
-        case Scalar():
+        case types.Scalar():
             return [_scalar(node, type_, problems)]
-        case Vector(element, size):
+        case types.Vector(element, size):
             return _entries(node, element, size, type_, problems)
-        case Matrix(element, rows, columns):
-            return _entries(node, Vector(element, columns), rows, type_, problems)
-        case Array(element, size):
+        case types.Matrix(element, rows, columns):
+            return _entries(node, types.Vector(element, columns), rows, type_, problems)
+        case types.Array(element, size):
             return _entries(node, element, size, type_, problems)
         case _:
-            raise problems.error("SA061", node.span, f"a value of type {show(type_)} can't be written here")
+            raise problems.error("SA061", node.span, f"a value of type {types.show(type_)} can't be written here")
 
 
-def _entries(node: Node, element: Type, size: int, whole: Type, problems: Problems) -> list[Number]:
+def _entries(node: Node, element: types.Type, size: int, whole: types.Type, problems: Problems) -> list[Number]:
     if not isinstance(node, SequenceNode) or len(node.items) != size:
         found = f"{len(node.items)}" if isinstance(node, SequenceNode) else "no list"
-        raise problems.error("SA061", node.span, f"{show(whole)} is a list of {size}, found {found}")
+        raise problems.error("SA061", node.span, f"{types.show(whole)} is a list of {size}, found {found}")
     return [scalar for item in node.items for scalar in _scalars(item, element, problems)]
 
 
-def _scalar(node: Node, type_: Scalar, problems: Problems) -> Number:
+def _scalar(node: Node, type_: types.Scalar, problems: Problems) -> Number:
     value: Plain = node.value if isinstance(node, ScalarNode) else None
     if type_.name == "bool" and isinstance(value, bool):
         return value
-    if type_.name in FLOATING and isinstance(value, (int, float)) and not isinstance(value, bool):
+    if type_.name in types.FLOATING and isinstance(value, (int, float)) and not isinstance(value, bool):
         return float(value)
     if type_.name in ("int", "uint") and isinstance(value, int) and not isinstance(value, bool):
         low, high = (0, 2**32) if type_.name == "uint" else (-(2**31), 2**31)

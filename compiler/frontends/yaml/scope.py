@@ -19,7 +19,7 @@ from slangad.compiler.frontends.reading.problems import did_you_mean
 from slangad.compiler.frontends.reading.signatures import MISSING
 from slangad.compiler.frontends.yaml import words
 from slangad.compiler.frontends.yaml.type_words import MAX_ENTRIES, UnusableType, entries_of_type
-from slangad.compiler.ir.types import Array, Matrix, Scalar, Struct, Type, Vector
+from slangad.compiler.ir import types
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -75,7 +75,7 @@ class YamlScope:
         """Return the names to suggest."""
         return words.attribute_names(namespace)
 
-    def method(self, struct: Struct, name: str) -> FunctionEntity | RefusedEntity | None:
+    def method(self, struct: types.Struct, name: str) -> FunctionEntity | RefusedEntity | None:
         """Return a method of a struct."""
         if (struct.name, name) not in self.world.methods:
             return None
@@ -84,18 +84,18 @@ class YamlScope:
             RefusedEntity(f"'{name}' was refused", reported=True) if found is None else FunctionEntity(found.signature)
         )
 
-    def defaults(self, struct: Struct) -> Mapping[str, object]:
+    def defaults(self, struct: types.Struct) -> Mapping[str, object]:
         """Return the defaults of a struct's fields."""
         entry = self.world.structs.get(struct.name)
         known = entry.defaults if entry is not None else {}
         return {f.name: known.get(f.name, MISSING) for f in struct.fields}
 
-    def annotation(self, node: object) -> Type | None:
+    def annotation(self, node: object) -> types.Type | None:
         """Return a type named inside a body."""
         return body_type(self, node) if isinstance(node, ast.expr) else None
 
 
-def body_type(scope: YamlScope, node: ast.expr) -> Type | None:
+def body_type(scope: YamlScope, node: ast.expr) -> types.Type | None:
     """Return the type that an expression names; None after a report."""
     entity = _entity(scope, node.value if isinstance(node, ast.Subscript) else node)
     if isinstance(entity, RefusedEntity) and entity.reported:
@@ -124,7 +124,7 @@ def _entity(scope: YamlScope, node: ast.expr) -> Entity | None:
             return None
 
 
-def _array(scope: YamlScope, node: ast.Subscript) -> Type | None:
+def _array(scope: YamlScope, node: ast.Subscript) -> types.Type | None:
     parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else []
     if len(parts) != 2:
         scope.world.problems.error(
@@ -135,7 +135,7 @@ def _array(scope: YamlScope, node: ast.Subscript) -> Type | None:
     size = _length(scope, parts[1])
     if element is None or size is None:
         return None
-    stored = isinstance(element, (Scalar, Vector, Matrix, Array, Struct))
+    stored = isinstance(element, (types.Scalar, types.Vector, types.Matrix, types.Array, types.Struct))
     if not stored or size < 1 or size * entries_of_type(element) > MAX_ENTRIES:
         scope.world.problems.error(
             "SA017",
@@ -144,7 +144,7 @@ def _array(scope: YamlScope, node: ast.Subscript) -> Type | None:
             help=f"1 to {MAX_ENTRIES} numbers in all",
         )
         return None
-    return Array(element, size)
+    return types.Array(element, size)
 
 
 def _length(scope: YamlScope, node: ast.expr) -> int | None:

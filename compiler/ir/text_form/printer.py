@@ -11,60 +11,8 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.errors.exhaustive import assert_never
+from slangad.compiler.ir import nodes as ir
 from slangad.compiler.ir.default_types import KnownTypes, default_type
-from slangad.compiler.ir.nodes import (
-    Assign,
-    Automatic,
-    BackwardCall,
-    Binary,
-    Break,
-    Buffer,
-    Call,
-    Cast,
-    ClipGradient,
-    Comment,
-    Const,
-    ConstantRef,
-    Construct,
-    Continue,
-    Custom,
-    Derivative,
-    Expr,
-    Extent,
-    External,
-    FiniteDifference,
-    For,
-    ForwardCall,
-    Function,
-    If,
-    Index,
-    Intrinsic,
-    Kernel,
-    Let,
-    MakePair,
-    Member,
-    Module,
-    NoDiff,
-    Param,
-    Probe,
-    Read,
-    Return,
-    Role,
-    Sample,
-    SlangBody,
-    Stmt,
-    StraightThrough,
-    StructDef,
-    Subgradient,
-    Surrogate,
-    Swizzle,
-    Ternary,
-    ThreadCount,
-    ThreadId,
-    Unary,
-    Var,
-    While,
-)
 from slangad.compiler.ir.text_form.pipelines import show_pipeline
 from slangad.compiler.ir.text_form.reader import RESERVED, parse
 from slangad.compiler.ir.types import Array, DiffPair, Struct, Tensor, Texture, Tuple, Type, Void, Weak, show_memory
@@ -79,12 +27,12 @@ __all__ = ["parse", "show"]
 INDENT: Final = "    "
 
 
-def show(module: Module) -> str:
+def show(module: ir.Module) -> str:
     """Return the text of a module."""
     return "\n".join(_module(module)) + "\n"
 
 
-def _module(module: Module) -> Iterator[str]:
+def _module(module: ir.Module) -> Iterator[str]:
     known = KnownTypes()
     yield f"module {_word(module.name)} from {_quote(module.source)}"
     yield from (f"source {_quote(path)}" for path in module.sources)
@@ -125,7 +73,7 @@ def _module(module: Module) -> Iterator[str]:
         yield from show_pipeline(pipeline, _word, _quote, show_type)
 
 
-def _buffer(buffer: Buffer) -> str:
+def _buffer(buffer: ir.Buffer) -> str:
     head = f"buffer {_word(buffer.key)} {_word(buffer.kernel)} {_word(buffer.param)}"
     no_diff = "no_diff " if buffer.no_diff else ""
     reach = f" ({', '.join(map(str, buffer.reach))})" if buffer.reach else ""
@@ -140,7 +88,7 @@ def _targets(targets: tuple[str, ...]) -> str:
     return "".join(f" target {_quote(target)}" for target in targets)
 
 
-def _struct(definition: StructDef) -> Iterator[str]:
+def _struct(definition: ir.StructDef) -> Iterator[str]:
     struct = definition.struct
     yield f"struct {_word(struct.key)} {_word(struct.name)} {{"
     yield from (f"{INDENT}external {_quote(name)}" for name in ([definition.external] if definition.external else []))
@@ -150,14 +98,14 @@ def _struct(definition: StructDef) -> Iterator[str]:
     yield "}"
 
 
-def _function(function: Function, known: KnownTypes) -> Iterator[str]:
+def _function(function: ir.Function, known: KnownTypes) -> Iterator[str]:
     params = ", ".join(_param(p) for p in function.params)
     yield f"function {_word(function.key)} {_word(function.name)}({params}) -> {show_type(function.result)}"
     yield from (f"{INDENT}{line}" for line in _attributes(function))
     match function.body:
-        case SlangBody(text):
+        case ir.SlangBody(text):
             yield f"slang {_quote(text)}"
-        case External(symbol, file, ambiguous):
+        case ir.External(symbol, file, ambiguous):
             yield f"{'ambiguous ' if ambiguous else ''}external {_quote(symbol)} {_quote(file)}"
         case body:
             known.locals = local_types(function, known.buffers)
@@ -170,29 +118,29 @@ def _function(function: Function, known: KnownTypes) -> Iterator[str]:
             yield "}"
 
 
-def local_types(function: Function, buffers: Mapping[str, Type]) -> dict[str, Type]:
+def local_types(function: ir.Function, buffers: Mapping[str, Type]) -> dict[str, Type]:
     """Return the type of each parameter, local and loop variable, from its first use."""
     found = {p.name: p.type for p in function.params}
     for expr in body_exprs(statements(function)):
-        if isinstance(expr, Var) and expr.name not in buffers:
+        if isinstance(expr, ir.Var) and expr.name not in buffers:
             found.setdefault(expr.name, expr.type)
     for stmt in walk_stmts(statements(function)):
-        if isinstance(stmt, Let):
+        if isinstance(stmt, ir.Let):
             found.setdefault(stmt.name, stmt.type)
     return found
 
 
-def _param(param: Param) -> str:
+def _param(param: ir.Param) -> str:
     words = [word for word in ("no_diff" if param.no_diff else "", param.direction) if word not in ("", "in")]
     return " ".join([*words, f"{_word(param.name)}: {show_type(param.type)}"])
 
 
-def _attributes(function: Function) -> Iterator[str]:
+def _attributes(function: ir.Function) -> Iterator[str]:
     if not function.differentiable:
         yield "not_differentiable"
-    if function.derivative != Automatic():
+    if function.derivative != ir.Automatic():
         yield f"derivative {_derivative(function.derivative)}"
-    if function.role is not Role.PLAIN or function.of:
+    if function.role is not ir.Role.PLAIN or function.of:
         yield f"role {function.role.value} {_quote(function.of)}"
     if function.prefer:
         yield f"prefer {_quote(function.prefer)}"
@@ -202,21 +150,21 @@ def _attributes(function: Function) -> Iterator[str]:
     yield from (f"range {_quote(r.path)} {_number(r.low)} {_number(r.high)}" for r in function.ranges)
 
 
-def _derivative(derivative: Derivative) -> str:
+def _derivative(derivative: ir.Derivative) -> str:
     match derivative:
-        case Automatic():
+        case ir.Automatic():
             return "automatic()"
-        case Custom(backward, forward):
+        case ir.Custom(backward, forward):
             return f"custom({_optional(backward)}, {_optional(forward)})"
-        case FiniteDifference(step, relative):
+        case ir.FiniteDifference(step, relative):
             return f"finite_difference({_number(step)}, {_number(relative)})"
-        case Surrogate(function):
+        case ir.Surrogate(function):
             return f"surrogate({_quote(function)})"
-        case StraightThrough():
+        case ir.StraightThrough():
             return "straight_through()"
-        case ClipGradient(limit, norm, of):
+        case ir.ClipGradient(limit, norm, of):
             return f"clip_gradient({_optional(limit)}, {_optional(norm)}, {_derivative(of)})"
-        case Subgradient(at, value):
+        case ir.Subgradient(at, value):
             return f"subgradient({_number(at)}, {_number(value)})"
         case _:
             assert_never(derivative)
@@ -228,7 +176,7 @@ def _optional(value: str | float | None) -> str:
     return _quote(value) if isinstance(value, str) else _number(value)
 
 
-def _kernel(kernel: Kernel) -> Iterator[str]:
+def _kernel(kernel: ir.Kernel) -> Iterator[str]:
     sizes = ", ".join(str(size) for size in kernel.group_size)
     head = f"kernel {_word(kernel.name)} {_word(kernel.function)} dims {kernel.dims} group ({sizes})"
     yield f"{head}{_modes(kernel.modes)} {{"
@@ -244,21 +192,21 @@ def _kernel(kernel: Kernel) -> Iterator[str]:
     yield "}"
 
 
-def _block(body: tuple[Stmt, ...], known: KnownTypes, indent: str) -> Iterator[str]:
+def _block(body: tuple[ir.Stmt, ...], known: KnownTypes, indent: str) -> Iterator[str]:
     for stmt in body:
         yield from _stmt(stmt, known, indent)
 
 
-def _stmt(stmt: Stmt, known: KnownTypes, indent: str) -> Iterator[str]:
+def _stmt(stmt: ir.Stmt, known: KnownTypes, indent: str) -> Iterator[str]:
     match stmt:
-        case If(condition, then, other):
+        case ir.If(condition, then, other):
             yield f"{indent}if {show_expr(condition, known)} {{"
             yield from _block(then, known, indent + INDENT)
             if other:
                 yield f"{indent}}} else {{"
                 yield from _block(other, known, indent + INDENT)
             yield f"{indent}}}"
-        case For() | While():
+        case ir.For() | ir.While():
             yield f"{indent}{_loop_head(stmt, known)} {{"
             yield from _block(stmt.body, known, indent + INDENT)
             yield f"{indent}}}"
@@ -266,108 +214,109 @@ def _stmt(stmt: Stmt, known: KnownTypes, indent: str) -> Iterator[str]:
             yield f"{indent}{_simple(stmt, known)}"
 
 
-def _loop_head(stmt: For | While, known: KnownTypes) -> str:
-    if isinstance(stmt, While):
+def _loop_head(stmt: ir.For | ir.While, known: KnownTypes) -> str:
+    if isinstance(stmt, ir.While):
         return f"while {show_expr(stmt.condition, known)} limit {stmt.limit}"
     start, stop = show_expr(stmt.start, known), show_expr(stmt.stop, known)
     flags = (" bounded" if stmt.bounded else "") + (" unroll" if stmt.unroll else "")
     return f"for {_word(stmt.variable)} = {start} to {stop} step {stmt.step} limit {stmt.limit}{flags}"
 
 
-def _simple(stmt: Let | Assign | Break | Continue | Return | Comment, known: KnownTypes) -> str:
+def _simple(stmt: ir.Let | ir.Assign | ir.Break | ir.Continue | ir.Return | ir.Comment, known: KnownTypes) -> str:
     match stmt:
-        case Let(name, type_, value):
+        case ir.Let(name, type_, value):
             initial = "" if value is None else f" = {show_expr(value, known)}"
             return f"let {_word(name)}: {show_type(type_)}{initial}"
-        case Assign(target, value):
+        case ir.Assign(target, value):
             return f"set {show_expr(target, known)} = {show_expr(value, known)}"
-        case Break():
+        case ir.Break():
             return "break"
-        case Continue():
+        case ir.Continue():
             return "continue"
-        case Return(value):
+        case ir.Return(value):
             return "return nothing" if value is None else f"return {show_expr(value, known)}"
-        case Comment(text):
+        case ir.Comment(text):
             return f"comment {_quote(text)}"
         case _:
             assert_never(stmt)
 
 
-def show_expr(expr: Expr, known: KnownTypes) -> str:
+def show_expr(expr: ir.Expr, known: KnownTypes) -> str:
     """Return the text of an expression, with its type where the parts do not imply it."""
     text = _bare(expr, known)
     return text if expr.type == default_type(expr, known) else f"{text}::{show_type(expr.type)}"
 
 
-def _bare(expr: Expr, known: KnownTypes) -> str:
+def _bare(expr: ir.Expr, known: KnownTypes) -> str:
     match expr:
-        case Const(value=value):
+        case ir.Const(value=value):
             return _number(value)
-        case Var(name):
+        case ir.Var(name):
             return _word(name)
-        case ConstantRef(key):
+        case ir.ConstantRef(key):
             return f"@{_word(key)}"
-        case Unary() | Binary() | Ternary():
+        case ir.Unary() | ir.Binary() | ir.Ternary():
             return _operation(expr, known)
-        case Member(value, name) | Swizzle(value, name):
+        case ir.Member(value, name) | ir.Swizzle(value, name):
             return f"{show_expr(value, known)}.{_word(name)}"
-        case Index(value, index):
+        case ir.Index(value, index):
             return f"{show_expr(value, known)}[{show_expr(index, known)}]"
-        case ThreadId(axis):
+        case ir.ThreadId(axis):
             return f"thread_id({axis})"
-        case ThreadCount(axis):
+        case ir.ThreadCount(axis):
             return f"thread_count({axis})"
-        case Read() | Extent() | Sample() | Probe():
+        case ir.Read() | ir.Extent() | ir.Sample() | ir.Probe():
             return _access(expr, known)
         case _:
             return _application(expr, known)
 
 
-def _access(expr: Read | Extent | Sample | Probe, known: KnownTypes) -> str:
+def _access(expr: ir.Read | ir.Extent | ir.Sample | ir.Probe, known: KnownTypes) -> str:
     match expr:
-        case Read(source, indices):
+        case ir.Read(source, indices):
             return f"{show_expr(source, known)}[{', '.join(show_expr(i, known) for i in indices)}]"
-        case Extent(source, axis):
+        case ir.Extent(source, axis):
             return f"extent({show_expr(source, known)}, {axis})"
-        case Sample(source, uv):
+        case ir.Sample(source, uv):
             return f"sample({show_expr(source, known)}, {show_expr(uv, known)})"
-        case Probe(name, value):
+        case ir.Probe(name, value):
             return f"probe {_quote(name)}({show_expr(value, known)})"
         case _:
             assert_never(expr)
 
 
-def _operation(expr: Unary | Binary | Ternary, known: KnownTypes) -> str:
+def _operation(expr: ir.Unary | ir.Binary | ir.Ternary, known: KnownTypes) -> str:
     match expr:
-        case Unary(op, x):
+        case ir.Unary(op, x):
             return f"({op} {show_expr(x, known)})"
-        case Binary(op, a, b):
+        case ir.Binary(op, a, b):
             return f"({show_expr(a, known)} {op} {show_expr(b, known)})"
-        case Ternary(c, a, b):
+        case ir.Ternary(c, a, b):
             return f"({show_expr(c, known)} ? {show_expr(a, known)} : {show_expr(b, known)})"
         case _:
             assert_never(expr)
 
 
 def _application(
-    expr: Call | Intrinsic | Construct | Cast | NoDiff | MakePair | BackwardCall | ForwardCall, known: KnownTypes
+    expr: ir.Call | ir.Intrinsic | ir.Construct | ir.Cast | ir.NoDiff | ir.MakePair | ir.BackwardCall | ir.ForwardCall,
+    known: KnownTypes,
 ) -> str:
     match expr:
-        case Call(function, args):
+        case ir.Call(function, args):
             head = f"call {_word(function)}"
-        case Intrinsic(name, args):
+        case ir.Intrinsic(name, args):
             head = _word(name)
-        case Construct(args, type_):
+        case ir.Construct(args, type_):
             head = f"new {show_type(type_)}"
-        case Cast(operand, type_):
+        case ir.Cast(operand, type_):
             head, args = f"cast {show_type(type_)}", (operand,)
-        case NoDiff(value):
+        case ir.NoDiff(value):
             head, args = "no_diff", (value,)
-        case MakePair(primal, tangent):
+        case ir.MakePair(primal, tangent):
             head, args = "pair", (primal, tangent)
-        case BackwardCall(function, args):
+        case ir.BackwardCall(function, args):
             head = f"bwd_diff {_word(function)}"
-        case ForwardCall(function, args):
+        case ir.ForwardCall(function, args):
             head = f"fwd_diff {_word(function)}"
         case _:
             assert_never(expr)

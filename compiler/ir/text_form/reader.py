@@ -6,35 +6,8 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final, TypeVar
 
+from slangad.compiler.ir import nodes as ir
 from slangad.compiler.ir.default_types import KnownTypes
-from slangad.compiler.ir.nodes import (
-    Accumulation,
-    Automatic,
-    Buffer,
-    ClipGradient,
-    ConstantDef,
-    Custom,
-    Derivative,
-    External,
-    FiniteDifference,
-    Function,
-    Kernel,
-    KernelParam,
-    KernelResult,
-    LeftOut,
-    Memory,
-    Module,
-    Param,
-    Range,
-    Role,
-    Sampling,
-    SlangBody,
-    Stmt,
-    StraightThrough,
-    StructDef,
-    Subgradient,
-    Surrogate,
-)
 from slangad.compiler.ir.text_form.expressions import ExpressionReader
 from slangad.compiler.ir.text_form.pipelines import read_pipeline
 from slangad.compiler.ir.text_form.statements import StatementReader
@@ -57,7 +30,7 @@ RESERVED: Final = frozenset(_WORDS.split())
 """Names that need quotes."""
 
 
-def parse(text: str) -> Module:
+def parse(text: str) -> ir.Module:
     """The module a text shows.
 
     Raises:
@@ -75,7 +48,7 @@ class _Reader:
         self.types = TypeReader(self.tokens)
         self.statements = StatementReader(self.tokens, ExpressionReader(self.tokens, self.types, self.known))
 
-    def module(self) -> Module:
+    def module(self) -> ir.Module:
         tokens = self.tokens
         tokens.expect("module")
         name = tokens.word()
@@ -96,12 +69,12 @@ class _Reader:
         buffers = tuple(self._many("buffer", self._buffer))
         functions = tuple(self._many("function", self._function))
         kernels = tuple(self._many("kernel", self._kernel))
-        read = partial(read_pipeline, tokens, self._kernel_param, Memory, self.types.read)
+        read = partial(read_pipeline, tokens, self._kernel_param, ir.Memory, self.types.read)
         pipelines = tuple(self._many("pipeline", read))
         if tokens.kind() != "end":
             raise ReadError(f"unexpected {tokens.take().text!r}")
         declared = structs, constants, functions, kernels
-        module = Module(
+        module = ir.Module(
             name, source, *declared, imports, sources, bound, doc, includes, taken, file_name, left_out, targets
         )
         return replace(module, buffers=buffers, pipelines=pipelines, sampling=sampling)
@@ -113,20 +86,20 @@ class _Reader:
     def _docs(self) -> tuple[str, ...]:
         return tuple(self._many("doc", self.tokens.string))
 
-    def _sampling(self) -> Sampling:
+    def _sampling(self) -> ir.Sampling:
         tokens = self.tokens
         of = tokens.string()
         samples = tokens.integer() if tokens.accept("samples") else None
-        return Sampling(of, samples, tokens.integer() if tokens.accept("seed") else None)
+        return ir.Sampling(of, samples, tokens.integer() if tokens.accept("seed") else None)
 
-    def _left_out(self) -> LeftOut:
+    def _left_out(self) -> ir.LeftOut:
         function, reason = self.tokens.string(), self.tokens.string()
-        return LeftOut(function, reason, self._modes(), tuple(self._many("target", self.tokens.string)))
+        return ir.LeftOut(function, reason, self._modes(), tuple(self._many("target", self.tokens.string)))
 
     def _modes(self) -> tuple[str, ...]:
         return tuple(self._many("mode", self.tokens.string))
 
-    def _struct(self) -> StructDef:
+    def _struct(self) -> ir.StructDef:
         tokens = self.tokens
         key, name = tokens.word(), tokens.word()
         tokens.expect("{")
@@ -139,22 +112,22 @@ class _Reader:
             fields.append(Field(field_name, self._typed(), no_diff))
         struct = Struct(key, name, tuple(fields))
         self.types.structs[key] = struct
-        return StructDef(struct, doc, external=external)
+        return ir.StructDef(struct, doc, external=external)
 
     def _typed(self) -> Type:
         self.tokens.expect(":")
         return self.types.read()
 
-    def _constant(self) -> ConstantDef:
+    def _constant(self) -> ir.ConstantDef:
         key, name = self.tokens.word(), self.tokens.word()
         type_ = self.known.constants[key] = self._typed()
         self.tokens.expect("=")
         values = []
         while self.tokens.kind() == "number" or self.tokens.peek("true", "false"):
             values.append(self.tokens.number())
-        return ConstantDef(key, name, type_, tuple(values))
+        return ir.ConstantDef(key, name, type_, tuple(values))
 
-    def _buffer(self) -> Buffer:
+    def _buffer(self) -> ir.Buffer:
         tokens = self.tokens
         key, kernel, param = tokens.word(), tokens.word(), tokens.word()
         tokens.expect(":")
@@ -163,23 +136,23 @@ class _Reader:
         if not isinstance(type_, (Tensor, Texture)):
             raise ReadError("a buffer is a tensor or texture")
         self.known.buffers[key] = type_
-        accumulation = Accumulation(tokens.word())
+        accumulation = ir.Accumulation(tokens.word())
         reach: list[int] = []
         while tokens.accept("," if reach else "("):
             reach.append(tokens.integer())
         if reach:
             tokens.expect(")")
-        return Buffer(key, kernel, param, type_, no_diff, accumulation, reach=tuple(reach))
+        return ir.Buffer(key, kernel, param, type_, no_diff, accumulation, reach=tuple(reach))
 
-    def _function(self) -> Function:
+    def _function(self) -> ir.Function:
         tokens = self.tokens
         key, name = tokens.word(), tokens.word()
         params = self._params()
         tokens.expect("->")
         result = self.types.read()
         differentiable = not tokens.accept("not_differentiable")
-        derivative: Derivative = self._derivative() if tokens.accept("derivative") else Automatic()
-        role, of = (Role(tokens.word()), tokens.string()) if tokens.accept("role") else (Role.PLAIN, "")
+        derivative: ir.Derivative = self._derivative() if tokens.accept("derivative") else ir.Automatic()
+        role, of = (ir.Role(tokens.word()), tokens.string()) if tokens.accept("role") else (ir.Role.PLAIN, "")
         prefer = tokens.string() if tokens.accept("prefer") else ""
         static = tokens.accept("static")
         owner = tokens.string() if tokens.accept("owner") else ""
@@ -187,30 +160,30 @@ class _Reader:
         ranges = tuple(self._many("range", self._range))
         body = self._body(params)
         self.known.results[key] = result
-        return Function(
+        return ir.Function(
             key, name, params, result, body, differentiable, derivative, prefer, role, of, owner, static, doc, ranges
         )
 
-    def _params(self) -> tuple[Param, ...]:
+    def _params(self) -> tuple[ir.Param, ...]:
         self.tokens.expect("(")
         found = []
         while not self.tokens.accept(")"):
             no_diff = self.tokens.accept("no_diff")
             direction = next((word for word in ("out", "inout") if self.tokens.accept(word)), "in")
             name = self.tokens.word()
-            found.append(Param(name, self._typed(), no_diff, direction=direction))
+            found.append(ir.Param(name, self._typed(), no_diff, direction=direction))
             self.tokens.accept(",")
         return tuple(found)
 
-    def _range(self) -> Range:
-        return Range(self.tokens.string(), float(self.tokens.number()), float(self.tokens.number()))
+    def _range(self) -> ir.Range:
+        return ir.Range(self.tokens.string(), float(self.tokens.number()), float(self.tokens.number()))
 
-    def _body(self, params: tuple[Param, ...]) -> tuple[Stmt, ...] | SlangBody | External:
+    def _body(self, params: tuple[ir.Param, ...]) -> tuple[ir.Stmt, ...] | ir.SlangBody | ir.External:
         if self.tokens.accept("slang"):
-            return SlangBody(self.tokens.string())
+            return ir.SlangBody(self.tokens.string())
         ambiguous = self.tokens.accept("ambiguous")
         if self.tokens.accept("external"):
-            return External(self.tokens.string(), self.tokens.string(), ambiguous)
+            return ir.External(self.tokens.string(), self.tokens.string(), ambiguous)
         types = {p.name: p.type for p in params}
         if self.tokens.accept("locals"):
             while not self.tokens.peek("{"):
@@ -220,7 +193,7 @@ class _Reader:
         self.known.locals = types
         return self.statements.block()
 
-    def _derivative(self) -> Derivative:
+    def _derivative(self) -> ir.Derivative:
         tokens = self.tokens
         kind = tokens.word()
         tokens.expect("(")
@@ -234,32 +207,32 @@ class _Reader:
     def _optional_number(self) -> float | None:
         return None if self.tokens.accept("none") else self.tokens.number()
 
-    def _custom(self) -> Derivative:
+    def _custom(self) -> ir.Derivative:
         backward = self._optional_string()
         self.tokens.expect(",")
-        return Custom(backward, self._optional_string())
+        return ir.Custom(backward, self._optional_string())
 
-    def _finite_difference(self) -> Derivative:
+    def _finite_difference(self) -> ir.Derivative:
         step = self.tokens.number()
         self.tokens.expect(",")
-        return FiniteDifference(step, bool(self.tokens.number()))
+        return ir.FiniteDifference(step, bool(self.tokens.number()))
 
-    def _clip(self) -> Derivative:
+    def _clip(self) -> ir.Derivative:
         limit = self._optional_number()
         self.tokens.expect(",")
         norm = self._optional_number()
         self.tokens.expect(",")
         of = self._derivative()
-        if isinstance(of, (Custom, ClipGradient)):
+        if isinstance(of, (ir.Custom, ir.ClipGradient)):
             raise ReadError("clip_gradient does not compose with this derivative")
-        return ClipGradient(limit, norm, of)
+        return ir.ClipGradient(limit, norm, of)
 
-    def _subgradient(self) -> Derivative:
+    def _subgradient(self) -> ir.Derivative:
         at = self.tokens.number()
         self.tokens.expect(",")
-        return Subgradient(at, self.tokens.number())
+        return ir.Subgradient(at, self.tokens.number())
 
-    def _kernel(self) -> Kernel:
+    def _kernel(self) -> ir.Kernel:
         tokens = self.tokens
         name, function = tokens.word(), tokens.word()
         tokens.expect("dims")
@@ -273,7 +246,7 @@ class _Reader:
         params = tuple(self._many("param", self._kernel_param))
         results = tuple(self._many("result", self._kernel_result))
         tokens.expect("}")
-        return Kernel(name, function, params, results, dims, group, doc, modes=modes, shapes=shapes)
+        return ir.Kernel(name, function, params, results, dims, group, doc, modes=modes, shapes=shapes)
 
     def _shape(self) -> tuple[str, tuple[int, ...]]:
         return self.tokens.word(), self._sizes()
@@ -286,27 +259,27 @@ class _Reader:
             self.tokens.accept(",")
         return tuple(sizes)
 
-    def _kernel_param(self) -> KernelParam:
+    def _kernel_param(self) -> ir.KernelParam:
         no_diff = self.tokens.accept("no_diff")
         name = self.tokens.word()
         self.tokens.expect(":")
-        memory = Memory(self.tokens.word())
-        return KernelParam(name, memory, self.types.read(), no_diff)
+        memory = ir.Memory(self.tokens.word())
+        return ir.KernelParam(name, memory, self.types.read(), no_diff)
 
-    def _kernel_result(self) -> KernelResult:
+    def _kernel_result(self) -> ir.KernelResult:
         name = self.tokens.word()
         self.tokens.expect(":")
-        memory = Memory(self.tokens.word())
+        memory = ir.Memory(self.tokens.word())
         type_ = self.types.read()
-        return KernelResult(name, memory, type_, self.tokens.string() if self.tokens.accept("of") else "")
+        return ir.KernelResult(name, memory, type_, self.tokens.string() if self.tokens.accept("of") else "")
 
 
-_DERIVATIVES: Final[dict[str, Callable[[_Reader], Derivative]]] = {
-    "automatic": lambda _: Automatic(),
+_DERIVATIVES: Final[dict[str, Callable[[_Reader], ir.Derivative]]] = {
+    "automatic": lambda _: ir.Automatic(),
     "custom": _Reader._custom,
     "finite_difference": _Reader._finite_difference,
-    "surrogate": lambda reader: Surrogate(reader.tokens.string()),
-    "straight_through": lambda _: StraightThrough(),
+    "surrogate": lambda reader: ir.Surrogate(reader.tokens.string()),
+    "straight_through": lambda _: ir.StraightThrough(),
     "clip_gradient": _Reader._clip,
     "subgradient": _Reader._subgradient,
 }

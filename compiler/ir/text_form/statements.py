@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from slangad.compiler.ir.nodes import Assign, Break, Comment, Continue, For, If, Let, Return, Stmt, While
+from slangad.compiler.ir import nodes as ir
 
 if TYPE_CHECKING:
     from slangad.compiler.ir.text_form.expressions import ExpressionReader
@@ -18,7 +18,7 @@ class StatementReader:
         self._tokens = tokens
         self._expressions = expressions
 
-    def block(self) -> tuple[Stmt, ...]:
+    def block(self) -> tuple[ir.Stmt, ...]:
         """The statements in the next pair of braces."""
         self._tokens.expect("{")
         body = []
@@ -26,7 +26,7 @@ class StatementReader:
             body.append(self._statement())
         return tuple(body)
 
-    def _statement(self) -> Stmt:
+    def _statement(self) -> ir.Stmt:
         word = self._tokens.expect("let", "set", "if", "for", "while", "break", "continue", "return", "comment")
         match word:
             case "let":
@@ -34,7 +34,7 @@ class StatementReader:
             case "set":
                 target = self._expressions.read()
                 self._tokens.expect("=")
-                return Assign(target, self._expressions.read())
+                return ir.Assign(target, self._expressions.read())
             case "if":
                 return self._if()
             case "for":
@@ -44,30 +44,30 @@ class StatementReader:
             case _:
                 return self._plain(word)
 
-    def _plain(self, word: str) -> Stmt:
+    def _plain(self, word: str) -> ir.Stmt:
         match word:
             case "break":
-                return Break()
+                return ir.Break()
             case "continue":
-                return Continue()
+                return ir.Continue()
             case "comment":
-                return Comment(self._tokens.string())
+                return ir.Comment(self._tokens.string())
             case _:
-                return Return(None if self._tokens.accept("nothing") else self._expressions.read())
+                return ir.Return(None if self._tokens.accept("nothing") else self._expressions.read())
 
-    def _let(self) -> Stmt:
+    def _let(self) -> ir.Stmt:
         name = self._tokens.word()
         self._tokens.expect(":")
         type_ = self._expressions.types.read()
         value = self._expressions.read() if self._tokens.accept("=") else None
-        return Let(name, type_, value)
+        return ir.Let(name, type_, value)
 
-    def _if(self) -> Stmt:
+    def _if(self) -> ir.Stmt:
         condition = self._expressions.read()
         then = self.block()
-        return If(condition, then, self.block() if self._tokens.accept("else") else ())
+        return ir.If(condition, then, self.block() if self._tokens.accept("else") else ())
 
-    def _for(self) -> Stmt:
+    def _for(self) -> ir.Stmt:
         tokens = self._tokens
         variable = tokens.word()
         tokens.expect("=")
@@ -79,10 +79,10 @@ class StatementReader:
         tokens.expect("limit")
         limit = tokens.integer()
         bounded, unroll = tokens.accept("bounded"), tokens.accept("unroll")
-        return For(variable, start, stop, step, limit, bounded, unroll, self.block())
+        return ir.For(variable, start, stop, step, limit, bounded, unroll, self.block())
 
-    def _while(self) -> Stmt:
+    def _while(self) -> ir.Stmt:
         condition = self._expressions.read()
         self._tokens.expect("limit")
         limit = self._tokens.integer()
-        return While(condition, limit, self.block())
+        return ir.While(condition, limit, self.block())

@@ -5,22 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from slangad.compiler.ir import types
 from slangad.compiler.ir.text_form.tokens import ReadError
-from slangad.compiler.ir.types import (
-    SCALAR_NAMES,
-    VOID,
-    Array,
-    DiffPair,
-    Matrix,
-    Scalar,
-    Struct,
-    Tensor,
-    Texture,
-    Tuple,
-    Type,
-    Vector,
-    Weak,
-)
 
 if TYPE_CHECKING:
     from slangad.compiler.ir.text_form.tokens import Tokens
@@ -31,16 +17,16 @@ class TypeReader:
 
     def __init__(self, tokens: Tokens) -> None:
         self._tokens = tokens
-        self.structs: dict[str, Struct] = {}
+        self.structs: dict[str, types.Struct] = {}
 
-    def read(self) -> Type:
+    def read(self) -> types.Type:
         """The next type."""
         if self._tokens.kind() == "string":
             return self._struct(self._tokens.string())
         word = self._tokens.word()
         match word:
             case "void":
-                return VOID
+                return types.VOID
             case "Array" | "tuple" | "DiffPair" | "weak":
                 return self._composed(word)
             case "Tensor" | "OutTensor" | "InOutTensor":
@@ -50,42 +36,42 @@ class TypeReader:
             case _:
                 return _shaped(word) or self._struct(word)
 
-    def _struct(self, key: str) -> Struct:
+    def _struct(self, key: str) -> types.Struct:
         if key not in self.structs:
             raise ReadError(f"no type {key!r}")
         return self.structs[key]
 
-    def _composed(self, word: str) -> Type:
+    def _composed(self, word: str) -> types.Type:
         tokens = self._tokens
         tokens.expect("[")
-        made: Type
+        made: types.Type
         match word:
             case "Array":
                 element = self.read()
                 tokens.expect(",")
-                made = Array(element, tokens.integer())
+                made = types.Array(element, tokens.integer())
             case "tuple":
                 elements = []
                 while not tokens.peek("]"):
                     elements.append(self.read())
                     tokens.accept(",")
-                made = Tuple(tuple(elements))
+                made = types.Tuple(tuple(elements))
             case "DiffPair":
-                made = DiffPair(self.read())
+                made = types.DiffPair(self.read())
             case _:
-                made = Weak(tokens.word())
+                made = types.Weak(tokens.word())
         tokens.expect("]")
         return made
 
-    def _tensor(self, word: str) -> Tensor:
+    def _tensor(self, word: str) -> types.Tensor:
         self._tokens.expect("[")
         element = self.read()
         self._tokens.expect(",")
         rank = self._tokens.integer()
         self._tokens.expect("]")
-        return Tensor(element, rank, word != "OutTensor", word != "Tensor")
+        return types.Tensor(element, rank, word != "OutTensor", word != "Tensor")
 
-    def _texture(self) -> Texture:
+    def _texture(self) -> types.Texture:
         self._tokens.expect("[")
         element = self.read()
         words = []
@@ -93,14 +79,14 @@ class TypeReader:
             words.append(self._tokens.word())
         self._tokens.expect("]")
         address = next((word for word in words if word in ("repeat", "mirror")), "clamp")
-        return Texture(element, address, "nearest" if "nearest" in words else "bilinear")
+        return types.Texture(element, address, "nearest" if "nearest" in words else "bilinear")
 
 
-def _shaped(word: str) -> Type | None:
-    match = re.fullmatch(rf"({'|'.join(SCALAR_NAMES)})(?:(\d)(?:x(\d))?)?", word)
+def _shaped(word: str) -> types.Type | None:
+    match = re.fullmatch(rf"({'|'.join(types.SCALAR_NAMES)})(?:(\d)(?:x(\d))?)?", word)
     if match is None:
         return None
     name, rows, columns = match.groups()
     if columns:
-        return Matrix(Scalar(name), int(rows), int(columns))
-    return Vector(Scalar(name), int(rows)) if rows else Scalar(name)
+        return types.Matrix(types.Scalar(name), int(rows), int(columns))
+    return types.Vector(types.Scalar(name), int(rows)) if rows else types.Scalar(name)

@@ -7,36 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.errors.diagnostics import Diagnostic
 from slangad.compiler.errors.exhaustive import assert_never
+from slangad.compiler.ir import nodes as ir
 from slangad.compiler.ir.default_types import COMPARISONS
-from slangad.compiler.ir.nodes import (
-    Assign,
-    Binary,
-    Break,
-    Cast,
-    Const,
-    Construct,
-    Continue,
-    Expr,
-    Extent,
-    For,
-    Function,
-    If,
-    Index,
-    Let,
-    MakePair,
-    Member,
-    NoDiff,
-    Probe,
-    Read,
-    Return,
-    Sample,
-    Stmt,
-    Swizzle,
-    Ternary,
-    Unary,
-    Var,
-    While,
-)
 from slangad.compiler.ir.types import (
     BOOL,
     FLOAT,
@@ -68,7 +40,7 @@ if TYPE_CHECKING:
 _LOGICAL: Final = frozenset({"&&", "||"})
 
 
-def verify_body(function: Function, buffers: Mapping[str, Type], *, declared: bool) -> Iterator[Diagnostic]:
+def verify_body(function: ir.Function, buffers: Mapping[str, Type], *, declared: bool) -> Iterator[Diagnostic]:
     """Yield everything wrong in a body."""
     names = {**buffers, **{p.name: p.type for p in function.params}}
     scope = _Scope(names, declared=declared, result=function.result)
@@ -88,7 +60,7 @@ class _Scope:
         return _Scope(dict(self.names), self.declared, self.result, self.in_loop or loop)
 
 
-def _block(body: tuple[Stmt, ...], scope: _Scope) -> Iterator[Diagnostic]:
+def _block(body: tuple[ir.Stmt, ...], scope: _Scope) -> Iterator[Diagnostic]:
     for stmt in body:
         for expr in _read(stmt):
             for node in walk(expr):
@@ -96,33 +68,33 @@ def _block(body: tuple[Stmt, ...], scope: _Scope) -> Iterator[Diagnostic]:
         yield from _stmt(stmt, scope)
 
 
-def _read(stmt: Stmt) -> tuple[Expr, ...]:
+def _read(stmt: ir.Stmt) -> tuple[ir.Expr, ...]:
     """Return the expressions that a statement reads. Of a stored element, these are the indices."""
-    if isinstance(stmt, Assign) and isinstance(stmt.target, Read):
+    if isinstance(stmt, ir.Assign) and isinstance(stmt.target, ir.Read):
         return (stmt.target.source, *stmt.target.indices, stmt.value)
     return stmt_exprs(stmt)
 
 
-def _stmt(stmt: Stmt, scope: _Scope) -> Iterator[Diagnostic]:
+def _stmt(stmt: ir.Stmt, scope: _Scope) -> Iterator[Diagnostic]:
     match stmt:
-        case Let():
+        case ir.Let():
             yield from _let(stmt, scope)
-        case Assign(target, value):
+        case ir.Assign(target, value):
             yield from _assign(target, value)
-        case If(condition, then, other):
+        case ir.If(condition, then, other):
             yield from _same(condition, BOOL, "condition")
             yield from _block(then, scope.inner())
             yield from _block(other, scope.inner())
-        case For():
+        case ir.For():
             yield from _for(stmt, scope)
-        case While(condition, limit, body):
+        case ir.While(condition, limit, body):
             yield from _same(condition, BOOL, "condition")
             yield from _limit(limit, stmt)
             yield from _block(body, scope.inner(loop=True))
-        case Break() | Continue():
+        case ir.Break() | ir.Continue():
             if not scope.in_loop:
                 yield Diagnostic("SA900", "break or continue outside a loop", stmt.span)
-        case Return(value):
+        case ir.Return(value):
             found = Void() if value is None else value.type
             if found != scope.result:
                 yield Diagnostic("SA901", f"returns {show(found)}, not {show(scope.result)}", stmt.span)
@@ -130,7 +102,7 @@ def _stmt(stmt: Stmt, scope: _Scope) -> Iterator[Diagnostic]:
             pass
 
 
-def _let(stmt: Let, scope: _Scope) -> Iterator[Diagnostic]:
+def _let(stmt: ir.Let, scope: _Scope) -> Iterator[Diagnostic]:
     if stmt.name in scope.names and scope.declared:
         yield Diagnostic("SA902", f"{stmt.name!r} is declared twice", stmt.span)
     if isinstance(stmt.type, (Tensor, Texture)):
@@ -140,17 +112,17 @@ def _let(stmt: Let, scope: _Scope) -> Iterator[Diagnostic]:
     scope.names[stmt.name] = stmt.type
 
 
-def _assign(target: Expr, value: Expr) -> Iterator[Diagnostic]:
-    if isinstance(target, Read):
+def _assign(target: ir.Expr, value: ir.Expr) -> Iterator[Diagnostic]:
+    if isinstance(target, ir.Read):
         yield from _element(target, "writes")
     elif root(target) is None:
         yield Diagnostic("SA902", "only locals and their parts can be assigned", target.span)
-    if isinstance(target, Swizzle) and len(set(target.components)) != len(target.components):
+    if isinstance(target, ir.Swizzle) and len(set(target.components)) != len(target.components):
         yield Diagnostic("SA902", "a component is assigned twice", target.span)
     yield from _same(value, target.type, "assigned value")
 
 
-def _for(stmt: For, scope: _Scope) -> Iterator[Diagnostic]:
+def _for(stmt: ir.For, scope: _Scope) -> Iterator[Diagnostic]:
     yield from _same(stmt.stop, stmt.start.type, "the end of a range")
     if not (is_scalar(stmt.start.type) and is_integral(stmt.start.type)) or stmt.step == 0:
         yield Diagnostic("SA901", "a range needs whole numbers and a step", stmt.span)
@@ -160,39 +132,39 @@ def _for(stmt: For, scope: _Scope) -> Iterator[Diagnostic]:
     yield from _block(stmt.body, inner)
 
 
-def _limit(limit: int, stmt: Stmt) -> Iterator[Diagnostic]:
+def _limit(limit: int, stmt: ir.Stmt) -> Iterator[Diagnostic]:
     if limit < 0:
         yield Diagnostic("SA900", "a loop without a bound", stmt.span)
 
 
-def _same(expr: Expr, wanted: Type, what: str) -> Iterator[Diagnostic]:
+def _same(expr: ir.Expr, wanted: Type, what: str) -> Iterator[Diagnostic]:
     if expr.type != wanted:
         yield Diagnostic("SA901", f"{what} is {show(expr.type)}, not {show(wanted)}", expr.span)
 
 
-def _expr(expr: Expr, scope: _Scope) -> Iterator[Diagnostic]:
+def _expr(expr: ir.Expr, scope: _Scope) -> Iterator[Diagnostic]:
     yield from _kind(expr)
     match expr:
-        case Const(value):
+        case ir.Const(value):
             if not isinstance(expr.type, Scalar) or isinstance(value, bool) != (expr.type == BOOL):
                 yield Diagnostic("SA901", f"constant {value!r} of type {show(expr.type)}", expr.span)
-        case Var(name, type_):
+        case ir.Var(name, type_):
             yield from _var(name, type_, scope, expr)
-        case Unary() | Binary():
+        case ir.Unary() | ir.Binary():
             yield from _operation(expr)
-        case Ternary(condition, then, other, type_):
+        case ir.Ternary(condition, then, other, type_):
             yield from _same(condition, BOOL, "condition")
             yield from _same(then, type_, "first choice")
             yield from _same(other, type_, "second choice")
-        case Member() | Swizzle() | Index():
+        case ir.Member() | ir.Swizzle() | ir.Index():
             yield from _part(expr)
-        case Read() | Extent() | Sample() | Probe():
+        case ir.Read() | ir.Extent() | ir.Sample() | ir.Probe():
             yield from _access(expr)
         case _:
             yield from _made(expr)
 
 
-def _element(expr: Read, use: str) -> Iterator[Diagnostic]:
+def _element(expr: ir.Read, use: str) -> Iterator[Diagnostic]:
     source = expr.source.type
     if not isinstance(source, (Tensor, Texture)):
         yield Diagnostic("SA901", f"an element of {show(source)}", expr.span)
@@ -206,22 +178,22 @@ def _element(expr: Read, use: str) -> Iterator[Diagnostic]:
         yield Diagnostic("SA902", f"{show(source)} allows no {use}", expr.span)
 
 
-def _access(expr: Read | Extent | Sample | Probe) -> Iterator[Diagnostic]:
+def _access(expr: ir.Read | ir.Extent | ir.Sample | ir.Probe) -> Iterator[Diagnostic]:
     match expr:
-        case Read():
+        case ir.Read():
             yield from _element(expr, "reads")
-        case Extent(source, axis):
+        case ir.Extent(source, axis):
             rank = source.type.rank if isinstance(source.type, Tensor) else 2 if isinstance(source.type, Texture) else 0
             if axis not in range(rank):
                 yield Diagnostic("SA901", f"axis {axis} of {show(source.type)}", expr.span)
             yield from _same(expr, INT, "an extent")
-        case Sample(source, uv):
+        case ir.Sample(source, uv):
             if not isinstance(source.type, Texture):
                 yield Diagnostic("SA901", f"a sample of {show(source.type)}", expr.span)
             else:
                 yield from _same(expr, source.type.element, "a sample")
             yield from _same(uv, Vector(FLOAT, 2), "a coordinate")
-        case Probe(_, value):
+        case ir.Probe(_, value):
             yield from _same(expr, value.type, "a probe")
             if not carries_gradient(value.type):
                 yield Diagnostic("SA901", f"a probe of {show(value.type)}", expr.span)
@@ -229,14 +201,14 @@ def _access(expr: Read | Extent | Sample | Probe) -> Iterator[Diagnostic]:
             assert_never(expr)
 
 
-def _kind(expr: Expr) -> Iterator[Diagnostic]:
-    if isinstance(expr.type, (Tensor, Texture)) and not isinstance(expr, Var):
+def _kind(expr: ir.Expr) -> Iterator[Diagnostic]:
+    if isinstance(expr.type, (Tensor, Texture)) and not isinstance(expr, ir.Var):
         yield Diagnostic("SA901", f"a value that is a {show(expr.type)}", expr.span)
     if isinstance(expr.type, Weak):
         yield Diagnostic("SA901", "a literal's type was not decided", expr.span)
 
 
-def _var(name: str, type_: Type, scope: _Scope, expr: Expr) -> Iterator[Diagnostic]:
+def _var(name: str, type_: Type, scope: _Scope, expr: ir.Expr) -> Iterator[Diagnostic]:
     known = scope.names.get(name)
     if known is None:
         if scope.declared:
@@ -246,8 +218,8 @@ def _var(name: str, type_: Type, scope: _Scope, expr: Expr) -> Iterator[Diagnost
         yield Diagnostic("SA901", f"{name!r} is {show(known)}, used as {show(type_)}", expr.span)
 
 
-def _operation(expr: Unary | Binary) -> Iterator[Diagnostic]:
-    if isinstance(expr, Unary):
+def _operation(expr: ir.Unary | ir.Binary) -> Iterator[Diagnostic]:
+    if isinstance(expr, ir.Unary):
         yield from _same(expr, expr.operand.type, f"'{expr.op}'")
         return
     left, right = expr.left.type, expr.right.type
@@ -261,57 +233,57 @@ def _operation(expr: Unary | Binary) -> Iterator[Diagnostic]:
         yield Diagnostic("SA901", f"'{expr.op}' on {show(left)}", expr.span)
 
 
-def _part(expr: Member | Swizzle | Index) -> Iterator[Diagnostic]:
+def _part(expr: ir.Member | ir.Swizzle | ir.Index) -> Iterator[Diagnostic]:
     wanted = part_type(expr)
     if wanted is None:
         yield Diagnostic("SA901", f"{show(expr.value.type)} has no such part", expr.span)
     else:
         yield from _same(expr, wanted, "a part")
-    if isinstance(expr, Index) and not (is_scalar(expr.index.type) and is_integral(expr.index.type)):
+    if isinstance(expr, ir.Index) and not (is_scalar(expr.index.type) and is_integral(expr.index.type)):
         yield Diagnostic("SA901", f"index is {show(expr.index.type)}", expr.span)
 
 
-def part_type(expr: Member | Swizzle | Index) -> Type | None:
+def part_type(expr: ir.Member | ir.Swizzle | ir.Index) -> Type | None:
     """Return the type of a part from its value; None if there is no such part."""
     match expr.value.type, expr:
-        case Struct(fields=fields), Member(name=name):
+        case Struct(fields=fields), ir.Member(name=name):
             return next((f.type for f in fields if f.name == name), None)
-        case Tuple(elements), Member(name=name):
+        case Tuple(elements), ir.Member(name=name):
             position = int(name.removeprefix("item"))
             return elements[position] if position < len(elements) else None
-        case DiffPair(primal), Member(name="p" | "d"):
+        case DiffPair(primal), ir.Member(name="p" | "d"):
             return primal
-        case Vector(element, size), Swizzle(components=components):
+        case Vector(element, size), ir.Swizzle(components=components):
             fits = all("xyzw".find(c) in range(size) for c in components)
             made = Vector(element, len(components)) if len(components) > 1 else element
             return made if fits else None
-        case Vector(element) | Array(element), Index():
+        case Vector(element) | Array(element), ir.Index():
             return element
-        case Matrix(element, _, columns), Index():
+        case Matrix(element, _, columns), ir.Index():
             return Vector(element, columns)
         case _:
             return None
 
 
-def _made(expr: Expr) -> Iterator[Diagnostic]:
+def _made(expr: ir.Expr) -> Iterator[Diagnostic]:
     match expr:
-        case Construct(args, type_):
+        case ir.Construct(args, type_):
             if args and not _constructs(args, type_):
                 shown = ", ".join(show(a.type) for a in args)
                 yield Diagnostic("SA901", f"{show(type_)} from ({shown})", expr.span)
-        case Cast(operand, type_):
+        case ir.Cast(operand, type_):
             if element_of(operand.type) is None or with_element(operand.type, BOOL) != with_element(type_, BOOL):
                 yield Diagnostic("SA901", f"{show(type_)} from {show(operand.type)}", expr.span)
-        case NoDiff(value, type_):
+        case ir.NoDiff(value, type_):
             yield from _same(value, type_, "no_diff")
-        case MakePair(primal, tangent, type_):
+        case ir.MakePair(primal, tangent, type_):
             if primal.type != tangent.type or type_ != DiffPair(primal.type):
                 yield Diagnostic("SA901", f"a pair of {show(primal.type)} and {show(tangent.type)}", expr.span)
         case _:
             pass
 
 
-def _constructs(args: tuple[Expr, ...], type_: Type) -> bool:
+def _constructs(args: tuple[ir.Expr, ...], type_: Type) -> bool:
     types = [a.type for a in args]
     match type_:
         case Vector(element, size):

@@ -9,21 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.errors.diagnostics import Diagnostic
-from slangad.compiler.ir.nodes import (
-    BackwardCall,
-    Call,
-    ConstantRef,
-    Custom,
-    Expr,
-    ForwardCall,
-    Function,
-    Kernel,
-    Memory,
-    Module,
-    Param,
-    Role,
-    Surrogate,
-)
+from slangad.compiler.ir import nodes as ir
 from slangad.compiler.ir.types import DiffPair, Struct, Tensor, Texture, Tuple, Type, carries_gradient, leaves, show
 from slangad.compiler.ir.verify.bodies import verify_body
 from slangad.compiler.ir.verify.pipelines import verify_pipeline
@@ -33,11 +19,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _TENSORS: Final = {
-    (True, False): Memory.TENSOR,
-    (False, True): Memory.OUT_TENSOR,
-    (True, True): Memory.INOUT_TENSOR,
+    (True, False): ir.Memory.TENSOR,
+    (False, True): ir.Memory.OUT_TENSOR,
+    (True, True): ir.Memory.INOUT_TENSOR,
 }
-_ACCESSED: Final = (*_TENSORS.values(), Memory.TEXTURE2D)
+_ACCESSED: Final = (*_TENSORS.values(), ir.Memory.TEXTURE2D)
 
 
 class InvalidModule(Exception):  # noqa: N818  (a state, and never shown as an error of the user's)
@@ -48,12 +34,12 @@ class InvalidModule(Exception):  # noqa: N818  (a state, and never shown as an e
         super().__init__(f"after {after}: " + "; ".join(f"[{d.code}] {d.span}: {d.message}" for d in diagnostics))
 
 
-def verify(module: Module, *, declared: bool = False) -> list[Diagnostic]:
+def verify(module: ir.Module, *, declared: bool = False) -> list[Diagnostic]:
     """Return everything wrong with a module. With ``declared``, locals must be declared."""
     return [*_verify(module, declared=declared)]
 
 
-def _verify(module: Module, *, declared: bool) -> Iterator[Diagnostic]:
+def _verify(module: ir.Module, *, declared: bool) -> Iterator[Diagnostic]:
     yield from _verify_keys(module)
     by_key = {f.key: f for f in module.functions}
     earlier: set[str] = set()
@@ -71,7 +57,7 @@ def _verify(module: Module, *, declared: bool) -> Iterator[Diagnostic]:
         yield from verify_pipeline(pipeline, {kernel.name: kernel for kernel in module.kernels})
 
 
-def _verify_keys(module: Module) -> Iterator[Diagnostic]:
+def _verify_keys(module: ir.Module) -> Iterator[Diagnostic]:
     for kind, keys in (
         ("function", [f.key for f in module.functions]),
         ("struct", [s.struct.key for s in module.structs]),
@@ -99,37 +85,37 @@ class _Callee:
 
 
 def _verify_references(
-    function: Function, module: Module, by_key: dict[str, Function], earlier: set[str]
+    function: ir.Function, module: ir.Module, by_key: dict[str, ir.Function], earlier: set[str]
 ) -> Iterator[Diagnostic]:
     constants = {c.key: c.type for c in module.constants}
     for expr in body_exprs(statements(function)):
         match expr:
-            case Call(key, args) | BackwardCall(key, args) | ForwardCall(key, args):
+            case ir.Call(key, args) | ir.BackwardCall(key, args) | ir.ForwardCall(key, args):
                 if key not in by_key:
                     yield Diagnostic("SA900", f"{function.key} calls {key!r}, which is not there", expr.span)
                     continue
                 if key not in earlier:
                     yield Diagnostic("SA900", f"{function.key} calls {key!r}, which stands after it", expr.span)
                 yield from _verify_call(expr, _callee(expr, by_key[key]), args)
-            case ConstantRef(key, type_) if constants.get(key) != type_:
+            case ir.ConstantRef(key, type_) if constants.get(key) != type_:
                 yield Diagnostic("SA900", f"{function.key} uses constant {key!r} as {show(type_)}", expr.span)
             case _:
                 pass
 
 
-def _callee(expr: Call | BackwardCall | ForwardCall, function: Function) -> _Callee:
+def _callee(expr: ir.Call | ir.BackwardCall | ir.ForwardCall, function: ir.Function) -> _Callee:
     types = tuple(p.type for p in function.params)
     match expr:
-        case Call():
+        case ir.Call():
             return _Callee(types, function.result)
-        case BackwardCall():
+        case ir.BackwardCall():
             return _Callee((*types, function.result), gradient_type(function.params))
-        case ForwardCall():
+        case ir.ForwardCall():
             pairs = tuple(DiffPair(p.type) if gets_gradient(p) else p.type for p in function.params)
             return _Callee(pairs, DiffPair(function.result))
 
 
-def _verify_call(expr: Expr, callee: _Callee, args: tuple[Expr, ...]) -> Iterator[Diagnostic]:
+def _verify_call(expr: ir.Expr, callee: _Callee, args: tuple[ir.Expr, ...]) -> Iterator[Diagnostic]:
     if len(args) != len(callee.params):
         yield Diagnostic("SA901", f"{len(args)} arguments for {len(callee.params)} parameters", expr.span)
         return
@@ -147,41 +133,41 @@ def _gives(found: Type, wanted: Type) -> bool:
     return found == wanted
 
 
-def gets_gradient(param: Param) -> bool:
+def gets_gradient(param: ir.Param) -> bool:
     """Return True if a parameter carries gradient."""
     return not param.no_diff and carries_gradient(param.type)
 
 
-def gradient_type(params: tuple[Param, ...]) -> Type:
+def gradient_type(params: tuple[ir.Param, ...]) -> Type:
     """Return the result type of a backward function: the gradient of the differentiable parameter, or a tuple."""
     types = tuple(p.type for p in params if gets_gradient(p))
     return types[0] if len(types) == 1 else Tuple(types)
 
 
-def _verify_derivative(function: Function, by_key: dict[str, Function]) -> Iterator[Diagnostic]:
+def _verify_derivative(function: ir.Function, by_key: dict[str, ir.Function]) -> Iterator[Diagnostic]:
     match function.derivative:
-        case Custom(backward, forward):
+        case ir.Custom(backward, forward):
             keys = [k for k in (backward, forward) if k is not None]
             if not keys:
                 yield Diagnostic("SA903", f"{function.key} has an empty custom derivative", function.span)
-        case Surrogate(key):
+        case ir.Surrogate(key):
             keys = [key]
         case _:
             keys = []
     for key in keys:
         if key not in by_key:
             yield Diagnostic("SA903", f"{function.key}: no function {key!r}", function.span)
-    if function.role is not Role.PLAIN:
+    if function.role is not ir.Role.PLAIN:
         yield from _verify_role(function, by_key)
 
 
-def _verify_role(function: Function, by_key: dict[str, Function]) -> Iterator[Diagnostic]:
+def _verify_role(function: ir.Function, by_key: dict[str, ir.Function]) -> Iterator[Diagnostic]:
     primal = by_key.get(function.of)
     if primal is None:
         yield Diagnostic("SA903", f"{function.key} is the derivative of {function.of!r}, not there", function.span)
         return
     types = [p.type for p in primal.params]
-    if function.role is Role.BACKWARD:
+    if function.role is ir.Role.BACKWARD:
         wanted, result = [*types, primal.result], gradient_type(primal.params)
     else:
         wanted = [DiffPair(p.type) if gets_gradient(p) else p.type for p in primal.params]
@@ -190,7 +176,7 @@ def _verify_role(function: Function, by_key: dict[str, Function]) -> Iterator[Di
         yield Diagnostic("SA903", f"{function.key} does not fit {function.of}", function.span)
 
 
-def _verify_buffers(module: Module) -> Iterator[Diagnostic]:
+def _verify_buffers(module: ir.Module) -> Iterator[Diagnostic]:
     params = {(k.name, p.name): p for k in module.kernels for p in k.params}
     for buffer in module.buffers:
         of = params.get((buffer.kernel, buffer.param))
@@ -198,29 +184,29 @@ def _verify_buffers(module: Module) -> Iterator[Diagnostic]:
             yield Diagnostic("SA904", f"buffer {buffer.key!r} is no parameter of {buffer.kernel!r}", buffer.span)
 
 
-def _verify_memories(kernel: Kernel) -> Iterator[Diagnostic]:
+def _verify_memories(kernel: ir.Kernel) -> Iterator[Diagnostic]:
     for p in kernel.params:
         if memory_of(p.type) != (p.memory if isinstance(p.type, (Tensor, Texture)) else None):
             yield Diagnostic("SA904", f"kernel {kernel.name}: {show(p.type)} in {p.memory.value}", p.span)
-        if p.memory in (Memory.SUM, Memory.MEAN) or (p.memory in _ACCESSED and memory_of(p.type) is None):
+        if p.memory in (ir.Memory.SUM, ir.Memory.MEAN) or (p.memory in _ACCESSED and memory_of(p.type) is None):
             yield Diagnostic("SA904", f"kernel {kernel.name}: a parameter of {p.memory.value}", p.span)
     for r in kernel.results:
-        if r.memory not in (Memory.EACH, Memory.SUM, Memory.MEAN):
+        if r.memory not in (ir.Memory.EACH, ir.Memory.SUM, ir.Memory.MEAN):
             yield Diagnostic("SA904", f"kernel {kernel.name}: a result of {r.memory.value}", kernel.span)
 
 
-def memory_of(type_: Type) -> Memory | None:
+def memory_of(type_: Type) -> ir.Memory | None:
     """Return the memory that a type implies: that of tensors and textures."""
     match type_:
         case Texture():
-            return Memory.TEXTURE2D
+            return ir.Memory.TEXTURE2D
         case Tensor(reads=reads, writes=writes):
             return _TENSORS[reads, writes]
         case _:
             return None
 
 
-def _verify_kernel(kernel: Kernel, by_key: dict[str, Function], buffered: set[str]) -> Iterator[Diagnostic]:
+def _verify_kernel(kernel: ir.Kernel, by_key: dict[str, ir.Function], buffered: set[str]) -> Iterator[Diagnostic]:
     function = by_key.get(kernel.function)
     if function is None:
         yield Diagnostic("SA904", f"kernel {kernel.name}: no function {kernel.function!r}", kernel.span)

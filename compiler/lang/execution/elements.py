@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from slangad.compiler.ir.types import Array, Matrix, Scalar, Struct, Type, Vector, show
+from slangad.compiler.ir import types
 from slangad.compiler.lang.types.arrays import ArrayValue
 from slangad.compiler.lang.types.construct import annotation_of
 from slangad.compiler.lang.types.records import CLASSES
@@ -29,23 +29,23 @@ Numbers = np.ndarray[Any, np.dtype[Any]]
 Index = tuple[int, ...]
 
 
-def trailing_shape(type_: Type) -> tuple[int, ...]:
+def trailing_shape(type_: types.Type) -> tuple[int, ...]:
     """Return the axes of one element."""
-    if isinstance(type_, Array):
+    if isinstance(type_, types.Array):
         return (type_.size, *trailing_shape(type_.element))
     return shape_of(type_)
 
 
-def dtype_of(type_: Type) -> np.dtype[Any]:
+def dtype_of(type_: types.Type) -> np.dtype[Any]:
     """Return the precision of an element's scalars."""
-    while isinstance(type_, (Array, Vector, Matrix)):
+    while isinstance(type_, (types.Array, types.Vector, types.Matrix)):
         type_ = type_.element
-    if not isinstance(type_, Scalar):
-        raise TypeError(f"{show(type_)} is not made of numbers of one kind")
+    if not isinstance(type_, types.Scalar):
+        raise TypeError(f"{types.show(type_)} is not made of numbers of one kind")
     return DTYPES[type_.name]
 
 
-def as_array(value: object, type_: Type, what: str) -> Numbers:
+def as_array(value: object, type_: types.Type, what: str) -> Numbers:
     """Return an argument as an array of the element's precision.
 
     Raises:
@@ -57,25 +57,25 @@ def as_array(value: object, type_: Type, what: str) -> Numbers:
     if not np.can_cast(array.dtype, wanted, "same_kind") and not (array.dtype.kind in "iu" and wanted.kind in "iu"):
         raise TypeError(f"{what} holds {array.dtype}, not {wanted}")
     if trailing and array.shape[-len(trailing) :] != trailing:
-        raise ValueError(f"{what} has shape {array.shape}; the last axes of {show(type_)} are {trailing}")
+        raise ValueError(f"{what} has shape {array.shape}; the last axes of {types.show(type_)} are {trailing}")
     return array.astype(wanted, copy=False)
 
 
-def value_at(array: Numbers, index: Index, type_: Type) -> object:
+def value_at(array: Numbers, index: Index, type_: types.Type) -> object:
     """Return one element of an array as a value that shares nothing with the array."""
     part = array[index]
-    if isinstance(type_, Scalar):
+    if isinstance(type_, types.Scalar):
         return scalar(part, type_)
-    if isinstance(type_, (Vector, Matrix)):
+    if isinstance(type_, (types.Vector, types.Matrix)):
         return wrapped(part.copy(), type_)
-    assert isinstance(type_, Array)  # noqa: S101  (dtype_of refused the rest)
+    assert isinstance(type_, types.Array)  # noqa: S101  (dtype_of refused the rest)
     cls: Any = annotation_of(type_)
     return cls.of([value_at(part, (i,), type_.element) for i in range(type_.size)])
 
 
-def put_value(array: Numbers, index: Index, value: object, type_: Type) -> None:
+def put_value(array: Numbers, index: Index, value: object, type_: types.Type) -> None:
     """Store one value as an element."""
-    if isinstance(type_, Array):
+    if isinstance(type_, types.Array):
         array[index] = np.array(list(scalars_of(value)), array.dtype).reshape(trailing_shape(type_))
     else:
         array[index] = bottom(data_of(value))
@@ -84,7 +84,7 @@ def put_value(array: Numbers, index: Index, value: object, type_: Type) -> None:
 class EachArgument:
     """An ``Each`` argument: an array, or a mapping of fields to such arguments."""
 
-    def __init__(self, value: object, type_: Type, what: str) -> None:
+    def __init__(self, value: object, type_: types.Type, what: str) -> None:
         self.type = type_
         self.what = what
         self.fields: dict[str, EachArgument] = {}
@@ -109,30 +109,30 @@ class EachArgument:
         return _with_fields(self.type, {name: argument.at(index) for name, argument in self.fields.items()})
 
 
-def spread_fields(type_: Type) -> dict[str, Type]:
+def spread_fields(type_: types.Type) -> dict[str, types.Type]:
     """Return the fields of a struct, or each field of an array of structs as an array; none for other types."""
-    if isinstance(type_, Array):
-        return {name: Array(field, type_.size) for name, field in spread_fields(type_.element).items()}
-    return {f.name: f.type for f in type_.fields} if isinstance(type_, Struct) else {}
+    if isinstance(type_, types.Array):
+        return {name: types.Array(field, type_.size) for name, field in spread_fields(type_.element).items()}
+    return {f.name: f.type for f in type_.fields} if isinstance(type_, types.Struct) else {}
 
 
-def _with_fields(type_: Type, fields: Mapping[str, Any]) -> object:
+def _with_fields(type_: types.Type, fields: Mapping[str, Any]) -> object:
     """Return a struct of these fields, or an array of structs of the items of these fields."""
-    if isinstance(type_, Array):
+    if isinstance(type_, types.Array):
         cls: Any = annotation_of(type_)
         rows = [{name: items[i] for name, items in fields.items()} for i in range(type_.size)]
         return cls.of([_with_fields(type_.element, row) for row in rows])
-    assert isinstance(type_, Struct)  # noqa: S101  (only structs have fields)
+    assert isinstance(type_, types.Struct)  # noqa: S101  (only structs have fields)
     made: object = object.__new__(CLASSES[type_])
     made.__dict__.update(fields)
     return made
 
 
-def _field_of(value: Any, name: str, type_: Type) -> object:  # noqa: ANN401  (a struct, or an array of them)
+def _field_of(value: Any, name: str, type_: types.Type) -> object:  # noqa: ANN401  (a struct, or an array of them)
     """Return a field of a struct or of each item, as a value of the type that ``spread_fields`` returns."""
     if not isinstance(value, ArrayValue):
         return getattr(value, name)
-    assert isinstance(type_, Array)  # noqa: S101  (as spread_fields made it)
+    assert isinstance(type_, types.Array)  # noqa: S101  (as spread_fields made it)
     cls: Any = annotation_of(type_)
     return cls.of([_field_of(item, name, type_.element) for item in value])
 
@@ -164,7 +164,7 @@ def common_domain(shapes: list[tuple[str, tuple[int, ...]]]) -> tuple[str, tuple
 class EachResult:
     """An ``Each`` result being filled."""
 
-    def __init__(self, type_: Type, domain: Index) -> None:
+    def __init__(self, type_: types.Type, domain: Index) -> None:
         self.type = type_
         self.fields: dict[str, EachResult] = {}
         self.array: Numbers | None = None
@@ -189,7 +189,7 @@ class EachResult:
 class SumResult:
     """A ``Sum`` or ``Mean`` result, added up in float64."""
 
-    def __init__(self, type_: Type, domain: Index, *, mean: bool) -> None:
+    def __init__(self, type_: types.Type, domain: Index, *, mean: bool) -> None:
         self.type = type_
         self.count = int(np.prod(domain)) if mean else 1
         self.total = np.zeros(trailing_shape(type_), np.float64 if dtype_of(type_).kind == "f" else np.int64)

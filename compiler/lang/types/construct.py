@@ -7,20 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from slangad.compiler.ir.types import (
-    BOOL,
-    Array,
-    DiffPair,
-    Matrix,
-    Scalar,
-    Struct,
-    Tuple,
-    Type,
-    Vector,
-    Void,
-    carries_gradient,
-    show,
-)
+from slangad.compiler.ir import types
 from slangad.compiler.lang.activation import running
 from slangad.compiler.lang.types.annotations import ir_type
 from slangad.compiler.lang.types.matrices import MatrixValue
@@ -40,7 +27,7 @@ IN_DERIVATIVE: Final[ContextVar[bool]] = ContextVar("slangad_in_derivative", def
 """True while a custom derivative runs. Its gradients of structs omit the fields that have no gradient."""
 
 
-def vector_data(type_: Vector, parts: Sequence[object]) -> Data:
+def vector_data(type_: types.Vector, parts: Sequence[object]) -> Data:
     """Return the components of a vector from one number, one vector, or parts that add up to its size.
 
     Raises:
@@ -55,11 +42,11 @@ def vector_data(type_: Vector, parts: Sequence[object]) -> Data:
         return _cast_components(parts[0].data, type_.element)
     components = [c for part in parts for c in _scalars(type_, part)]
     if len(components) != type_.size:
-        raise TypeError(f"{show(type_)} takes {type_.size} components, not {len(components)}")
+        raise TypeError(f"{types.show(type_)} takes {type_.size} components, not {len(components)}")
     return _joined(components, (type_.size,), type_.element)
 
 
-def matrix_data(type_: Matrix, parts: Sequence[object]) -> Data:
+def matrix_data(type_: types.Matrix, parts: Sequence[object]) -> Data:
     """Return the entries of a matrix from one number, one matrix, its rows, or all its entries.
 
     Raises:
@@ -70,7 +57,7 @@ def matrix_data(type_: Matrix, parts: Sequence[object]) -> Data:
         return np.zeros(shape, DTYPES[type_.element.name])
     if len(parts) == 1 and isinstance(parts[0], MatrixValue):
         if bottom(parts[0].data).shape != shape:
-            raise TypeError(f"{shown(parts[0])} does not become {show(type_)}")
+            raise TypeError(f"{shown(parts[0])} does not become {types.show(type_)}")
         return _cast_components(parts[0].data, type_.element)
     if len(parts) == 1:
         (number,) = _scalars(type_, parts[0])
@@ -78,15 +65,15 @@ def matrix_data(type_: Matrix, parts: Sequence[object]) -> Data:
     return _joined([c for part in _rows(type_, parts) for c in _scalars(type_, part)], shape, type_.element)
 
 
-def _rows(type_: Matrix, parts: Sequence[object]) -> Sequence[object]:
+def _rows(type_: types.Matrix, parts: Sequence[object]) -> Sequence[object]:
     rows = [p for p in parts if isinstance(p, VectorValue)]
     fits = len(parts) == type_.rows and all(len(r) == type_.columns for r in rows) and len(rows) == len(parts)
     if fits or (not rows and len(parts) == type_.rows * type_.columns):
         return parts
-    raise TypeError(f"{show(type_)} takes {type_.rows} rows or {type_.rows * type_.columns} entries")
+    raise TypeError(f"{types.show(type_)} takes {type_.rows} rows or {type_.rows * type_.columns} entries")
 
 
-def _scalars(type_: Vector | Matrix, part: object) -> Iterator[Any]:
+def _scalars(type_: types.Vector | types.Matrix, part: object) -> Iterator[Any]:
     """Yield the scalars of one part, converted to the element type."""
     if isinstance(part, VectorValue):
         data = _cast_components(part.data, type_.element)
@@ -95,7 +82,7 @@ def _scalars(type_: Vector | Matrix, part: object) -> Iterator[Any]:
     try:
         yield cast(part, type_.element)
     except TypeError:
-        raise TypeError(f"{show(type_)} is made of numbers and vectors, not {shown(part)}") from None
+        raise TypeError(f"{types.show(type_)} is made of numbers and vectors, not {shown(part)}") from None
 
 
 def _as_array(number: Any) -> Data:  # noqa: ANN401  (a scalar of the language)
@@ -104,7 +91,7 @@ def _as_array(number: Any) -> Data:  # noqa: ANN401  (a scalar of the language)
     return np.asarray(number)
 
 
-def _joined(components: Sequence[Any], shape: tuple[int, ...], element: Scalar) -> Data:
+def _joined(components: Sequence[Any], shape: tuple[int, ...], element: types.Scalar) -> Data:
     if not any(isinstance(c, Traced) for c in components):
         return np.array(components, DTYPES[element.name]).reshape(shape)
     if len(shape) == 1:
@@ -114,13 +101,13 @@ def _joined(components: Sequence[Any], shape: tuple[int, ...], element: Scalar) 
     return stack(*rows, axis=0)
 
 
-def _cast_components(data: Data, element: Scalar) -> Data:
+def _cast_components(data: Data, element: types.Scalar) -> Data:
     """Return components converted by ``cast``."""
     numbers = bottom(data)
     dtype = DTYPES[element.name]
     if numbers.dtype == dtype:
         return copied(data)
-    if element == BOOL:
+    if element == types.BOOL:
         return np.not_equal(numbers, 0)
     if dtype.kind in "iu":
         return np.array([cast_integer(n, element) for n in numbers.ravel().tolist()], dtype).reshape(numbers.shape)
@@ -137,7 +124,7 @@ def array_items(cls: type[_ArrayValue], items: Sequence[object]) -> list[object]
     if not items:
         return [zero(element) for _ in range(cls.size)]
     if len(items) != cls.size:
-        raise TypeError(f"{show(ir_type(cls))} takes {cls.size} items or none, not {len(items)}")
+        raise TypeError(f"{types.show(ir_type(cls))} takes {cls.size} items or none, not {len(items)}")
     return [convert(accepted(item, element), element) for item in items]
 
 
@@ -146,49 +133,49 @@ def zeros(annotation: object) -> object:
     return zero(ir_type(annotation))
 
 
-def zero(type_: Type) -> object:
+def zero(type_: types.Type) -> object:
     """Return the value of a type whose numbers are all 0 and bools all false."""
     match type_:
-        case Scalar():
+        case types.Scalar():
             return scalar(0, type_)
-        case Vector() | Matrix():
+        case types.Vector() | types.Matrix():
             return class_of(type_)()
-        case Array(element, size):
+        case types.Array(element, size):
             made: object = _array_class(element, size)()
             return made
-        case Struct():
+        case types.Struct():
             return _zero_struct(CLASSES[type_])
-        case Tuple(elements):
+        case types.Tuple(elements):
             return tuple(zero(e) for e in elements)
-        case DiffPair(primal):
+        case types.DiffPair(primal):
             return PairValue(zero(primal), zero(primal))
-        case Void():
+        case types.Void():
             return None
         case _:
-            raise TypeError(f"{show(type_)} has no zero")
+            raise TypeError(f"{types.show(type_)} has no zero")
 
 
-def _array_class(element: Type, size: int) -> type[ArrayValue]:
+def _array_class(element: types.Type, size: int) -> type[ArrayValue]:
     from slangad.compiler.lang.types.arrays import array_class
 
     return array_class(annotation_of(element), size)
 
 
-def annotation_of(type_: Type) -> object:
+def annotation_of(type_: types.Type) -> object:
     """Return the annotation of a type that values are stored as."""
     match type_:
-        case Scalar(name):
+        case types.Scalar(name):
             from slangad.compiler.lang.types import scalars
 
             return {"float": float, "int": int, "bool": bool}.get(name) or getattr(scalars, name)
-        case Vector() | Matrix():
+        case types.Vector() | types.Matrix():
             return class_of(type_)
-        case Array(element, size):
+        case types.Array(element, size):
             return _array_class(element, size)
-        case Struct():
+        case types.Struct():
             return CLASSES[type_]
         case _:
-            raise TypeError(f"{show(type_)} is not stored")
+            raise TypeError(f"{types.show(type_)} is not stored")
 
 
 def _zero_struct(cls: type) -> object:
@@ -234,12 +221,12 @@ def _given(record: StructRecord, args: Sequence[object], kwargs: Mapping[str, ob
 def _default(record: StructRecord, field: FieldRecord) -> object:
     if field.default is not None:
         return field.default.make()
-    if IN_DERIVATIVE.get() and (field.no_diff or not carries_gradient(field.type)):
+    if IN_DERIVATIVE.get() and (field.no_diff or not types.carries_gradient(field.type)):
         return zero(field.type)
     raise TypeError(f"{record.name} misses a value for field {field.name}")
 
 
-def accepted(value: object, type_: Type) -> object:
+def accepted(value: object, type_: types.Type) -> object:
     """Return an argument from the host as a value: numpy scalars of any width, sequences and arrays convert.
 
     Inside a run every value is one of the language, so nothing converts.
@@ -247,22 +234,22 @@ def accepted(value: object, type_: Type) -> object:
     return value if running() else from_host(value, type_)
 
 
-def from_host(value: object, type_: Type) -> object:
+def from_host(value: object, type_: types.Type) -> object:
     """Return an argument from the host as a value, also inside a run."""
     match type_:
-        case Tuple(elements) if isinstance(value, tuple) and len(value) == len(elements):
+        case types.Tuple(elements) if isinstance(value, tuple) and len(value) == len(elements):
             return tuple(from_host(v, e) for v, e in zip(value, elements, strict=True))
-        case Scalar() if isinstance(value, np.generic):
+        case types.Scalar() if isinstance(value, np.generic):
             return _number(value, type_)
-        case Vector() | Matrix() if isinstance(value, (list, tuple, np.ndarray)):
+        case types.Vector() | types.Matrix() if isinstance(value, (list, tuple, np.ndarray)):
             return class_of(type_)(*np.asarray(value).ravel().tolist())
-        case Array(element, size) if isinstance(value, (list, tuple, np.ndarray)) and len(value) == size:
+        case types.Array(element, size) if isinstance(value, (list, tuple, np.ndarray)) and len(value) == size:
             return _array_class(element, size)(*(from_host(v, element) for v in value))
         case _:
             return value
 
 
-def _number(value: np.generic, type_: Scalar) -> object:
+def _number(value: np.generic, type_: types.Scalar) -> object:
     """Return a numpy scalar; one of 64 bits as a Python number, since numpy computes with 64 bits by default."""
     if value.dtype == np.bool_:
         return bool(value)

@@ -13,30 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from slangad.compiler.errors.exhaustive import assert_never
-from slangad.compiler.ir.types import (
-    BOOL,
-    DOUBLE,
-    FLOAT,
-    HALF,
-    INT,
-    UINT,
-    VOID,
-    WEAK_FLOAT,
-    WEAK_INT,
-    Array,
-    DiffPair,
-    Matrix,
-    Scalar,
-    Struct,
-    Tensor,
-    Texture,
-    Tuple,
-    Type,
-    Vector,
-    Void,
-    Weak,
-    show,
-)
+from slangad.compiler.ir import types
 from slangad.compiler.lang.types.annotations import ir_type
 from slangad.compiler.lang.types.arrays import ArrayValue
 from slangad.compiler.lang.types.matrices import MATRIX_CLASSES, MatrixValue
@@ -56,19 +33,19 @@ DTYPES: Final[dict[str, np.dtype[Any]]] = {
     "uint": np.dtype(np.uint32),
     "bool": np.dtype(np.bool_),
 }
-_TYPES: Final[dict[np.dtype[Any], Scalar]] = {
-    DTYPES[t.name]: t for t in (HALF, FLOAT, DOUBLE, INT, UINT, BOOL)
-} | {np.dtype(np.int64): INT}  # fmt: skip
-_OF_CLASS: Final[dict[type, Type]] = {
-    int: WEAK_INT,
-    float: WEAK_FLOAT,
-    bool: BOOL,
+_TYPES: Final[dict[np.dtype[Any], types.Scalar]] = {
+    DTYPES[t.name]: t for t in (types.HALF, types.FLOAT, types.DOUBLE, types.INT, types.UINT, types.BOOL)
+} | {np.dtype(np.int64): types.INT}  # fmt: skip
+_OF_CLASS: Final[dict[type, types.Type]] = {
+    int: types.WEAK_INT,
+    float: types.WEAK_FLOAT,
+    bool: types.BOOL,
     **{dtype.type: type_ for dtype, type_ in _TYPES.items()},
 }
 LIMITS: Final = {"int": (-(2**31), 2**31 - 1), "uint": (0, 2**32 - 1)}
 
 
-def type_of(value: object) -> Type:
+def type_of(value: object) -> types.Type:
     """Return the type of a value; literals are ``Weak``.
 
     Raises:
@@ -80,7 +57,7 @@ def type_of(value: object) -> Type:
     return type_
 
 
-def try_type_of(value: object) -> Type | None:
+def try_type_of(value: object) -> types.Type | None:
     """Return the type of a value, None if it is not a value of the language."""
     known = _OF_CLASS.get(type(value))
     if known is not None:
@@ -92,16 +69,16 @@ def try_type_of(value: object) -> Type | None:
     return _type_of_group(value)
 
 
-def _type_of_group(value: object) -> Type | None:
+def _type_of_group(value: object) -> types.Type | None:
     if isinstance(value, ArrayValue):
         return ir_type(type(value))
     if isinstance(value, PairValue):
-        return DiffPair(type_of(value.p))
+        return types.DiffPair(type_of(value.p))
     if isinstance(value, tuple):
         parts = [try_type_of(v) for v in value]
-        return Tuple(tuple(p for p in parts if p is not None)) if None not in parts else None
+        return types.Tuple(tuple(p for p in parts if p is not None)) if None not in parts else None
     if value is None:
-        return VOID
+        return types.VOID
     record = record_of(type(value))
     return record.type if record is not None else None
 
@@ -109,13 +86,13 @@ def _type_of_group(value: object) -> Type | None:
 def shown(value: object) -> str:
     """Return the type of a value in words, for messages."""
     type_ = try_type_of(value)
-    return show(type_) if type_ is not None else type(value).__name__
+    return types.show(type_) if type_ is not None else type(value).__name__
 
 
 # --- numbers ---------------------------------------------------------------------------------------------------------
 
 
-def scalar(data: Any, type_: Scalar) -> object:  # noqa: ANN401  (a Python or numpy number, or traced)
+def scalar(data: Any, type_: types.Scalar) -> object:  # noqa: ANN401  (a Python or numpy number, or traced)
     """Return a strong scalar of a type from a number that fits it."""
     if type_.name == "bool":
         return bool(data)
@@ -129,14 +106,14 @@ def scalar(data: Any, type_: Scalar) -> object:  # noqa: ANN401  (a Python or nu
         return DTYPES[type_.name].type(data)
 
 
-def _integer(number: int, type_: Scalar) -> object:
+def _integer(number: int, type_: types.Scalar) -> object:
     low, high = LIMITS[type_.name]
     if not low <= number <= high:
         raise OverflowError(f"{number} does not fit {type_.name}")
     return DTYPES[type_.name].type(number)
 
 
-def implicit(value: object, type_: Scalar) -> object:
+def implicit(value: object, type_: types.Scalar) -> object:
     """Return a scalar after an implicit conversion: literals to any number, ``int`` to floating.
 
     Raises:
@@ -146,18 +123,18 @@ def implicit(value: object, type_: Scalar) -> object:
     if found == type_:
         return scalar(value, type_)
     floating = type_.name in ("half", "float", "double")
-    if found == WEAK_INT and type_ != BOOL:
+    if found == types.WEAK_INT and type_ != types.BOOL:
         return scalar(value, type_)
-    if floating and found in (WEAK_FLOAT, INT):
+    if floating and found in (types.WEAK_FLOAT, types.INT):
         return scalar(value, type_)
     raise TypeError(f"{shown(value)} does not become {type_.name} by itself: write {_written(type_)}(…)")
 
 
-def _written(type_: Scalar) -> str:
+def _written(type_: types.Scalar) -> str:
     return type_.name if type_.name in ("float", "int", "bool") else f"sa.{type_.name}"
 
 
-def cast(value: object, type_: Scalar) -> object:
+def cast(value: object, type_: types.Scalar) -> object:
     """Return a scalar after an explicit conversion: ``float(x)``, ``int(x)`` (truncates), ``bool(x)``, ``sa.uint(x)``.
 
     Raises:
@@ -169,7 +146,7 @@ def cast(value: object, type_: Scalar) -> object:
         value = value.item()
     if not isinstance(value, (bool, int, float, np.generic, Traced)):
         raise TypeError(f"{_written(type_)}() takes a number, not {shown(value)}")
-    if type_ == BOOL:
+    if type_ == types.BOOL:
         return bool(_plain(value) != 0)
     if type_.name not in LIMITS:
         return scalar(value, type_)
@@ -181,7 +158,7 @@ def _plain(value: Any) -> Any:  # noqa: ANN401  (a scalar)
     return number.item() if isinstance(number, (np.generic, np.ndarray)) else number
 
 
-def cast_integer(number: float | bool, type_: Scalar) -> object:  # noqa: FBT001  (a value of the language)
+def cast_integer(number: float | bool, type_: types.Scalar) -> object:  # noqa: FBT001  (a value of the language)
     """Return a number truncated into an integer type; ints become uints, and back, by their bits."""
     if isinstance(number, float):
         if math.isnan(number) or math.isinf(number):
@@ -189,7 +166,7 @@ def cast_integer(number: float | bool, type_: Scalar) -> object:  # noqa: FBT001
             raise kind(f"{number} has no value as {type_.name}")
         return _integer(math.trunc(number), type_)
     wrapped = int(number) & 0xFFFFFFFF
-    if type_ == UINT:
+    if type_ == types.UINT:
         return np.uint32(wrapped)
     if not -(2**31) <= int(number) <= 2**32 - 1:
         raise OverflowError(f"{number} does not fit int")
@@ -199,17 +176,17 @@ def cast_integer(number: float | bool, type_: Scalar) -> object:  # noqa: FBT001
 # --- any value -------------------------------------------------------------------------------------------------------
 
 
-def class_of(type_: Vector | Matrix) -> type[VectorValue[Any, Any]] | type[MatrixValue[Any, Any]]:
+def class_of(type_: types.Vector | types.Matrix) -> type[VectorValue[Any, Any]] | type[MatrixValue[Any, Any]]:
     """Return the class of a vector or matrix type."""
-    return VECTOR_CLASSES[type_] if isinstance(type_, Vector) else MATRIX_CLASSES[type_]
+    return VECTOR_CLASSES[type_] if isinstance(type_, types.Vector) else MATRIX_CLASSES[type_]
 
 
-def shape_of(type_: Type) -> tuple[int, ...]:
+def shape_of(type_: types.Type) -> tuple[int, ...]:
     """Return the shape of a value's components."""
     match type_:
-        case Vector(size=size):
+        case types.Vector(size=size):
             return (size,)
-        case Matrix(rows=rows, columns=columns):
+        case types.Matrix(rows=rows, columns=columns):
             return (rows, columns)
         case _:
             return ()
@@ -220,18 +197,18 @@ def data_of(value: object) -> Any:  # noqa: ANN401  (a Python or numpy number, a
     return value.data if isinstance(value, (VectorValue, MatrixValue)) else value
 
 
-def wrapped(data: Any, type_: Type) -> object:  # noqa: ANN401  (numbers or traced, of the type's precision)
+def wrapped(data: Any, type_: types.Type) -> object:  # noqa: ANN401  (numbers or traced, of the type's precision)
     """Return a scalar, vector or matrix with these components."""
-    if isinstance(type_, (Vector, Matrix)):
+    if isinstance(type_, (types.Vector, types.Matrix)):
         return class_of(type_).of(data)
-    assert isinstance(type_, Scalar)  # noqa: S101  (only numbers have components)
+    assert isinstance(type_, types.Scalar)  # noqa: S101  (only numbers have components)
     return scalar(data, type_)
 
 
-def adapted(value: object, type_: Type) -> Data:
+def adapted(value: object, type_: types.Type) -> Data:
     """Return the components of a number converted to ``type_``, a join of its own type, and spread over its shape."""
     data = data_of(value)
-    element = type_ if isinstance(type_, Scalar) else getattr(type_, "element")  # noqa: B009  (vectors and matrices)
+    element = type_ if isinstance(type_, types.Scalar) else getattr(type_, "element")  # noqa: B009  (vectors and matrices)
     dtype = DTYPES[element.name]
     if isinstance(data, (bool, int, float)):
         data = np.asarray(scalar(data, element))
@@ -241,36 +218,46 @@ def adapted(value: object, type_: Type) -> Data:
     return spread(data, shape) if shape else data
 
 
-def convert(value: object, type_: Type) -> object:
+def convert(value: object, type_: types.Type) -> object:
     """Return a copy of a value as a declared type, for bindings, arguments and results.
 
     Raises:
         TypeError: when it does not convert by itself.
     """
     match type_:
-        case Scalar():
+        case types.Scalar():
             return implicit(value, type_)
-        case Weak():
+        case types.Weak():
             return value
-        case Tuple(elements):
+        case types.Tuple(elements):
             if not isinstance(value, tuple) or len(value) != len(elements):
-                raise TypeError(f"{shown(value)} is not {show(type_)}")
+                raise TypeError(f"{shown(value)} is not {types.show(type_)}")
             return tuple(convert(v, t) for v, t in zip(value, elements, strict=True))
-        case DiffPair(primal):
+        case types.DiffPair(primal):
             if not isinstance(value, PairValue):
-                raise TypeError(f"{shown(value)} is not {show(type_)}: make one with sa.diff_pair(value, tangent)")
+                raise TypeError(
+                    f"{shown(value)} is not {types.show(type_)}: make one with sa.diff_pair(value, tangent)"
+                )
             return PairValue(convert(value.p, primal), convert(value.d, primal))
-        case Vector() | Matrix() | Array() | Struct() | Tensor() | Texture() | Void():
+        case (
+            types.Vector()
+            | types.Matrix()
+            | types.Array()
+            | types.Struct()
+            | types.Tensor()
+            | types.Texture()
+            | types.Void()
+        ):
             if try_type_of(value) != type_:
-                raise TypeError(f"{shown(value)} is not {show(type_)}")
+                raise TypeError(f"{shown(value)} is not {types.show(type_)}")
             return copy(value)
         case _:
             assert_never(type_)
 
 
-def joined(value: object, type_: Type) -> object:
+def joined(value: object, type_: types.Type) -> object:
     """Return a copy of a value as a join of its type with another: elements convert and scalars spread."""
-    if isinstance(type_, (Vector, Matrix)) and try_type_of(value) != type_:
+    if isinstance(type_, (types.Vector, types.Matrix)) and try_type_of(value) != type_:
         return wrapped(copied(adapted(value, type_)), type_)
     return convert(value, type_)
 
@@ -284,9 +271,9 @@ def copy(value: object) -> object:
     if isinstance(value, PairValue):
         return PairValue(copy(value.p), copy(value.d))
     if type(value) is int:
-        return scalar(value, INT)
+        return scalar(value, types.INT)
     if type(value) is float:
-        return scalar(value, FLOAT)
+        return scalar(value, types.FLOAT)
     record = record_of(type(value))
     return value if record is None else map_fields(value, lambda _, v: copy(v))
 
@@ -368,4 +355,4 @@ def zeroed(value: object) -> object:
     if record_of(type(value)) is not None:
         return map_fields(value, lambda _, v: zeroed(v))
     type_ = try_type_of(value)
-    return scalar(0, type_) if isinstance(type_, Scalar) else value
+    return scalar(0, type_) if isinstance(type_, types.Scalar) else value

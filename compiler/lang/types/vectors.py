@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, Final, Generic, TypeVar
 
-from slangad.compiler.ir.types import BOOL, DOUBLE, FLOAT, HALF, INT, UINT, Scalar, Vector
+from slangad.compiler.ir import types
 from slangad.compiler.lang.types.arithmetic import Arithmetic
 
 if TYPE_CHECKING:
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 S = TypeVar("S")
 M = TypeVar("M")
 
-VECTOR_CLASSES: Final[dict[Vector, type[VectorValue[Any, Any]]]] = {}
+VECTOR_CLASSES: Final[dict[types.Vector, type[VectorValue[Any, Any]]]] = {}
 
 
 class VectorValue(Arithmetic[S, M], Generic[S, M]):
     """Two to four numbers or bools. Components by name (``v.x``, ``v.zyx``, ``v.rgb``) or index, read and written."""
 
     __slots__ = ("data",)
-    slangad_type: ClassVar[Vector]
+    slangad_type: ClassVar[types.Vector]
     data: Data
 
     if TYPE_CHECKING:
@@ -108,27 +108,27 @@ class VectorValue(Arithmetic[S, M], Generic[S, M]):
         return type(self).of(copied(self.data))
 
 
-def _type(element: Scalar, size: int) -> Vector:
-    return Vector(element, size)
+def _type(element: types.Scalar, size: int) -> types.Vector:
+    return types.Vector(element, size)
 
 
 class bool2(VectorValue[bool, "bool2"]):
     """Two bools."""
 
-    slangad_type = _type(BOOL, 2)
+    slangad_type = _type(types.BOOL, 2)
 
 
 class bool3(VectorValue[bool, "bool3"]):
     """Three bools."""
 
-    slangad_type = _type(BOOL, 3)
+    slangad_type = _type(types.BOOL, 3)
     z: bool
 
 
 class bool4(VectorValue[bool, "bool4"]):
     """Four bools."""
 
-    slangad_type = _type(BOOL, 4)
+    slangad_type = _type(types.BOOL, 4)
     z: bool
     w: bool
 
@@ -136,20 +136,20 @@ class bool4(VectorValue[bool, "bool4"]):
 class int2(VectorValue[int, bool2]):
     """Two ints."""
 
-    slangad_type = _type(INT, 2)
+    slangad_type = _type(types.INT, 2)
 
 
 class int3(VectorValue[int, bool3]):
     """Three ints."""
 
-    slangad_type = _type(INT, 3)
+    slangad_type = _type(types.INT, 3)
     z: int
 
 
 class int4(VectorValue[int, bool4]):
     """Four ints."""
 
-    slangad_type = _type(INT, 4)
+    slangad_type = _type(types.INT, 4)
     z: int
     w: int
 
@@ -157,20 +157,20 @@ class int4(VectorValue[int, bool4]):
 class uint2(VectorValue["uint", bool2]):
     """Two uints."""
 
-    slangad_type = _type(UINT, 2)
+    slangad_type = _type(types.UINT, 2)
 
 
 class uint3(VectorValue["uint", bool3]):
     """Three uints."""
 
-    slangad_type = _type(UINT, 3)
+    slangad_type = _type(types.UINT, 3)
     z: uint
 
 
 class uint4(VectorValue["uint", bool4]):
     """Four uints."""
 
-    slangad_type = _type(UINT, 4)
+    slangad_type = _type(types.UINT, 4)
     z: uint
     w: uint
 
@@ -178,13 +178,13 @@ class uint4(VectorValue["uint", bool4]):
 class half2(VectorValue["half", bool2]):
     """Two 16-bit floats."""
 
-    slangad_type = _type(HALF, 2)
+    slangad_type = _type(types.HALF, 2)
 
 
 class half3(VectorValue["half", bool3]):
     """Three 16-bit floats."""
 
-    slangad_type = _type(HALF, 3)
+    slangad_type = _type(types.HALF, 3)
     z: half
     b: half
 
@@ -192,7 +192,7 @@ class half3(VectorValue["half", bool3]):
 class half4(VectorValue["half", bool4]):
     """Four 16-bit floats."""
 
-    slangad_type = _type(HALF, 4)
+    slangad_type = _type(types.HALF, 4)
     z: half
     w: half
     b: half
@@ -202,13 +202,13 @@ class half4(VectorValue["half", bool4]):
 class float2(VectorValue[float, bool2]):
     """Two floats."""
 
-    slangad_type = _type(FLOAT, 2)
+    slangad_type = _type(types.FLOAT, 2)
 
 
 class float3(VectorValue[float, bool3]):
     """Three floats."""
 
-    slangad_type = _type(FLOAT, 3)
+    slangad_type = _type(types.FLOAT, 3)
     z: float
     b: float
 
@@ -216,7 +216,7 @@ class float3(VectorValue[float, bool3]):
 class float4(VectorValue[float, bool4]):
     """Four floats."""
 
-    slangad_type = _type(FLOAT, 4)
+    slangad_type = _type(types.FLOAT, 4)
     z: float
     w: float
     b: float
@@ -226,13 +226,13 @@ class float4(VectorValue[float, bool4]):
 class double2(VectorValue["double", bool2]):
     """Two 64-bit floats."""
 
-    slangad_type = _type(DOUBLE, 2)
+    slangad_type = _type(types.DOUBLE, 2)
 
 
 class double3(VectorValue["double", bool3]):
     """Three 64-bit floats."""
 
-    slangad_type = _type(DOUBLE, 3)
+    slangad_type = _type(types.DOUBLE, 3)
     z: double
     b: double
 
@@ -240,7 +240,7 @@ class double3(VectorValue["double", bool3]):
 class double4(VectorValue["double", bool4]):
     """Four 64-bit floats."""
 
-    slangad_type = _type(DOUBLE, 4)
+    slangad_type = _type(types.DOUBLE, 4)
     z: double
     w: double
     b: double

@@ -8,6 +8,8 @@ from __future__ import annotations
 from functools import partial, reduce
 from typing import TYPE_CHECKING, Final
 
+from slangad.compiler.ir import nodes as ir
+from slangad.compiler.ir import types
 from slangad.compiler.ir.build import (
     accumulate_inner,
     call,
@@ -19,19 +21,16 @@ from slangad.compiler.ir.build import (
     part,
     zero,
 )
-from slangad.compiler.ir.nodes import Assign, Binary, If, Return, Ternary
-from slangad.compiler.ir.types import BOOL, Scalar, Tuple, Type, Vector, leaves, with_element
 from slangad.compiler.passes.derivatives.maker import gradients
 
 if TYPE_CHECKING:
     from slangad.compiler.ir.build import Block, Fresh
-    from slangad.compiler.ir.nodes import ClipGradient, Expr, Function, Var
     from slangad.compiler.passes.derivatives.maker import Maker
 
 _LARGEST: Final = {"half": 65504.0, "float": 3.4028234663852886e38, "double": 1.7976931348623157e308}
 
 
-def clip_backward(maker: Maker, policy: ClipGradient, moved: str) -> Function:
+def clip_backward(maker: Maker, policy: ir.ClipGradient, moved: str) -> ir.Function:
     """Return a backward function that clips the gradients of ``moved``."""
     fresh = maker.fresh()
     setup, found = _take_gradients(maker, moved, fresh)
@@ -44,65 +43,65 @@ def clip_backward(maker: Maker, policy: ClipGradient, moved: str) -> Function:
     return maker.backward_function((*body, gradients([*found])))
 
 
-def clip_forward(maker: Maker, moved: str) -> Function:
+def clip_forward(maker: Maker, moved: str) -> ir.Function:
     """Forward mode of the unclipped function."""
-    return maker.forward_function((Return(maker.forward(moved, maker.pairs())),))
+    return maker.forward_function((ir.Return(maker.forward(moved, maker.pairs())),))
 
 
-def _take_gradients(maker: Maker, moved: str, fresh: Fresh) -> tuple[Block, list[Var]]:
+def _take_gradients(maker: Maker, moved: str, fresh: Fresh) -> tuple[Block, list[ir.Var]]:
     """Locals that hold the unclipped gradients."""
     reverse = maker.reverse(moved, maker.values(), maker.seed)
     locals_ = [fresh.var(f"{p.name}_grad", p.type) for p in maker.active]
-    if not isinstance(reverse.type, Tuple):
-        return (Assign(locals_[0], reverse),), locals_
+    if not isinstance(reverse.type, types.Tuple):
+        return (ir.Assign(locals_[0], reverse),), locals_
     all_ = fresh.var("unclipped", reverse.type)
-    taken = tuple(Assign(local, part(all_, i)) for i, local in enumerate(locals_))
-    return (Assign(all_, reverse), *taken), locals_
+    taken = tuple(ir.Assign(local, part(all_, i)) for i, local in enumerate(locals_))
+    return (ir.Assign(all_, reverse), *taken), locals_
 
 
-def _clamp(limit: float, gradient: Expr) -> Block:
-    return (Assign(gradient, clamped(gradient, limit)),)
+def _clamp(limit: float, gradient: ir.Expr) -> Block:
+    return (ir.Assign(gradient, clamped(gradient, limit)),)
 
 
-def clamped(gradient: Expr, limit: float) -> Expr:
+def clamped(gradient: ir.Expr, limit: float) -> ir.Expr:
     """Return a scalar or vector gradient with every component in ±limit, NaN as 0."""
     type_ = gradient.type
     bounded = call("clamp", type_, gradient, number(-limit, type_), number(limit, type_))
-    invalid = call("isnan", with_element(type_, BOOL), gradient)
-    if isinstance(type_, Scalar):
-        return Ternary(invalid, zero(type_), bounded, type_)
+    invalid = call("isnan", types.with_element(type_, types.BOOL), gradient)
+    if isinstance(type_, types.Scalar):
+        return ir.Ternary(invalid, zero(type_), bounded, type_)
     return call("select", type_, invalid, number(0.0, type_), bounded)
 
 
-def _clip_norm(gradient: Var, norm: float, fresh: Fresh) -> Block:
+def _clip_norm(gradient: ir.Var, norm: float, fresh: Fresh) -> Block:
     """Scale a gradient down to a norm, by way of its largest component so that nothing overflows."""
     element = element_within(gradient.type)
     largest, squares = fresh.var("largest", element), fresh.var("squares", element)
 
-    def find(g: Expr) -> Block:
-        parts = [part(g, k) for k in range(g.type.size)] if isinstance(g.type, Vector) else [g]
+    def find(g: ir.Expr) -> Block:
+        parts = [part(g, k) for k in range(g.type.size)] if isinstance(g.type, types.Vector) else [g]
         sizes = [cast(call("abs", p.type, p), element) for p in parts]
-        bound = (Assign(g, clamped(g, _LARGEST[element.name])),)
+        bound = (ir.Assign(g, clamped(g, _LARGEST[element.name])),)
         found = reduce(lambda a, b: call("max", element, a, b), sizes)
-        return (*bound, Assign(largest, call("max", element, largest, found)))
+        return (*bound, ir.Assign(largest, call("max", element, largest, found)))
 
-    def shrink(g: Expr) -> Block:
-        return (Assign(g, divide(g, cast(largest, element_within(g.type)))),)
+    def shrink(g: ir.Expr) -> Block:
+        return (ir.Assign(g, divide(g, cast(largest, element_within(g.type)))),)
 
-    def scale(g: Expr) -> Block:
+    def scale(g: ir.Expr) -> Block:
         factor = call("min", element, largest, divide(number(norm, element), call("sqrt", element, squares)))
-        return (Assign(g, multiply(g, cast(factor, element_within(g.type)))),)
+        return (ir.Assign(g, multiply(g, cast(factor, element_within(g.type)))),)
 
     shrunk = (
         *for_each_part(gradient, fresh, shrink),
-        Assign(squares, zero(element)),
+        ir.Assign(squares, zero(element)),
         *accumulate_inner(squares, gradient, gradient, fresh),
         *for_each_part(gradient, fresh, scale),
     )
-    something = Binary(">", largest, zero(element), BOOL)
-    return (Assign(largest, zero(element)), *for_each_part(gradient, fresh, find), If(something, shrunk, ()))
+    something = ir.Binary(">", largest, zero(element), types.BOOL)
+    return (ir.Assign(largest, zero(element)), *for_each_part(gradient, fresh, find), ir.If(something, shrunk, ()))
 
 
-def element_within(type_: Type) -> Scalar:
+def element_within(type_: types.Type) -> types.Scalar:
     """Return the scalar type of the first component that carries gradient."""
-    return next(leaf.type for leaf in leaves(type_) if not leaf.no_diff)
+    return next(leaf.type for leaf in types.leaves(type_) if not leaf.no_diff)

@@ -6,17 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from slangad.compiler.errors.exhaustive import assert_never
+from slangad.compiler.ir import nodes as ir
 from slangad.compiler.ir.build import fresh_keys
-from slangad.compiler.ir.nodes import (
-    Automatic,
-    ClipGradient,
-    Custom,
-    FiniteDifference,
-    Role,
-    StraightThrough,
-    Subgradient,
-    Surrogate,
-)
 from slangad.compiler.passes.derivatives.clip import clip_backward, clip_forward
 from slangad.compiler.passes.derivatives.derived import derived_backward, derived_forward
 from slangad.compiler.passes.derivatives.finite import finite_backward, finite_forward
@@ -32,58 +23,57 @@ from slangad.compiler.passes.derivatives.simple import (
 
 if TYPE_CHECKING:
     from slangad.compiler.ir.build import Fresh
-    from slangad.compiler.ir.nodes import Function, Module
 
 
-def lower_derivatives(module: Module) -> Module:
+def lower_derivatives(module: ir.Module) -> ir.Module:
     """Give every function that has a derivative policy, or only one custom derivative, a function for each mode."""
     keys = fresh_keys(module)
-    functions: list[Function] = []
+    functions: list[ir.Function] = []
     for function in module.functions:
-        functions += _lower(function, keys) if function.role is Role.PLAIN else [function]
+        functions += _lower(function, keys) if function.role is ir.Role.PLAIN else [function]
     return replace(module, functions=tuple(functions))
 
 
-def _lower(function: Function, keys: Fresh) -> tuple[Function, ...]:
+def _lower(function: ir.Function, keys: Fresh) -> tuple[ir.Function, ...]:
     maker = Maker(function, keys)
     match function.derivative:
-        case Automatic():
+        case ir.Automatic():
             return (function,)
-        case Custom():
+        case ir.Custom():
             return _complete(maker, function.derivative)
-        case FiniteDifference() as policy:
+        case ir.FiniteDifference() as policy:
             return with_custom(function, finite_backward(maker, policy), finite_forward(maker, policy))
-        case Surrogate() as policy:
+        case ir.Surrogate() as policy:
             return with_custom(function, surrogate_backward(maker, policy), surrogate_forward(maker, policy))
-        case StraightThrough():
+        case ir.StraightThrough():
             return with_custom(function, straight_backward(maker), straight_forward(maker))
-        case Subgradient() as policy:
+        case ir.Subgradient() as policy:
             return _subgradient(maker, policy)
-        case ClipGradient() as policy:
+        case ir.ClipGradient() as policy:
             return _clip(maker, policy)
         case _:
             assert_never(function.derivative)
 
 
-def _complete(maker: Maker, custom: Custom) -> tuple[Function, ...]:
+def _complete(maker: Maker, custom: ir.Custom) -> tuple[ir.Function, ...]:
     """Return the function and the derivative in the mode the user left out."""
     if custom.forward is None and custom.backward is not None:
         made = derived_forward(maker)
-        return replace(maker.function, derivative=Custom(custom.backward, made.key)), made
+        return replace(maker.function, derivative=ir.Custom(custom.backward, made.key)), made
     if custom.backward is None and custom.forward is not None:
         made = derived_backward(maker)
-        return replace(maker.function, derivative=Custom(made.key, custom.forward)), made
+        return replace(maker.function, derivative=ir.Custom(made.key, custom.forward)), made
     return (maker.function,)
 
 
-def _subgradient(maker: Maker, policy: Subgradient) -> tuple[Function, ...]:
-    moved = replace(maker.moved("automatic"), derivative=Automatic())
+def _subgradient(maker: Maker, policy: ir.Subgradient) -> tuple[ir.Function, ...]:
+    moved = replace(maker.moved("automatic"), derivative=ir.Automatic())
     backward = subgradient_backward(maker, policy, moved.key)
     forward = subgradient_forward(maker, policy, moved.key)
     return moved, *with_custom(maker.calling(moved), backward, forward)
 
 
-def _clip(maker: Maker, policy: ClipGradient) -> tuple[Function, ...]:
+def _clip(maker: Maker, policy: ir.ClipGradient) -> tuple[ir.Function, ...]:
     moved = replace(maker.moved("unclipped"), derivative=policy.of)
     backward, forward = clip_backward(maker, policy, moved.key), clip_forward(maker, moved.key)
     return *_lower(moved, maker.keys), *with_custom(maker.calling(moved), backward, forward)

@@ -4,53 +4,52 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from slangad.compiler.ir import nodes as ir
 from slangad.compiler.ir.build import multiply, number
-from slangad.compiler.ir.nodes import Binary, If, Return
 from slangad.compiler.ir.types import BOOL
 from slangad.compiler.passes.derivatives.maker import gradients, make_pair, primal, tangent
 
 if TYPE_CHECKING:
-    from slangad.compiler.ir.nodes import Function, Subgradient, Surrogate
     from slangad.compiler.passes.derivatives.maker import Maker
 
 
-def surrogate_backward(maker: Maker, policy: Surrogate) -> Function:
+def surrogate_backward(maker: Maker, policy: ir.Surrogate) -> ir.Function:
     """Return the gradients of the surrogate."""
-    return maker.backward_function((Return(maker.reverse(policy.function, maker.values(), maker.seed)),))
+    return maker.backward_function((ir.Return(maker.reverse(policy.function, maker.values(), maker.seed)),))
 
 
-def surrogate_forward(maker: Maker, policy: Surrogate) -> Function:
+def surrogate_forward(maker: Maker, policy: ir.Surrogate) -> ir.Function:
     """Return the function's own value with the surrogate's tangent."""
     direction = tangent(maker.forward(policy.function, maker.pairs()))
-    return maker.forward_function((Return(make_pair(maker.call(maker.primals()), direction)),))
+    return maker.forward_function((ir.Return(make_pair(maker.call(maker.primals()), direction)),))
 
 
-def straight_backward(maker: Maker) -> Function:
+def straight_backward(maker: Maker) -> ir.Function:
     """Return the cotangent as it comes."""
-    return maker.backward_function((Return(maker.seed),))
+    return maker.backward_function((ir.Return(maker.seed),))
 
 
-def straight_forward(maker: Maker) -> Function:
+def straight_forward(maker: Maker) -> ir.Function:
     """Return the function's own value with the parameter's tangent."""
     pair = next(v for p, v in zip(maker.function.params, maker.pairs(), strict=True) if p in maker.active)
-    return maker.forward_function((Return(make_pair(maker.call(maker.primals()), tangent(pair))),))
+    return maker.forward_function((ir.Return(make_pair(maker.call(maker.primals()), tangent(pair))),))
 
 
-def subgradient_backward(maker: Maker, policy: Subgradient, moved: str) -> Function:
+def subgradient_backward(maker: Maker, policy: ir.Subgradient, moved: str) -> ir.Function:
     """Return the chosen derivative at the point, the automatic one elsewhere."""
     (param,) = maker.active
     value = next(v for p, v in zip(maker.function.params, maker.values(), strict=True) if p is param)
-    at_point = Binary("==", value, number(policy.at, param.type), BOOL)
+    at_point = ir.Binary("==", value, number(policy.at, param.type), BOOL)
     automatic = maker.reverse(moved, maker.values(), maker.seed)
     chosen = gradients([multiply(number(policy.value, param.type), maker.seed)])
-    return maker.backward_function((If(at_point, (chosen,), ()), Return(automatic)))
+    return maker.backward_function((ir.If(at_point, (chosen,), ()), ir.Return(automatic)))
 
 
-def subgradient_forward(maker: Maker, policy: Subgradient, moved: str) -> Function:
+def subgradient_forward(maker: Maker, policy: ir.Subgradient, moved: str) -> ir.Function:
     """The same in forward mode."""
     (param,) = maker.active
     pair = next(v for p, v in zip(maker.function.params, maker.pairs(), strict=True) if p is param)
-    at_point = Binary("==", primal(pair), number(policy.at, param.type), BOOL)
+    at_point = ir.Binary("==", primal(pair), number(policy.at, param.type), BOOL)
     direction = multiply(number(policy.value, param.type), tangent(pair))
-    chosen = Return(make_pair(maker.call(maker.primals(), moved), direction))
-    return maker.forward_function((If(at_point, (chosen,), ()), Return(maker.forward(moved, maker.pairs()))))
+    chosen = ir.Return(make_pair(maker.call(maker.primals(), moved), direction))
+    return maker.forward_function((ir.If(at_point, (chosen,), ()), ir.Return(maker.forward(moved, maker.pairs()))))

@@ -9,17 +9,16 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.emit.memory.buffers import buffer_leaves, scalar_of
-from slangad.compiler.ir.nodes import Memory
-from slangad.compiler.ir.types import BOOL, Scalar, Tensor, Texture, Type, carries_gradient, show
+from slangad.compiler.ir import nodes as ir
+from slangad.compiler.ir import types
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from slangad.compiler.errors.spans import Span
-    from slangad.compiler.ir.nodes import Kernel, KernelParam, KernelResult, Module, Range
 
-WRITTEN_TENSORS: Final = frozenset({Memory.OUT_TENSOR, Memory.INOUT_TENSOR})
-TENSORS: Final = WRITTEN_TENSORS | {Memory.TENSOR, Memory.TEXTURE2D}
+WRITTEN_TENSORS: Final = frozenset({ir.Memory.OUT_TENSOR, ir.Memory.INOUT_TENSOR})
+TENSORS: Final = WRITTEN_TENSORS | {ir.Memory.TENSOR, ir.Memory.TEXTURE2D}
 """Memories whose arrays have axes of their own."""
 
 Path = tuple["str | int", ...]
@@ -42,7 +41,7 @@ class ArrayPart:
 
     key: str
     path: Path
-    scalar: Scalar
+    scalar: types.Scalar
     shape: tuple[int, ...]
     differentiable: bool
 
@@ -54,7 +53,7 @@ class ArrayPart:
     @property
     def device_dtype(self) -> str:
         """The same as devices have it: bools are 32-bit."""
-        return "u4" if self.scalar == BOOL else self.dtype
+        return "u4" if self.scalar == types.BOOL else self.dtype
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,17 +71,17 @@ class KernelValue:
     """
 
     name: str
-    memory: Memory
-    type: Type
+    memory: ir.Memory
+    type: types.Type
     parts: tuple[ArrayPart, ...]
     axes: int = 0
     param: str = ""
-    texture: Texture | None = None
+    texture: types.Texture | None = None
 
     @property
     def per_element(self) -> bool:
         """Return True if there is one for each element of the domain."""
-        return self.memory is Memory.EACH
+        return self.memory is ir.Memory.EACH
 
     @property
     def is_tensor(self) -> bool:
@@ -102,7 +101,7 @@ class KernelValue:
     @property
     def shown(self) -> str:
         """Its type for messages."""
-        return show(self.type)
+        return types.show(self.type)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +113,7 @@ class KernelSignature:
     parameters: tuple[KernelValue, ...]
     results: tuple[KernelValue, ...]
     span: Span
-    ranges: tuple[Range, ...] = ()
+    ranges: tuple[ir.Range, ...] = ()
 
     def range_of(self, key: str) -> tuple[float, float]:
         """Return where samples of a part are drawn: as declared for it, or for what it is a part of."""
@@ -128,44 +127,44 @@ class KernelSignature:
         return (*self.parameters, *self.results)
 
 
-def signatures(module: Module) -> dict[str, KernelSignature]:
+def signatures(module: ir.Module) -> dict[str, KernelSignature]:
     """Return the kernels of a module by name."""
     ranges = {function.key: function.ranges for function in module.functions}
     return {kernel.name: _signature(kernel, ranges.get(kernel.function, ())) for kernel in module.kernels}
 
 
-def _signature(kernel: Kernel, ranges: tuple[Range, ...]) -> KernelSignature:
+def _signature(kernel: ir.Kernel, ranges: tuple[ir.Range, ...]) -> KernelSignature:
     parameters = tuple(_parameter(p, kernel.dims) for p in kernel.params)
     results = tuple(_result(r, kernel.dims) for r in kernel.results)
     return KernelSignature(kernel.name, kernel.dims, parameters, results, kernel.span, ranges)
 
 
-def _parameter(param: KernelParam, dims: int) -> KernelValue:
-    type_, axes = param.type, dims if param.memory is Memory.EACH else 0
-    texture = type_ if isinstance(type_, Texture) else None
+def _parameter(param: ir.KernelParam, dims: int) -> KernelValue:
+    type_, axes = param.type, dims if param.memory is ir.Memory.EACH else 0
+    texture = type_ if isinstance(type_, types.Texture) else None
     match type_:
-        case Tensor(element=element, rank=rank):
+        case types.Tensor(element=element, rank=rank):
             type_, axes = element, rank
-        case Texture(element=element):
+        case types.Texture(element=element):
             type_, axes = element, 2
         case _:
             pass
-    no_diff = param.no_diff or param.memory is Memory.UNIFORM or not carries_gradient(type_)
+    no_diff = param.no_diff or param.memory is ir.Memory.UNIFORM or not types.carries_gradient(type_)
     parts = tuple(_parts(param.name, type_, no_diff=no_diff))
     return KernelValue(param.name, param.memory, type_, parts, axes, texture=texture)
 
 
-def _result(result: KernelResult, dims: int) -> KernelValue:
-    axes = dims if result.memory is Memory.EACH else 0
+def _result(result: ir.KernelResult, dims: int) -> KernelValue:
+    axes = dims if result.memory is ir.Memory.EACH else 0
     return replace(result_value(result.name, result.memory, result.type), axes=axes, param=result.param)
 
 
-def result_value(name: str, memory: Memory, type_: Type) -> KernelValue:
+def result_value(name: str, memory: ir.Memory, type_: types.Type) -> KernelValue:
     """Return a result by itself, whatever it has axes of."""
-    return KernelValue(name, memory, type_, tuple(_parts(name, type_, no_diff=not carries_gradient(type_))))
+    return KernelValue(name, memory, type_, tuple(_parts(name, type_, no_diff=not types.carries_gradient(type_))))
 
 
-def _parts(name: str, type_: Type, *, no_diff: bool) -> Iterator[ArrayPart]:
+def _parts(name: str, type_: types.Type, *, no_diff: bool) -> Iterator[ArrayPart]:
     for leaf in buffer_leaves(type_):
         key = ".".join((name, *map(str, leaf.path)))
         yield ArrayPart(key, leaf.path, scalar_of(leaf.type), leaf.shape, not (no_diff or leaf.no_diff))
