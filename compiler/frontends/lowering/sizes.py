@@ -53,7 +53,7 @@ def _check(node: ast.expr, count: int, dims: int, names: Sizes) -> None:
         raise names.refuse(
             "SA046",
             node,
-            f"the kernel has {dims} axes, this domain has {count}",
+            f"sizes in this domain: {count}, axes of the kernel: {dims}",
             "give one size for each axis of the kernel",
         )
 
