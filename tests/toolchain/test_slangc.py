@@ -26,7 +26,7 @@ STAND_IN = """#!{python}
 import sys
 from pathlib import Path
 sys.path.insert(0, {root!r})
-from slangad.compiler.toolchain.workers.events import Code, Front, Reflection, Work
+from slangad.compiler.toolchain.workers.events import CompilerCall, Front, UnitCode, UnitReflection
 from slangad.compiler.toolchain.workers.library import SlangSession
 from slangad.compiler.toolchain.locate import find_library
 words = sys.argv[1:]
@@ -37,14 +37,14 @@ files = ("-o", "-reflection-json", "-depfile")
 arguments = tuple(w for a, w in zip(["", *words], words) if a not in files and w not in files)
 status = 0
 unit = (0, 0) if len(entries) == 1 else (0, -1)
-for event in SlangSession(str(find_library())).compile(Work(arguments, targets, entries, (unit,))):
+for event in SlangSession(str(find_library())).compile(CompilerCall(arguments, targets, entries, (unit,))):
     if isinstance(event, Front):
         sys.stderr.write(event.output)
         status |= not event.ok
         Path(options["-depfile"]).write_text("out: " + " ".join(p.replace(" ", "\\\\ ") for p in event.dependencies))
-    elif isinstance(event, Reflection):
+    elif isinstance(event, UnitReflection):
         Path(options["-reflection-json"]).write_text(event.text)
-    elif isinstance(event, Code):
+    elif isinstance(event, UnitCode):
         sys.stderr.write(event.output)
         status |= event.data is None
         if event.data is not None:
