@@ -1,6 +1,6 @@
 """Convert words of the command line to checked values, and complete them in shells.
 
-Also define the options that ``run`` and ``train`` share. The tables are loaded when a word is checked or completed,
+Also define the options that ``run`` and ``train`` share. The table of devices is loaded when a word is checked or completed,
 not for ``--help``.
 """
 

@@ -100,8 +100,8 @@ def _lock_of(path: Path) -> int | None:
     import fcntl
 
     try:
-        file = os.open(path, os.O_RDONLY)
-    except (FileNotFoundError, PermissionError):
+        file = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)  # a pipe of that name would block
+    except OSError:
         return None
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -68,6 +68,7 @@ class Project:
             patch.chdir(self.folder)
             runner = CliRunner(env=self.environment | environment)
             found = runner.invoke(cli, words, prog_name="slangad")
+        assert found.exception is None or isinstance(found.exception, SystemExit), found.exception
         ended = subprocess.CompletedProcess(words, found.exit_code, found.stdout, found.stderr)
         return _checked(ended, code)
 

@@ -332,7 +332,9 @@ def test_run__missing_device__exits_with_4(project: Project) -> None:
 @pytest.mark.parametrize("device", ["vulkan", "webgpu"])
 def test_run__driver_that_is_not_there__exits_with_4(project: Project, device: str) -> None:
     words = ("run", f"{DESCRIBED}:indices", "--domain", "2", "--device", device, "-o", "out.npz")
-    ended = project.run_apart(*words, code=4, VK_DRIVER_FILES=str(project.folder / "none.json"), WGPU_BACKEND_TYPE="Vulkan")
+    ended = project.run_apart(
+        *words, code=4, VK_DRIVER_FILES=str(project.folder / "none.json"), WGPU_BACKEND_TYPE="Vulkan"
+    )
     assert f"error[SA249]: the device {device} can't be used" in ended.stderr
     assert ended.stdout == ""
     assert is_clean(project)

@@ -6,6 +6,7 @@ A worker is taken from the stock only where a new one would be the same: same mo
 from __future__ import annotations
 
 import os
+import sys
 from contextlib import closing
 from pathlib import Path
 from threading import Lock
@@ -44,7 +45,7 @@ class WarmChild:
 
     def __init__(self, module: str, *arguments: str, paths: tuple[str, ...] = ()) -> None:
         environment = {name: value for name, value in os.environ.items() if name != "PYTEST_CURRENT_TEST"}
-        self._key = (os.getpid(), Path.cwd(), module, arguments, paths, environment)
+        self._key = (os.getpid(), Path.cwd(), module, arguments, paths, environment, _limits())
         self._child: Child | None = _taken(self._key) or Child(module, *arguments, paths=paths)
         self._one_answer = module == check_worker.__name__
         self._idle = True
@@ -55,7 +56,9 @@ class WarmChild:
         self._idle = False
         with closing(self._child.talk(request, limit, patience=patience)) as answers:
             for answer in answers:
-                self._idle = self._one_answer or isinstance(answer, End)
+                self._idle = isinstance(answer, End) or (
+                    self._one_answer and not isinstance(answer, check_worker.BrokenCheck)
+                )
                 yield answer
 
     def close(self) -> None:
@@ -85,3 +88,12 @@ def _taken(key: object) -> Child | None:
         return child
     child.close()
     return None
+
+
+def _limits() -> tuple[object, ...]:
+    """Return the limits on files and memory that a new process inherits."""
+    if sys.platform == "win32":
+        return ()
+    import resource
+
+    return tuple(map(resource.getrlimit, (resource.RLIMIT_FSIZE, resource.RLIMIT_AS)))

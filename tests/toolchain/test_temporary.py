@@ -80,6 +80,14 @@ def test_folder__of_a_killed_process__is_removed_by_the_next(place: Path) -> Non
     assert sorted(place.iterdir()) == sorted(others)
 
 
+def test_folder__pipe_and_file_of_such_names__are_left_alone(place: Path) -> None:
+    pipe, file = place / "slangad-tmp-abcdefgh", place / "slangad-tmp-ijklmnop"
+    os.mkfifo(pipe)
+    file.write_text("text")
+    TemporaryFolder().close()
+    assert sorted(place.iterdir()) == [pipe, file]
+
+
 def test_folder__closed_in_a_fork__stays(place: Path) -> None:
     folder = TemporaryFolder()
     child = os.fork()

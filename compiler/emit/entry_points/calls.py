@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from slangad.compiler.emit.entry_points.entry import PrintedEntry
-    from slangad.compiler.emit.entry_points.memory_classes import ResultPart
+    from slangad.compiler.emit.entry_points.memory_classes import ElementResult
     from slangad.compiler.emit.text.writer import Writer
 
 
@@ -68,7 +68,7 @@ def _print_forward(entry: PrintedEntry, writer: Writer, arguments: list[str]) ->
     _print_stored(entry, writer, _call(entry, arguments), entry.results)
 
 
-def _print_stored(entry: PrintedEntry, writer: Writer, call: str, parts: Sequence[ResultPart | SumPart]) -> None:
+def _print_stored(entry: PrintedEntry, writer: Writer, call: str, parts: Sequence[ElementResult | SumPart]) -> None:
     """Print a call and store some of its results; a plain one without a local."""
     if len(entry.results) == 1 and not parts[0].access and _is_plain(parts[0]):
         parts[0].store(writer, call)
@@ -76,14 +76,14 @@ def _print_stored(entry: PrintedEntry, writer: Writer, call: str, parts: Sequenc
     _print_plain(entry, writer, call, parts)
 
 
-def _is_plain(part: ResultPart | SumPart) -> bool:
+def _is_plain(part: ElementResult | SumPart) -> bool:
     """Return True if the call can stand where the result is stored."""
     if isinstance(part, SumPart):
         return isinstance(part.result.type, Scalar)
     return not isinstance(part.result.type, (Struct, Array))
 
 
-def _print_plain(entry: PrintedEntry, writer: Writer, call: str, parts: Sequence[ResultPart | SumPart]) -> None:
+def _print_plain(entry: PrintedEntry, writer: Writer, call: str, parts: Sequence[ElementResult | SumPart]) -> None:
     """Print a call whose result carries no derivative, and stores it."""
     if not parts:
         writer.line(f"{call};")

@@ -12,7 +12,7 @@ from slangad.compiler.ir.types import UINT
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from slangad.compiler.emit.entry_points.memory_classes import KernelScope, ResultPart
+    from slangad.compiler.emit.entry_points.memory_classes import ElementResult, KernelScope
     from slangad.compiler.emit.entry_points.shared_values import SumPart
     from slangad.compiler.emit.entry_points.sums import Slots, SumGroup
     from slangad.compiler.emit.text.writer import Writer
@@ -78,7 +78,7 @@ class PrintedEntry:
     scope: KernelScope
     slots: Slots
     places: tuple[ParameterPrinter, ...]
-    results: tuple[ResultPart | SumPart, ...]
+    results: tuple[ElementResult | SumPart, ...]
     memory: tuple[MemoryPrinter, ...]
     replayed: bool = False
 

@@ -22,7 +22,7 @@ from slangad.compiler.emit.entry_points.entry import (
     print_head,
     scattered,
 )
-from slangad.compiler.emit.entry_points.memory_classes import EachParam, KernelScope, ResultPart, UniformParam
+from slangad.compiler.emit.entry_points.memory_classes import EachParam, ElementResult, KernelScope, UniformParam
 from slangad.compiler.emit.entry_points.shared_values import SharedParam, SumPart
 from slangad.compiler.emit.entry_points.sums import Slots
 from slangad.compiler.emit.entry_points.thread_loop import print_share
@@ -119,7 +119,7 @@ def print_kernel(
 def _places(scope: KernelScope, kernel: ir.Kernel, function: ir.Function, slots: Slots) -> Iterator[ParameterPrinter]:
     """Yield one for each parameter of the function."""
     inputs = iter(p for p in kernel.params if not isinstance(p.type, (Tensor, Texture)))
-    stored = {result.param: ResultPart(scope, result, "") for result in kernel.results if result.param}
+    stored = {result.param: ElementResult(scope, result, "") for result in kernel.results if result.param}
     for param in function.params:
         if param.direction == "out":
             yield OutArgument(scope, param, stored[param.name])
@@ -133,7 +133,7 @@ def _places(scope: KernelScope, kernel: ir.Kernel, function: ir.Function, slots:
 
 def _results(
     scope: KernelScope, kernel: ir.Kernel, function: ir.Function, slots: Slots
-) -> tuple[ResultPart | SumPart, ...]:
+) -> tuple[ElementResult | SumPart, ...]:
     results = [result for result in kernel.results if not result.param]
     if len(results) == 1 and results[0].type == function.result:
         return (_result(scope, results[0], "", slots),)
@@ -141,10 +141,10 @@ def _results(
     return tuple(_result(scope, result, step, slots) for result, step in zip(results, steps, strict=True))
 
 
-def _result(scope: KernelScope, result: ir.KernelResult, access: str, slots: Slots) -> ResultPart | SumPart:
+def _result(scope: KernelScope, result: ir.KernelResult, access: str, slots: Slots) -> ElementResult | SumPart:
     if result.memory in (ir.Memory.SUM, ir.Memory.MEAN):
         return SumPart(scope, result, access, slots)
-    return ResultPart(scope, result, access)
+    return ElementResult(scope, result, access)
 
 
 def _steps(scope: KernelScope, function: ir.Function) -> list[str]:

@@ -319,7 +319,7 @@ def _sent_scalar(leaf: BufferLeaf) -> types.Scalar:
 
 
 @dataclass(frozen=True, slots=True)
-class ResultPart:
+class ElementResult:
     """One result of a kernel; ``access`` leads to it from what the function gives: nothing, or ``._0`` of a tuple."""
 
     scope: KernelScope

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from slangad.compiler.emit.entry_points.memory_classes import EachParam, KernelScope, ResultPart, load_value
+from slangad.compiler.emit.entry_points.memory_classes import EachParam, ElementResult, KernelScope, load_value
 from slangad.compiler.emit.model import EntryParameter, Mode, ParameterRole
 from slangad.compiler.ir.types import Type, carries_gradient
 
@@ -26,7 +26,7 @@ class OutArgument:
 
     scope: KernelScope
     param: Param
-    part: ResultPart
+    part: ElementResult
 
     @property
     def differentiable(self) -> bool:
@@ -66,7 +66,7 @@ class InOutArgument:
     """An ``inout`` parameter: loaded as an input, stored as a result."""
 
     each: EachParam
-    part: ResultPart
+    part: ElementResult
 
     @property
     def differentiable(self) -> bool:
@@ -109,14 +109,14 @@ class InOutArgument:
         return self.each.scope.local(f"{self.each.param.name}_{suffix}")
 
 
-def stored_parameters(part: ResultPart, mode: Mode, *, differentiable: bool) -> Iterator[EntryParameter]:
+def stored_parameters(part: ElementResult, mode: Mode, *, differentiable: bool) -> Iterator[EntryParameter]:
     """Yield the buffers of a result; one without derivative has none in backward mode, and no tangent."""
     for parameter in part.parameters(mode):
         if differentiable or parameter.role is ParameterRole.RESULT:
             yield parameter
 
 
-def store_result(part: ResultPart, writer: Writer, mode: Mode, local: str, *, differentiable: bool) -> None:
+def store_result(part: ElementResult, writer: Writer, mode: Mode, local: str, *, differentiable: bool) -> None:
     """Print the stores of a local that the function wrote; of a pair in JVP mode."""
     if mode is Mode.FORWARD or (mode is Mode.JVP and not differentiable):
         part.store(writer, local)
