@@ -1,7 +1,7 @@
 """Convert words of the command line to checked values, and complete them in shells.
 
-Also define the options that ``run`` and ``train`` share. The table of devices is loaded when a word is checked or completed,
-not for ``--help``.
+Also define the options that ``run`` and ``train`` share. The table of devices is
+loaded when a word is checked or completed, not for ``--help``.
 """
 
 from __future__ import annotations
