@@ -64,7 +64,7 @@ def finite_forward(maker: Maker, policy: FiniteDifference) -> Function:
 
 
 class _Use(Protocol):
-    """What is done with the change of the result when one scalar is moved up and down."""
+    """A use of the change of the result when one scalar moves up and down."""
 
     def __call__(self, scalar: Expr, change: Expr, width: Expr) -> Block: ...
 
