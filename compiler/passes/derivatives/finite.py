@@ -149,5 +149,5 @@ class _AddSlope:
 
 
 def on(expr: Expr, old: Expr, new: Expr) -> Expr:
-    """The same part of another value."""
+    """Return the same part of another value."""
     return rewrite(expr, lambda e: new if e == old else e)

@@ -101,7 +101,7 @@ class Maker:
 
 
 def with_custom(function: ir.Function, backward: ir.Function, forward: ir.Function) -> tuple[ir.Function, ...]:
-    """Return the function with its derivatives, which stand after it."""
+    """Return the function followed by its derivatives."""
     return replace(function, derivative=ir.Custom(backward.key, forward.key)), backward, forward
 
 
