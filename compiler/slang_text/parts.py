@@ -117,7 +117,7 @@ class Remains:
     added: Mapping[int, tuple[tuple[int, int], ...]]
 
     def before(self, span: Span) -> Span:
-        """Where a place was in the whole text."""
+        """Return the location in the whole text of a location in this text."""
         column = span.column
         for at, length in self.added.get(span.line, ()):
             column = column - length if column >= at + length else min(column, at)

@@ -1,4 +1,4 @@
-"""Sums over threads: launches of several sizes against the sums of what their threads compute.
+"""Compare sums over threads: launches of several sizes against the sums of their threads.
 
 Gradient buffers start non-zero, indices collide, and sums have several parts. Where threads share no tensors, the
 expected sum is that of the threads by themselves. Where they share some, reverse mode along random directions is

@@ -28,7 +28,7 @@ def as_launch(kernel: Kernel) -> Kernel:
 
 
 def add_pipelines(described: Module, made: Module) -> tuple[Module, dict[str, CheckedPipeline]]:
-    """The kernels that pipelines need, too, and each pipeline with what its check needs, by name.
+    """Return the module with the kernels of pipelines, and the pipelines to check by name.
 
     Args:
         described: What the user wrote.

@@ -239,7 +239,7 @@ def _without_attributes(statement: Sequence[Token]) -> Sequence[Token]:
 
 
 def refuse_globals(module: Module, kernels: Iterable[str]) -> None:
-    """Refuse to run kernels that read global parameters, as far as the text of Slang files tells.
+    """Refuse to run kernels that read global parameters according to the text of Slang files.
 
     Raises:
         CompileError: A kernel reads one, and nothing gives it a value.

@@ -119,7 +119,7 @@ def helpers() -> Iterator[ir.Function]:
 
 
 def watching(function: ir.Function, kernel: ir.Kernel, twin: ir.Function) -> tuple[ir.Function, ir.Kernel]:
-    """Return a function that tells if a loop of another, or of its callees, would have run longer."""
+    """Return a function that reports if a loop of another, or of its callees, would have run longer."""
     reset = ir.Let("check_reset", INT, ir.Call(_RESET, (), INT))
     answer = ir.Return(ir.Call(_EXCEEDED, (), INT))
     if is_launch(kernel):
