@@ -1,4 +1,4 @@
-"""Take functions and declarations out of a Slang text, and find by the text which part uses which.
+"""Remove functions and declarations from a Slang text, and find in the text which part uses which.
 
 The lines of the text stay. A removed part leaves blanks. A function may keep its head, with a body that returns zeros,
 and a declaration may become a stub. Both get a mark by which Slang reports their uses.

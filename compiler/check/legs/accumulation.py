@@ -54,8 +54,8 @@ class ComparedSum:
         domain: The threads.
         slack: How far off it may be.
         size: The sum of magnitudes.
-        f32: It is in float32.
-        repeated: Both numbers are of launches with the same inputs.
+        f32: True if it is in float32.
+        repeated: True if both numbers are of launches with the same inputs.
     """
 
     name: str

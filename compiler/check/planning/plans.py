@@ -1,4 +1,4 @@
-"""Plans: what is asked of each subject, from options, declarations, and modes that did not build."""
+"""Make the plan of each subject from options, declarations, and modes that did not build."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Entries of a Jacobian that no screening window confirms.
+"""Examine entries of a Jacobian that no screening window confirms.
 
 An entry is called wrong only if two sets of windows with different nodes disagree with it, and neither the slopes on
 both sides, nor those close by, nor rounding explain it. So no accusation rests on one estimate, and kinks, jumps,

@@ -1,4 +1,4 @@
-"""How far rounding may bring derivatives off.
+"""Measure how much rounding may change derivatives.
 
 - Inputs that move by ulps show the conditioning.
 - Cotangents and directions that move by ulps show the size of terms that cancel out. Derivatives are linear in them,

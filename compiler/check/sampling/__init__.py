@@ -1,4 +1,4 @@
-"""Samples: the inputs at which a subject is examined, and the sizes of its launches.
+"""Choose the inputs at which a subject is examined, and the sizes of its launches.
 
 - ``in_range``, ``out_of_range``: the samples of a subject, within its ranges and outside.
 - ``samples``: random samples, and samples where mistakes are likely.

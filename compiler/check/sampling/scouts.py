@@ -1,4 +1,4 @@
-"""Scouts: cheap comparisons at many locations, which find mistakes in rare branches.
+"""Compare cheaply at many locations, to find mistakes in rare branches. Each comparison is a scout.
 
 A scout compares one number: the derivative of a random combination of the results along a random direction, by each
 mode and by differences. That takes as few evaluations for many inputs as for one. Places that look wrong become

@@ -1,4 +1,4 @@
-"""Twins that find loops which would run longer than their bound.
+"""Make twins that find loops which would run longer than their bound.
 
 On a device a loop stops at its bound, in the function and in its derivatives, so no comparison of derivatives notices.
 The twin allows every bounded loop one more iteration and raises a flag if the loop takes it:

@@ -1,4 +1,4 @@
-"""Findings in the words of the report: failures, legs, notes and samples of one subject."""
+"""Describe findings in the words of the report: failures, legs, notes and samples of one subject."""
 
 from __future__ import annotations
 

@@ -189,7 +189,7 @@ class EachParam:
                 yield buffer_parameter(self.scope, name, leaf, role, writes=mode is Mode.BACKWARD)
 
     def prepare(self, writer: Writer, mode: Mode) -> None:
-        """Nothing to do."""
+        """Do nothing."""
 
     def argument(self, writer: Writer, mode: Mode) -> str:
         """Load the element; a pair where derivatives are wanted."""
@@ -227,7 +227,7 @@ class UniformParam:
 
     @property
     def differentiable(self) -> bool:
-        """Never."""
+        """Return False."""
         return False
 
     def parameters(self, mode: Mode) -> Iterator[EntryParameter]:  # noqa: ARG002  (the same in every mode)
@@ -248,7 +248,7 @@ class UniformParam:
             )
 
     def prepare(self, writer: Writer, mode: Mode) -> None:
-        """Nothing to do."""
+        """Do nothing."""
 
     def argument(self, writer: Writer, mode: Mode) -> str:  # noqa: ARG002  (the same in every mode)
         """The value itself, or a local copy of it."""
@@ -267,7 +267,7 @@ class UniformParam:
         return local
 
     def finish(self, writer: Writer, mode: Mode) -> None:
-        """Nothing to do."""
+        """Do nothing."""
 
     @property
     def _is_apart(self) -> bool:
@@ -345,7 +345,7 @@ class ResultPart:
                 yield buffer_parameter(self.scope, self.result.name, leaf, role, writes=writes)
 
     def prepare(self, writer: Writer, mode: Mode) -> None:
-        """Nothing to do."""
+        """Do nothing."""
 
     def seed(self, writer: Writer) -> str:
         """Load the cotangent."""

@@ -38,7 +38,7 @@ class OutArgument:
         yield from stored_parameters(self.part, mode, differentiable=self.differentiable)
 
     def prepare(self, writer: Writer, mode: Mode) -> None:
-        """Nothing to do."""
+        """Do nothing."""
 
     def argument(self, writer: Writer, mode: Mode) -> str:
         """Declare and return the local; in backward mode only return the cotangent, or nothing if there is none."""
@@ -79,7 +79,7 @@ class InOutArgument:
         yield from stored_parameters(self.part, mode, differentiable=self.differentiable)
 
     def prepare(self, writer: Writer, mode: Mode) -> None:
-        """Nothing to do."""
+        """Do nothing."""
 
     def argument(self, writer: Writer, mode: Mode) -> str:
         """Return a local with the value; a pair of it and the tangent, or the cotangent of the result."""

@@ -65,7 +65,7 @@ class ProbePrinter:
 
     @property
     def written(self) -> bool:
-        """Never."""
+        """Return False."""
         return False
 
     def used_by(self, module: Module, kernel: Kernel) -> bool:

@@ -42,7 +42,7 @@ class TexturePrinter:
 
     @property
     def written(self) -> bool:
-        """Never."""
+        """Return False."""
         return False
 
     def used_by(self, module: Module, kernel: Kernel) -> bool:  # noqa: ARG002  (a probe has to ask the module)
