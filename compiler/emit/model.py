@@ -114,7 +114,7 @@ class EntryParameter:
 
     @property
     def components(self) -> int:
-        """Scalars per element."""
+        """The number of scalars per element."""
         count = 1
         for extent in self.shape:
             count *= extent

@@ -139,7 +139,7 @@ def parts_parameter(entry: PrintedEntry) -> EntryParameter:
 
 
 def partials_parameter(entry: PrintedEntry, group: SumGroup, *, writes: bool) -> EntryParameter:
-    """Scratch memory for partial sums of one type."""
+    """Return the parameter of the scratch memory for partial sums of one type."""
     return EntryParameter(
         entry.scope.local(group.named("partials")), ParameterRole.PARTIALS, "", (), group.scalar, (group.count,),
         f"{'RW' if writes else ''}StructuredBuffer<{group.scalar.name}>", "write" if writes else "read",

@@ -177,7 +177,7 @@ class EachParam:
         return not self.param.no_diff and types.carries_gradient(self.param.type)
 
     def parameters(self, mode: Mode) -> Iterator[EntryParameter]:
-        """Input buffers, then those of the gradient or the tangent."""
+        """Yield the input buffers, then those of the gradient or the tangent."""
         name = self.param.name
         for leaf in buffer_leaves(self.param.type):
             yield buffer_parameter(self.scope, name, leaf, ParameterRole.INPUT, writes=False)

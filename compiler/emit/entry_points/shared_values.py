@@ -44,7 +44,7 @@ class SharedParam:
                     yield buffer_parameter(scope, self.param.name, leaf, ParameterRole.TANGENT, writes=False)
 
     def count(self, mode: Mode) -> None:
-        """Make room for the sums."""
+        """Add the slots of the sums."""
         if mode is Mode.BACKWARD and self.differentiable:
             self.slots.add(self.param.name, ParameterRole.GRADIENT, self.param.type, added=True)
 
@@ -115,7 +115,7 @@ class SumPart:
                     )
 
     def count(self, mode: Mode) -> None:
-        """Make room for the sums."""
+        """Add the slots of the sums."""
         self.slots.add(self.result.name, ParameterRole.RESULT, self.result.type, mean=self._is_mean)
         if mode is Mode.JVP and self.differentiable:
             self.slots.add(self.result.name, ParameterRole.RESULT_TANGENT, self.result.type, mean=self._is_mean)

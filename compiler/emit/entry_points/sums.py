@@ -47,7 +47,7 @@ class SumSlot:
 
     @property
     def count(self) -> int:
-        """Its scalars."""
+        """The number of its scalars."""
         count = components_of(self.leaf.type)
         for extent in self.leaf.outer:
             count *= extent
@@ -55,7 +55,7 @@ class SumSlot:
 
     @property
     def scalar(self) -> types.Scalar:
-        """What its totals are."""
+        """The scalar type of its totals."""
         scalar = self.leaf.scalar
         return scalar if scalar in _INTEGERS else total_scalar(self.leaf.type)
 
@@ -77,12 +77,12 @@ class SumGroup:
 
     @property
     def count(self) -> int:
-        """How many scalars are added up."""
+        """The number of scalars that are added up."""
         return sum(slot.count for slot in self.slots)
 
     @property
     def scalar(self) -> types.Scalar:
-        """What a thread adds up in: double where any sum is double."""
+        """The type in which a thread adds up: double if any sum is double."""
         if self.slots[0].whole:
             return types.UINT
         return types.DOUBLE if any(slot.scalar == types.DOUBLE for slot in self.slots) else types.FLOAT
@@ -105,7 +105,7 @@ class Slots:
 
     @property
     def count(self) -> int:
-        """How many scalars are added up."""
+        """The number of scalars that are added up."""
         return sum(slot.count for slot in self.all)
 
     @property

@@ -45,7 +45,7 @@ class BufferLeaf:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Trailing axes of one element."""
+        """The trailing axes of one element."""
         return (*self.outer, *shape_of(self.type))
 
 

@@ -91,7 +91,7 @@ class ProbePrinter:
             )
 
     def copies_parameters(self) -> tuple[EntryParameter, ...]:
-        """Nothing: no two threads record the same element."""
+        """Return no parameters: no two threads record the same element."""
         return ()
 
     @property
