@@ -117,7 +117,7 @@ class _Session:
             compilers.__exit__(None, None, None)
 
     def describe(self, item: Input) -> FileDescription | Result:
-        """Return what there is to check in a file, or the result of a file that can't be read."""
+        """Return the description of a file, or the result of a file that can't be read."""
         try:
             return describe_file(item, self._options, self._compilers[0])
         except (CompileError, ToolchainError) as error:

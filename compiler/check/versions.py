@@ -1,4 +1,4 @@
-"""Names and versions of the tools that a check uses, for reports."""
+"""List names and versions of the tools that a check uses, for reports."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def emit_module(module: Module) -> EmittedModule:
-    """Return the module as Slang; the printer is imported when it is needed, for ``model`` alone is light."""
+    """Return the module as Slang. The printer is imported when it is needed; ``model`` alone is light."""
     from slangad.compiler.emit.module import emit_module as print_module
 
     return print_module(module)

@@ -49,11 +49,11 @@ _SUMS: Final = {
     DOUBLE_TYPE: (SUMS_DOUBLE, "sa.doubles"),
     UINT_TYPE: (SUMS_INTEGERS, "sa.integers"),
 }
-"""The library that adds up a type of number, and the namespace it does so in."""
+"""The library that adds up a type of number, and its namespace."""
 
 
 def libraries_of(module: Module, others: Iterable[str] = ()) -> dict[str, str]:
-    """File name and text of every library that a function calls into, and of others, in a fixed order."""
+    """Return file name and text of every library that a function calls, and of others, in a fixed order."""
     needed = {name for f in module.functions for e in body_exprs(statements(f)) for name in _needed_by(e)}
     needed |= {name for f in module.functions for name in _named_in_text(f)}
     needed |= set(others)
@@ -61,7 +61,7 @@ def libraries_of(module: Module, others: Iterable[str] = ()) -> dict[str, str]:
 
 
 def memory_libraries(entries: Iterable[EntryPoint]) -> Iterator[str]:
-    """Yield the libraries that entry points need for the memory threads share."""
+    """Yield the libraries that entry points need for shared memory."""
     for entry in entries:
         if entry.work is ThreadWork.STRIDED and not entry.totals:
             yield SUMS
@@ -82,19 +82,19 @@ def memory_libraries(entries: Iterable[EntryPoint]) -> Iterator[str]:
 
 
 def _adds_doubles(entry: EntryPoint, parameter: EntryParameter) -> bool:
-    """Return True if copies are added up for a gradient of doubles, which then are scattered."""
+    """Return True if a scattered gradient of doubles is added up from copies."""
     exact = any(one.is_exact for one in entry.parameters)
     return entry.work is ThreadWork.SCALARS and parameter.scalar == DOUBLE_TYPE and not exact
 
 
 def sum_libraries(module: Module) -> Iterator[str]:
-    """Yield the library that says what threads add up in, if they add up elements of tensors by themselves."""
+    """Yield the library with the sums of a thread, if threads add up elements of tensors by themselves."""
     if any(buffer.accumulation is Accumulation.SUM for buffer in module.buffers):
         yield SUMS
 
 
 def sums_namespace(scalar: Scalar) -> str:
-    """Return where the functions are that add up floats, doubles or uints."""
+    """Return the namespace of the functions that add up floats, doubles or uints."""
     return _SUMS[scalar][1]
 
 
@@ -109,7 +109,7 @@ def _needed_by(expr: object) -> tuple[str, ...]:
 
 
 def _named_in_text(function: Function) -> Iterator[str]:
-    """Yield the libraries a raw body may call into: those that define what it names, for the types that it sees."""
+    """Yield the libraries that a body in Slang may call: those with a name in its text, for the types that it uses."""
     if not isinstance(function.body, SlangBody):
         return
     text = function.body.text
@@ -124,7 +124,7 @@ def _named_in_text(function: Function) -> Iterator[str]:
 
 
 def library_text(name: str) -> str:
-    """Return the text of one of slangad's Slang libraries; those for other numbers are that for floats, reworded."""
+    """Return the text of one of slangad's Slang libraries; for other numbers, that for floats with other type names."""
     if name == DOUBLE:
         text = re.sub(r"\bfloat(?=[234]?\b)", "double", library_text(FLOAT))
         return text.replace("module slangad;", "module slangad_double;")

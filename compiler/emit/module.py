@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 def emit_module(module: ir.Module) -> EmittedModule:
-    """Return the module as Slang; it must have been through the passes."""
+    """Return the module as Slang; all passes must have run."""
     scope = NameScope(module.taken)
     names = name_module(module, scope)
     writer = Writer()
@@ -67,7 +67,7 @@ def emit_module(module: ir.Module) -> EmittedModule:
 
 
 def name_module(module: ir.Module, scope: NameScope) -> ModuleNames:
-    """Return names every declaration, the user's first and in module order; members after what they may hide."""
+    """Return names for every declaration: the user's first, in module order; members after names that they may hide."""
     structs = {d.struct.key: d.external or scope.give(f"struct {d.struct.key}", d.struct.name) for d in module.structs}
     constants = {c.key: scope.give(f"constant {c.key}", c.name) for c in module.constants}
     free = {f.key: _function_name(f, scope) for f in module.functions if not f.owner}
@@ -112,7 +112,7 @@ def _function_name(function: ir.Function, scope: NameScope) -> str:
 
 
 def _gradients_asked(module: ir.Module) -> dict[str, types.Type]:
-    """Return the functions whose gradients are asked for as values, with the type these come in."""
+    """Return the functions whose gradients are used as values, with the type of the gradients."""
     asked: dict[str, types.Type] = {}
     for function in module.functions:
         for expr in body_exprs(statements(function)):
@@ -199,7 +199,7 @@ def _print_functions(names: ModuleNames, writer: Writer, module: ir.Module) -> N
 
 
 def _with_derivatives_near(module: ir.Module) -> Iterator[ir.Function]:
-    """Yield every function, derivatives right after what they are the derivative of."""
+    """Yield every function, each followed by its derivatives."""
     for function in module.functions:
         if function.role is ir.Role.PLAIN:
             yield function
@@ -232,7 +232,7 @@ def _print_kernels(
     memory: tuple[MemoryPrinter, ...],
     modes: Mapping[str, tuple[Mode, ...]],
 ) -> tuple[Writer, tuple[EntryPoint, ...]]:
-    """Return the text of all entry points, and what they are."""
+    """Return the text of all entry points, and their descriptions."""
     entries = Writer()
     points: list[EntryPoint] = []
     for kernel in module.kernels:

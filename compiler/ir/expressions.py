@@ -1,7 +1,7 @@
-"""Expressions of the IR: pure, frozen, each with its type and the span it came from. ``ir.nodes`` has them too.
+"""Expressions of the IR: pure, frozen, each with its type and source span. ``ir.nodes`` has them too.
 
-Arithmetic means what Slang means: the differences to Python (``/`` and ``//`` on integers, ``**``, value semantics) are
-resolved by the front end before it builds these nodes.
+Arithmetic is that of Slang. The front end resolves the differences to Python (``/`` and ``//`` on integers, ``**``,
+value semantics) before it builds these nodes.
 """
 
 from __future__ import annotations
@@ -165,7 +165,7 @@ class MakePair:
 class BackwardCall:
     """Reverse mode of a function: its arguments, then the cotangent of its result.
 
-    Gives one gradient per differentiable parameter, a tuple when there are several.
+    It returns one gradient per differentiable parameter, a tuple if there are several.
     """
 
     function: str
@@ -176,7 +176,7 @@ class BackwardCall:
 
 @dataclass(frozen=True, slots=True)
 class ForwardCall:
-    """Forward mode of a function: pairs for differentiable parameters, plain values for the rest; gives a pair."""
+    """Forward mode of a function: it takes pairs for differentiable parameters, values for others, gives a pair."""
 
     function: str
     args: tuple[Expr, ...]
@@ -217,7 +217,7 @@ class Read:
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """How many elements a tensor or texture has along an axis (a texture's axis 0 counts rows)."""
+    """The number of elements of a tensor or texture along an axis (a texture's axis 0 counts rows)."""
 
     source: Expr
     axis: int

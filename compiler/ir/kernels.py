@@ -1,6 +1,6 @@
 """Kernels in the IR: where parameters and results live, and the memory that functions access by name.
 
-Frozen values like everything of the IR; ``ir.nodes`` has them by the same names.
+All nodes are frozen. ``ir.nodes`` has them by the same names.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class KernelParam:
 class KernelResult:
     """A kernel's result; ``name`` is ``result``, or ``result.0`` and so on of a tuple.
 
-    ``param`` names the ``out`` or ``inout`` parameter it comes out of, and is empty for what the function returns.
+    ``param`` is the name of its ``out`` or ``inout`` parameter, and empty for a returned value.
     """
 
     name: str
@@ -55,11 +55,11 @@ class KernelResult:
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """A function run once per element of a domain; ``function`` is the key of what one thread does.
+    """A function that runs once per element of a domain; ``function`` is the key of the function of one thread.
 
-    ``modes`` names the entry points it is to have (``forward``, ``backward``, ``jvp``); none named means all that make
-    sense. ``shapes`` are those that ``slangad check`` is to give parameters; that of an ``Each`` is the domain.
-    ``fused`` says that it was made of two by joining stages of a pipeline.
+    ``modes`` names its entry points (``forward``, ``backward``, ``jvp``); if empty, all useful ones. ``shapes`` are the
+    shapes of parameters in ``slangad check``; that of an ``Each`` is the domain. ``fused`` is True if it joins two
+    stages of a pipeline.
     """
 
     name: str
@@ -88,13 +88,19 @@ class Accumulation(str, Enum):
 
 @dataclass(frozen=True, slots=True)
 class Buffer:
-    """What a tensor or texture of a kernel is once functions are specialised: memory that they access by name.
+    """A tensor or texture of a kernel after functions are specialised: memory that they access by name.
 
-    ``Read``, ``Extent`` and ``Sample`` refer to it by a ``Var`` of its ``key``. ``accumulation`` says how its gradient
-    comes together: every element has a thread of its own (``own``), all threads read the same one at a time
-    (``shared``; ``sum`` where these are few, the first ``reach`` along each axis), anything else (``scatter``), or it
-    has none; ``exact`` stands for ``shared`` and ``scatter`` where sums must not depend on their order. ``followed``
-    says that gradient flows to the coordinates that a texture is sampled at.
+    ``Read``, ``Extent`` and ``Sample`` refer to it by a ``Var`` of its ``key``. ``accumulation`` is how its
+    gradient is added up:
+
+    - ``none``: it has none.
+    - ``own``: every element has its own thread.
+    - ``shared``: all threads read the same element at a time.
+    - ``sum``: the same for few elements, the first ``reach`` along each axis.
+    - ``scatter``: anything else.
+    - ``exact``: ``shared`` or ``scatter``, in sums that do not depend on their order.
+
+    ``followed`` is True if gradient flows to the coordinates at which a texture is sampled.
     """
 
     key: str

@@ -1,8 +1,8 @@
 """The IR: what every front end produces and every pass, emitter and report reads.
 
-Frozen values all the way down. Every expression carries its type, every node the span it came from. Statements are
-structured, as in Slang; expressions are pure. Arithmetic means what Slang means: the differences to Python (``/`` and
-``//`` on integers, ``**``, ranges, value semantics) are resolved by the front end before it builds these nodes.
+All nodes are frozen. Every expression has its type, every node its source span. Statements are structured, as in Slang;
+expressions are pure. Arithmetic is that of Slang. The front end resolves the differences to Python (``/`` and ``//`` on
+integers, ``**``, ranges, value semantics) before it builds these nodes.
 """
 
 from __future__ import annotations
@@ -142,8 +142,9 @@ class If:
 class For:
     """A counted loop: ``variable`` runs from ``start`` to before ``stop`` by ``step``; the body never assigns it.
 
-    ``limit`` is the most turns it takes, or more to make room for what Slang keeps; with ``bounded`` false the bounds
-    tell them, with ``bounded`` true it stops at the limit (beyond is the program's error). ``unroll``: Slang unrolls.
+    ``limit`` is the maximum of iterations, or more to make room for the values that Slang keeps. With ``bounded``
+    the loop stops at the limit (more iterations are the program's error), otherwise at its bounds. With ``unroll``
+    Slang unrolls it.
     """
 
     variable: str
@@ -209,10 +210,10 @@ class Automatic:
 
 @dataclass(frozen=True, slots=True)
 class Custom:
-    """Functions that give the derivative, by key; at least one is there.
+    """Functions that compute the derivative, by key; at least one exists.
 
-    ``backward`` takes the function's parameters and ``d_out`` and gives one gradient per differentiable parameter;
-    ``forward`` takes pairs for differentiable parameters and gives a pair.
+    ``backward`` takes the function's parameters and ``d_out``, and returns one gradient per differentiable parameter.
+    ``forward`` takes pairs for differentiable parameters, and returns a pair.
     """
 
     backward: str | None
@@ -265,7 +266,7 @@ Derivative = Automatic | Custom | FiniteDifference | Surrogate | StraightThrough
 class Param:
     """A parameter; ``no_diff`` ones carry no gradient, nor do integers and bools.
 
-    ``direction`` is ``in``, ``out`` or ``inout``; only functions that stand in Slang files have the latter two.
+    ``direction`` is ``in``, ``out`` or ``inout``; only functions of Slang files have the latter two.
     """
 
     name: str
@@ -303,9 +304,9 @@ class SlangBody:
 
 @dataclass(frozen=True, slots=True)
 class External:
-    """A function that stands in a Slang file; ``symbol`` is how Slang names it, as in ``ns.f<float, 4>``.
+    """A function of a Slang file; ``symbol`` is its name in Slang, such as ``ns.f<float, 4>``.
 
-    ``ambiguous`` says that Slang can't tell by the arguments of its derivative which function of that name is meant.
+    ``ambiguous`` is True if Slang can't select one of the functions of that name by the arguments of its derivative.
     """
 
     symbol: str
@@ -314,7 +315,7 @@ class External:
 
 
 class Role(str, Enum):
-    """What a function is for; derivatives are printed in Slang's pair form."""
+    """The purpose of a function; derivatives are printed in Slang's pair form."""
 
     PLAIN = "plain"
     BACKWARD = "backward"
@@ -327,8 +328,8 @@ class Function:
 
     ``key`` is unique in the module, ``name`` is the user's and may collide. A method has ``owner``, the key of its
     struct, and unless ``static`` its first parameter is the object. A derivative has a ``role`` and ``of``, the key of
-    the function it belongs to. ``reads`` says that it, or what it calls, reads memory that gets a gradient (known once
-    tensors have names).
+    the function it belongs to. ``reads`` is True if it or a callee reads memory that gets a gradient (known after the
+    pass that names tensors).
     """
 
     key: str
@@ -353,7 +354,7 @@ class Function:
 class StructDef:
     """A struct with its comment; its methods are the functions whose ``owner`` is its key.
 
-    ``external`` is how Slang names one that stands in a Slang file the module imports; its fields keep their names.
+    ``external`` is the Slang name of a struct of an imported Slang file; its fields keep their names.
     """
 
     struct: Struct
@@ -375,9 +376,9 @@ class ConstantDef:
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """A function that was found but can't be compiled, and why.
+    """A function that can't be compiled, and why.
 
-    ``modes`` and ``targets`` say for which entry points and targets; none named means all.
+    ``modes`` and ``targets`` name the entry points and targets for which it can't; all if empty.
     """
 
     function: str
@@ -389,9 +390,9 @@ class LeftOut:
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """How many samples a check draws, and with which seed, of a function (by key), a pipeline (by name), or all.
+    """The number and seed of the samples of a check for a function (by key), a pipeline (by name), or all.
 
-    None where nothing was said.
+    None means that nothing was declared.
     """
 
     of: str
@@ -405,18 +406,18 @@ class Module:
 
     Attributes:
         name: The stem of the emitted file.
-        source: The describing file as it was given.
-        sources: Every file the description depends on: modules it imports, Slang files it names.
+        source: The describing file, by the user's path.
+        sources: Every file that the description depends on: imported modules and named Slang files.
         bound: Constants and closures bound when it was loaded, as name and text.
         slang_imports: Slang files to import, paths relative to the describing file.
-        slang_includes: Slang files to include, for what they declare can't be imported.
-        taken: Names that those files declare, which nothing else may have.
-        file_name: The emitted file's name where it is not ``<name>.slang``.
-        left_out: What was found in the description but can't be compiled.
-        targets: What to compile for where the command line doesn't say.
-        buffers: Tensors and textures of all kernels; there once functions are specialised to them.
-        pipelines: Chains of its kernels.
-        sampling: What was said about the samples of its check.
+        slang_includes: Slang files to include, because their declarations can't be imported.
+        taken: Names that those files declare; nothing else may have them.
+        file_name: The emitted file's name if it is not ``<name>.slang``.
+        left_out: Parts of the description that can't be compiled.
+        targets: The targets if the command line names none.
+        buffers: Tensors and textures of all kernels; empty before functions are specialised to them.
+        pipelines: Pipelines of its kernels.
+        sampling: Declarations about the samples of its check.
     """
 
     name: str

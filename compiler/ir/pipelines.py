@@ -1,7 +1,7 @@
-"""Pipelines in the IR: kernels one after the other, each over a domain of its own, and how the result is minimised.
+"""Pipelines in the IR: kernels in sequence, each over its own domain, and how the result is minimised.
 
-A straight line in single-assignment form: every value has one name, a parameter's or that of a stage's result. Front
-ends produce them, the pass ``fusion`` joins stages, the runtime plans memory and launches by them.
+A pipeline has single-assignment form without branches: every value has one name, that of a parameter or of a stage's
+result. Front ends produce pipelines, the pass ``fusion`` joins stages, and the runtime plans memory and launches.
 """
 
 from __future__ import annotations
@@ -60,8 +60,8 @@ class Stage:
     Attributes:
         kernel: The kernel's name.
         arguments: One for each parameter of the kernel.
-        results: The names of what it returns, one for each result.
-        domain: The extents of its domain, where they are named.
+        results: The names of its results.
+        domain: The extents of its domain, if the user names them.
         span: The call.
     """
 
@@ -74,7 +74,7 @@ class Stage:
 
 @dataclass(frozen=True, slots=True)
 class Returned:
-    """A result of a pipeline: its name in files and the value it is."""
+    """A result of a pipeline: its name in files and its value."""
 
     name: str
     value: str
@@ -106,11 +106,11 @@ class Pipeline:
     """A sequence of kernels.
 
     Attributes:
-        params: What it takes; a tensor may be passed where a kernel wants one element per thread.
+        params: Its parameters; a tensor is a valid argument for a kernel's parameter with one element per thread.
         stages: In order.
-        results: What it returns; one ``Sum`` or ``Mean`` of one number is an objective.
+        results: Its results; one ``Sum`` or ``Mean`` of one number is an objective.
         optimizer: How ``slangad train`` minimises the objective.
-        fuse: Whether neighbouring stages may become one kernel.
+        fuse: True if neighbouring stages may become one kernel.
     """
 
     name: str

@@ -56,7 +56,7 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Struct:
-    """A struct. ``key`` tells equal names of different factories or modules apart; ``name`` is the user's."""
+    """A struct. ``key`` distinguishes equal names of different factories or modules; ``name`` is the user's."""
 
     key: str
     name: str
@@ -79,7 +79,7 @@ class DiffPair:
 
 @dataclass(frozen=True, slots=True)
 class Tensor:
-    """Random access to values in memory by ``rank`` indices; ``reads`` and ``writes`` say what may be done with it.
+    """Random access to values in memory by ``rank`` indices; ``reads`` and ``writes`` are the permitted accesses.
 
     Only parameters have this type.
     """
@@ -222,7 +222,7 @@ def carries_gradient(type_: Type) -> bool:
 
 
 def join_scalars(a: Scalar | Weak, b: Scalar | Weak) -> Scalar | Weak | None:
-    """The scalar type two operands meet in, or None when a conversion must be written.
+    """Return the common scalar type of two operands, or None if the user must write a conversion.
 
     ``int`` and a floating type meet in the floating type, literals take the other's type,
     ``half``/``float``/``double`` and ``int``/``uint`` do not mix.

@@ -191,7 +191,7 @@ def map_blocks(stmt: Stmt, f: Callable[[tuple[Stmt, ...]], tuple[Stmt, ...]]) ->
 
 
 def map_body_exprs(body: tuple[Stmt, ...], f: ExprMap) -> tuple[Stmt, ...]:
-    """Return a body with ``f`` applied to every expression, nested blocks included, but not to operands."""
+    """Return a body with ``f`` applied to every expression, also in nested blocks, but not to operands."""
     return tuple(map_blocks(map_stmt_exprs(s, f), lambda block: map_body_exprs(block, f)) for s in body)
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def run_passes(
     module: Module, dump: Callable[[str, Module], None] | None = None, *, deterministic: bool = False
 ) -> Module:
-    """Run every pass; ``dump`` sees the module after each. The passes are imported when they are needed.
+    """Run every pass and call ``dump`` with the module after each. The passes are imported when they are needed.
 
     Raises:
         CompileError: A pass refuses the user's program.

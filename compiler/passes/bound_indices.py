@@ -1,7 +1,7 @@
 """Bound the indices of a kernel into a tensor, where bounds are known before it runs.
 
-Every index is followed from constants, loop variables and what is passed to functions; a local counts if it is stored
-once. What a thread's own index, a parameter's value or memory says has no bounds here:
+Bounds come from constants, loop variables and the arguments of calls. A local counts if it is stored once. The thread's
+index, values of parameters and values in memory have no bounds here:
 
     for k in range(4): total += w[k, 0] * w[k, 1]        ->        (4, 2)
 """
@@ -44,7 +44,7 @@ def read_extents(module: ir.Module, kernel: ir.Kernel, buffer: ir.Buffer) -> tup
 
 @dataclass(slots=True)
 class _ReadFinder:
-    """Finds the reads of one buffer; ``seen`` are the functions it has been through."""
+    """Finds the reads of one buffer; ``seen`` has the functions that were searched."""
 
     functions: Mapping[str, ir.Function]
     key: str
@@ -78,7 +78,7 @@ class _ReadFinder:
 
 
 def _stored_again(body: tuple[ir.Stmt, ...]) -> Iterator[str]:
-    """Locals and parameters that are stored into other than where they are declared, or declared twice."""
+    """Return locals and parameters that are stored into after their declaration, or declared twice."""
     declared: set[str] = set()
     for stmt in walk_stmts(body):
         match stmt:
@@ -96,13 +96,13 @@ def _stored_again(body: tuple[ir.Stmt, ...]) -> Iterator[str]:
 
 @dataclass(slots=True)
 class _Ranges:
-    """The bounds of a function's locals, as far as they are known; ``changing`` ones have none."""
+    """The known bounds of a function's locals; those in ``changing`` have none."""
 
     changing: frozenset[str]
     known: dict[str, IndexRange | None] = field(default_factory=dict)
 
     def follow(self, body: tuple[ir.Stmt, ...]) -> None:
-        """Go through a body in order."""
+        """Record the bounds of the locals in a body, in order."""
         for stmt in body:
             match stmt:
                 case ir.Let(name=name, value=value) if value is not None:
@@ -115,7 +115,7 @@ class _Ranges:
                 self.follow(block)
 
     def _turns(self, loop: ir.For) -> IndexRange | None:
-        """What the variable of a loop runs through; the limit holds where the end is not known."""
+        """Return the bounds of a loop variable. If the end is unknown, the loop's limit gives them."""
         start, stop = self.of(loop.start), self.of(loop.stop)
         if start is None:
             return None

@@ -4,7 +4,7 @@
     for i in 0 .. n limit 8: body    for i in 0 .. 8: if i >= n: break; body
     for i in a .. n limit 8: body    for turn in 0 .. 8: i = a + turn; if i >= n: break; body
 
-A loop stops after its limit in forward and backward mode alike; a loop without an iteration is removed.
+A loop stops after its limit in every mode. A loop without an iteration is removed.
 """
 
 from __future__ import annotations

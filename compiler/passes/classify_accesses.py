@@ -1,7 +1,14 @@
 """Decide from the index expressions of a tensor how the gradients of its elements are accumulated.
 
-Every index is followed back to where it comes from, through locals, calls and loops: the thread's own index (and which
-axis of it), something all threads share, or anything else. Only ``own`` must be certain, for nothing guards its sums.
+In a kernel over a domain of two axes, with ``i, j`` the thread's index:
+
+    photo[i, j]                       ->  own        one thread for each element
+    w[2]                              ->  shared     all threads read the same element
+    photo[i, j] * photo[i + 1, j]     ->  scatter    anything else
+    w[table[i, j]]                    ->  scatter
+
+The sources of an index are found through locals, calls and loops. Only ``own`` must be certain, because its sums have
+no protection against other threads.
 """
 
 from __future__ import annotations
@@ -17,14 +24,14 @@ if TYPE_CHECKING:
 
 
 class OwnIndex(NamedTuple):
-    """The thread's index along an axis, and a constant."""
+    """The thread's index along an axis, plus a constant."""
 
     axis: int
     offset: int
 
 
 class Kind(NamedTuple):
-    """What else an index can be."""
+    """Another source of an index."""
 
     name: str
 
@@ -33,13 +40,13 @@ SHARED: Final = Kind("shared")
 VARYING: Final = Kind("varying")
 
 IndexSource = OwnIndex | Kind
-"""Where a value comes from."""
+"""The source of a value."""
 
 Access = tuple[IndexSource, ...]
 
 
 def accumulation_of(module: ir.Module, buffer: ir.Buffer) -> ir.Accumulation:
-    """Return how the gradient of a tensor or texture comes together."""
+    """Return how the gradient of a tensor or texture is accumulated."""
     kernel = next(k for k in module.kernels if k.name == buffer.kernel)
     accesses = set(accesses_of(module, kernel, buffer.key))
     if all(source == SHARED for access in accesses for source in access):
@@ -48,13 +55,13 @@ def accumulation_of(module: ir.Module, buffer: ir.Buffer) -> ir.Accumulation:
 
 
 def _is_own(accesses: set[Access], dims: int) -> bool:
-    """Whether no two threads touch the same element: the thread's whole index stands at the same places in all."""
+    """Return True if no two threads access one element: all accesses have the thread's whole index at the same axes."""
     places = {tuple((i, s) for i, s in enumerate(access) if isinstance(s, OwnIndex)) for access in accesses}
     return len(places) == 1 and {source.axis for _, source in next(iter(places))} == set(range(dims))
 
 
 def accesses_of(module: ir.Module, kernel: ir.Kernel, key: str) -> Iterator[Access]:
-    """Yield the indices of every element of a buffer that a kernel reads; a sampled texture counts as anything."""
+    """Yield the indices of every element of a buffer that a kernel reads; those of a sampled texture are varying."""
     functions = {f.key: f for f in module.functions}
     function = functions[kernel.function]
     memories = {p.name: p.memory for p in kernel.params}
@@ -70,7 +77,7 @@ class _AccessFinder:
     key: str
 
     def accesses(self, function: ir.Function, given: Mapping[str, IndexSource]) -> Iterator[Access]:
-        """Yield those of a function whose parameters come from ``given``, and of all it calls."""
+        """Yield the accesses of a function and its callees; ``given`` has the sources of its parameters."""
         sources = _IndexSources(dict(given))
         sources.follow(statements(function))
         for expr in body_exprs(statements(function)):
@@ -89,13 +96,13 @@ class _AccessFinder:
 
 @dataclass(slots=True)
 class _IndexSources:
-    """Where the locals of a function come from; grows from ``shared`` to ``varying`` until nothing changes."""
+    """The sources of a function's locals. They change from ``shared`` to ``varying`` until nothing changes."""
 
     known: dict[str, IndexSource]
     changed: bool = False
 
     def follow(self, body: tuple[ir.Stmt, ...]) -> None:
-        """Go through a body as often as it takes."""
+        """Record the sources of the locals in a body; repeat until nothing changes."""
         self.changed = True
         while self.changed:
             self.changed = False
@@ -119,7 +126,7 @@ class _IndexSources:
                 self._block(block, inner)
 
     def _store(self, name: str, source: IndexSource, under: IndexSource) -> None:
-        """A second value, or one that only some threads get, is no index of the thread's any more."""
+        """Record a store. A local with a second value, or a value in some threads only, is not the thread's index."""
         stored = source if under == SHARED else VARYING
         found = stored if name not in self.known else _meet(self.known[name], stored)
         if self.known.get(name) != found:
@@ -127,7 +134,7 @@ class _IndexSources:
             self.changed = True
 
     def of(self, expr: ir.Expr) -> IndexSource:
-        """Return where an expression comes from."""
+        """Return the source of an expression."""
         match expr:
             case ir.ThreadId(axis):
                 return OwnIndex(axis, 0)

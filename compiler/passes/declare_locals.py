@@ -1,16 +1,16 @@
 """Declare every local in the block where Slang needs the declaration.
 
-Front ends only assign. A local is declared at its first assignment when that stands in the innermost block that holds
-all its uses, else without a value at the top of what uses it there:
+Front ends only assign. A local is declared in the innermost block that contains all its uses. If its first use there is
+an assignment, this becomes the declaration. Otherwise a declaration without a value precedes its first use:
 
     x = a * b                  float x = a * b;
     if c: y = x                float y;
     else: y = 0.0              if (c) { y = x; } else { y = 0.0; }
     return y                   return y;
 
-A local whose value goes from one loop iteration to the next, or out of it, is declared outside the loop with zeros to
-start with: left without a value, Slang mistakes ``t`` in ``for (…) { t = i; }`` for ``i`` after the loop. One that two
-loops use each for itself is declared in both.
+A local that keeps its value after a loop iteration is declared outside the loop and starts as zeros. Without a value,
+Slang mistakes ``t`` in ``for (…) { t = i; }`` for ``i`` after the loop. A local that two loops use independently is
+declared in both.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def _assigned(body: Block) -> list[tuple[str, Type]]:
 
 
 def _place(block: Block, name: str, type_: Type) -> Block:
-    """Declare a local in a block, and before that in nested blocks that use it for themselves."""
+    """Return a block with a declaration of a local, and one in each earlier nested block that uses it independently."""
     users = [position for position, stmt in enumerate(block) if _uses(stmt, name)]
     shared = next((p for p in users if not _apart(block[p], block[p + 1 :], name)), len(block))
     before = tuple(_place_inside(stmt, name, type_) for stmt in block[:shared])
@@ -96,12 +96,12 @@ def _place_inside(stmt: ir.Stmt, name: str, type_: Type) -> ir.Stmt:
 
 
 def _has_its_own(stmt: ir.Stmt, name: str) -> bool:
-    """Return True if a loop's own variable has the local's name: inside, the local is not meant."""
+    """Return True if a loop's variable has the local's name and hides the local."""
     return isinstance(stmt, ir.For) and stmt.variable == name
 
 
 def _apart(stmt: ir.Stmt, rest: Block, name: str) -> bool:
-    """Return True if nested blocks of a statement use a local for themselves: no value comes in or goes out."""
+    """Return True if nested blocks of a statement use a local independently: no value enters or leaves them in it."""
     if any(_in(expr, name) for expr in stmt_exprs(stmt)) or not sets_before_reading(rest, name):
         return False
     used = [block for block in blocks(stmt) if _mentions(block, name)]

@@ -1,9 +1,9 @@
 """Make gradients differentiable that are computed inside differentiated functions.
 
-Slang cannot differentiate through ``bwd_diff(g)``. So there the gradient comes from a function that can be
-differentiated: the body of g's own backward function, or forward mode along each component.
+Slang cannot differentiate through ``bwd_diff(g)``. There a differentiable function computes the gradient instead: with
+the body of the custom backward function of g, or by forward mode along each component.
 
-    bwd_diff g(x, d)   ->   call g_gradient(x, d)      where gradient flows on through the call
+    bwd_diff g(x, d)   ->   call g_gradient(x, d)      where gradient flows through the call
     bwd_diff g(x, d)   ->   unchanged                  elsewhere
 """
 
@@ -38,7 +38,7 @@ def differentiate_gradients(module: ir.Module) -> ir.Module:
 
 @dataclass(slots=True)
 class _GradientFunctions:
-    """The functions as they become; ``made`` are the gradient functions by the key of what they are the gradient of."""
+    """The functions so far; ``made`` has the gradient function of each function by the key of the latter."""
 
     functions: dict[str, ir.Function]
     keys: Fresh
@@ -54,7 +54,7 @@ class _GradientFunctions:
         return self.made[key]
 
     def differentiate(self, key: str, seen: set[str]) -> None:
-        """Let Slang differentiate the forward derivative of a function: its own, or those of what it calls."""
+        """Make the custom forward derivative of a function differentiable; if it has none, those of its callees."""
         function = self.functions[key]
         seen.add(key)
         if not isinstance(function.derivative, ir.Custom):
@@ -110,7 +110,7 @@ def _gradient_function(function: ir.Function, state: _GradientFunctions) -> ir.F
 
 
 def _in_order(module: ir.Module, state: _GradientFunctions) -> tuple[ir.Function, ...]:
-    """Gradient functions stand right after what they are made from, or earlier, before the first that calls them."""
+    """Return the functions in order. A gradient function follows its source, or precedes its first caller."""
     found: list[ir.Function] = []
     sources = {_source_key(state.functions[key]): f for key, f in state.made.items()}
     for function in module.functions:

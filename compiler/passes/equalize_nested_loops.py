@@ -1,9 +1,9 @@
 """Give nested loops one limit, so that Slang has room for the values that reverse mode keeps.
 
-Of every value it needs again Slang 2026.12 keeps one per turn, for a loop in a loop in an array of arrays. It sizes
-that by the outer loop first but indexes it by the inner one first (docs/slang-notes.md): where the loops of a nest
-differ in turns, values land in each other's places or outside, and gradients are wrong without a word. So every loop of
-such a nest gets room for the turns of the longest:
+Slang 2026.12 keeps the values that reverse mode needs, one for each iteration; for nested loops in an array of arrays.
+The size of that array has the outer loop first, but its index has the inner loop first (docs/slang-notes.md). If the
+limits of the loops differ, values overwrite each other or lie outside of the array, and gradients are silently wrong.
+So every loop of such a nest gets the limit of the longest:
 
     for i in 0 .. 2: for j in 0 .. 5: body    ->    for i in 0 .. 2 limit 5: for j in 0 .. 5: body
 """
@@ -40,7 +40,7 @@ def _block(body: Block) -> Block:
 
 
 def _outermost(stmt: Stmt) -> Stmt:
-    """Return a statement in no loop but unrolled ones, which Slang writes out before it differentiates."""
+    """Return a statement that only unrolled loops contain; Slang unrolls these before it differentiates."""
     if not isinstance(stmt, For) or stmt.unroll:
         return map_blocks(stmt, _block)
     return _widened(stmt, max(_limits(stmt)))

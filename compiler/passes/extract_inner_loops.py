@@ -1,13 +1,13 @@
-"""Move inner loops into functions of their own, where Slang would keep far too many of their values.
-
-The loops of a nest get room for the turns of the longest (``nests``), each within each: with 64 turns around 3 and 3
-that is 64 * 64 * 64 values instead of 64 * 3 * 3, megabytes of every thread's stack. What Slang keeps of a call is one
-value that has just the room it needs. So where the room is more than four times the turns, and large,
+"""Move inner loops into new functions, where Slang would keep far too many of their values.
 
     for i in 0 .. 64: for j in 0 .. 3: body    ->    for i in 0 .. 64: x = f_inner(x, i)
 
-with what the body reads as parameters and what it changes, if that is read elsewhere, as the result. Loops stay where
-they are that return, read memory or differentiate, and those of methods.
+All loops of a nest get the limit of the longest (``equalize_nested_loops``). For 64 iterations around 3 and 3, Slang
+keeps 64 * 64 * 64 values instead of 64 * 3 * 3: megabytes of every thread's stack. For a call, Slang keeps one value of
+the right size. So loops move if Slang would keep more than ``MOST`` values, and ``TIMES`` as many as necessary.
+
+The parameters of the new function are the locals that the body reads. Its result has the locals that the body changes
+and other code reads. Loops that return, read memory or differentiate do not move, nor do those of methods.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from slangad.compiler.ir.types import Type
 
 MOST: Final = 1024
-"""Values that may be kept where fewer would do."""
+"""Values. Slang may keep this many for a nest, however few are necessary. Larger: more stack for each thread."""
 TIMES: Final = 4
-"""How many times what is needed may be kept beyond that."""
+"""Ratio. Above ``MOST``, kept values over necessary ones, at most. Larger: more stack for each thread."""
 
 _PLAIN: Final = (
     ir.Binary, ir.Call, ir.Cast, ir.Const, ir.ConstantRef, ir.Construct, ir.Index, ir.Intrinsic, ir.Member, ir.NoDiff,
@@ -40,7 +40,7 @@ _PLAIN: Final = (
 
 
 def extract_inner_loops(module: ir.Module) -> ir.Module:
-    """Rewrite nests of very different turns in the functions that Slang differentiates."""
+    """Rewrite nests of loops with very different limits in the functions that Slang differentiates."""
     keys = fresh_keys(module)
     functions = {f.key: f for f in module.functions}
     made = tuple(f for function in module.functions for f in _function(function, functions, keys))
@@ -48,7 +48,7 @@ def extract_inner_loops(module: ir.Module) -> ir.Module:
 
 
 def _function(function: ir.Function, functions: Mapping[str, ir.Function], keys: Fresh) -> Iterator[ir.Function]:
-    """Yield the function after those that loops of it became."""
+    """Yield the functions that its loops became, then the function."""
     if not is_differentiated(function) or function.role is not ir.Role.PLAIN or function.owner:
         yield function
         return
@@ -61,7 +61,7 @@ def _function(function: ir.Function, functions: Mapping[str, ir.Function], keys:
 
 @dataclass(slots=True)
 class _Mover:
-    """The nests of one function."""
+    """Moves the inner loops of one function; ``made`` has the new functions."""
 
     function: ir.Function
     functions: Mapping[str, ir.Function]
@@ -77,7 +77,7 @@ class _Mover:
         self.locals = Fresh(taken | {s.variable for s in walk_stmts(body) if isinstance(s, ir.For)})
 
     def block(self, body: Block) -> Block:
-        """Statements in no loop but unrolled ones."""
+        """Rewrite statements that only unrolled loops contain."""
         return tuple(self.outermost(stmt) for stmt in body)
 
     def outermost(self, stmt: ir.Stmt) -> ir.Stmt:
@@ -86,7 +86,7 @@ class _Mover:
         return map_blocks(stmt, self.inside) if _is_uneven(stmt) else stmt
 
     def inside(self, body: Block) -> Block:
-        """Statements in the outermost loop of a nest."""
+        """Rewrite statements in the outermost loop of a nest."""
         return tuple(made for stmt in body for made in self.within(stmt))
 
     def within(self, stmt: ir.Stmt) -> Block:
@@ -108,7 +108,7 @@ class _Mover:
         return {p.name for p in self.function.params} | set(_stored(_without(statements(self.function), loop)))
 
     def call(self, loop: ir.Stmt) -> Block:
-        """Return the call in the place of a loop; the function is added to those made."""
+        """Return the call that replaces a loop, and add the new function to ``made``."""
         types = {e.name: e.type for e in body_exprs((loop,)) if isinstance(e, ir.Var)}
         elsewhere = _without(statements(self.function), loop)
         known = self.set_outside(loop) | (_counters(elsewhere) - _counters(walk_stmts((loop,))))
@@ -154,7 +154,7 @@ class _Mover:
         return ir.Assign(local, kept, local.span)
 
     def param(self, given: ir.Var, *, stored: bool) -> ir.Param:
-        """Return a parameter for what a loop reads; one without gradient is copied before something is stored in it."""
+        """Return a parameter for a local that a loop reads. One without gradient is copied before a store into it."""
         passive = self.passive(given)
         name = self.locals.name(f"{given.name}_before") if passive and stored else given.name
         return ir.Param(name, given.type, no_diff=passive)
@@ -165,14 +165,14 @@ def _is_loop(stmt: ir.Stmt) -> bool:
 
 
 def _is_uneven(loop: ir.Stmt) -> bool:
-    """Return True if a nest with room for its longest loop in every place has far more room than turns."""
+    """Return True if Slang would keep far more values for a nest than it needs."""
     nests = list(_nests(loop))
     longest = max(max(nest) for nest in nests)
     return any(longest ** len(nest) > max(MOST, TIMES * prod(nest)) for nest in nests)
 
 
 def _nests(stmt: ir.Stmt) -> Iterator[tuple[int, ...]]:
-    """Yield the limits of loops within each other, from a statement inwards."""
+    """Yield the limits of each nest of loops in a statement, outermost first."""
     own = (stmt.limit,) if isinstance(stmt, (ir.For, ir.While)) and _is_loop(stmt) else ()
     inner = [nest for block in blocks(stmt) for s in block for nest in _nests(s)]
     yield from ((*own, *nest) for nest in inner or [()])

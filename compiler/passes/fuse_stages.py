@@ -3,9 +3,9 @@
     y = blur(x)          ->   loss = blur_then_error(x)     kernel blur_then_error(x): error(blur(x))
     loss = error(y)
 
-The intermediate value then never leaves the thread, forward or backward. Stages stay apart where the value is used
-elsewhere or returned, where either reads its thread id or writes a tensor, where both have a probe of one name, and
-where ``fuse: false`` says so.
+The intermediate value then never leaves the thread in any mode. Two stages are not fused in these cases: the value is
+used elsewhere or returned, one of them reads its thread id or writes a tensor, both have a probe of one name, or the
+pipeline has ``fuse: false``.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def fuse_stages(module: ir.Module) -> ir.Module:
-    """Return the module with kernels that do the work of two, and pipelines that use them."""
+    """Return the module with fused kernels, and with pipelines that use them."""
     if not any(pipeline.fuse for pipeline in module.pipelines):
         return module
     fused = _Fused(module, {k.name: k for k in module.kernels}, {f.key: f for f in module.functions}, {})
@@ -39,7 +39,7 @@ def fuse_stages(module: ir.Module) -> ir.Module:
 
 @dataclass(frozen=True, slots=True)
 class _ParameterSource:
-    """Where a parameter of the second kernel comes from: a result or parameter of the first, or one of its own."""
+    """The source of a parameter of the second kernel: a result or parameter of the first, or a new parameter."""
 
     kind: Literal["result", "shared", "own"]
     index: int
@@ -47,7 +47,7 @@ class _ParameterSource:
 
 @dataclass(frozen=True, slots=True)
 class _Fused:
-    """All kernels and functions by now; ``made`` are those that join two, by what they join."""
+    """All kernels and functions so far; ``made`` has the fused kernels by the kernels that they join."""
 
     module: ir.Module
     kernels: dict[str, ir.Kernel]
@@ -55,7 +55,7 @@ class _Fused:
     made: dict[tuple[str, str, tuple[_ParameterSource, ...]], str]
 
     def pipeline(self, pipeline: Pipeline) -> Pipeline:
-        """Join from the front, so that three in a row become one."""
+        """Return the pipeline with fused stages. Fusion starts at the front, so three in a row become one."""
         stages: list[Stage] = []
         for stage in pipeline.stages:
             before = stages[-1] if stages else None
@@ -95,7 +95,7 @@ class _Fused:
         return not ids and not writes and not kernel.modes and bool(kernel.results)
 
     def _joined(self, first: Stage, second: Stage) -> Stage:
-        """Return the two as one call; what both take in the same way is passed once."""
+        """Return both stages as one call; a value that both take in the same way is passed once."""
         a, b = self.kernels[first.kernel], self.kernels[second.kernel]
         sources = tuple(_source(a, first, p, x) for p, x in zip(b.params, second.arguments, strict=True))
         key = (a.name, b.name, sources)
@@ -105,7 +105,7 @@ class _Fused:
         return replace(second, kernel=self.made[key], arguments=(*first.arguments, *own), domain=first.domain)
 
     def _make(self, a: ir.Kernel, b: ir.Kernel, sources: tuple[_ParameterSource, ...]) -> str:
-        """Return a kernel whose threads call the functions of both."""
+        """Return a kernel whose threads call the functions of both kernels."""
         names = Fresh({p.name for p in a.params})
         own = [p for p, source in zip(b.params, sources, strict=True) if source.kind == "own"]
         params = (*a.params, *(replace(p, name=names.name(p.name)) for p in own))
@@ -163,7 +163,7 @@ def _is_one_of(argument: Argument, values: Collection[str]) -> bool:
 
 
 def _flows(param: ir.KernelParam) -> bool:
-    """Return True if gradient goes back through it, or there is none."""
+    """Return True if gradient flows back through it, or if it has none."""
     return not param.no_diff or not carries_gradient(param.type)
 
 

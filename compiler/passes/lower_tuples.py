@@ -1,9 +1,9 @@
-"""Replace tuples by structs: Slang's ``Tuple`` has zero gradients if one element carries none.
+"""Replace tuples by structs, because Slang's ``Tuple`` has zero gradients if one element carries none.
 
     def split(x: float) -> tuple[float, int]   ->   struct FloatAndInt { float item0; int item1; }
                                                     FloatAndInt split(float x)
 
-A backward function's own result stays a tuple: it is the list of gradients that the emitter stores one by one.
+The result of a backward function stays a tuple: it is the list of gradients that the emitter stores one by one.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def lower_tuples(module: ir.Module) -> ir.Module:
 
 @dataclass(slots=True)
 class _Structs:
-    """The structs made so far, one per tuple type."""
+    """The structs so far, one per tuple type."""
 
     keys: set[str]
     made: dict[types.Tuple, types.Struct] = field(default_factory=dict)
@@ -111,7 +111,7 @@ def _block(body: Block, structs: _Structs, names: Fresh, result: types.Type) -> 
 
 
 def _return_list(stmt: ir.Return, structs: _Structs, names: Fresh, result: types.Tuple) -> list[ir.Stmt]:
-    """Return gradients one by one, of a backward function."""
+    """Return the gradients of a backward function one by one."""
     if isinstance(stmt.value, ir.Construct):
         listed = tuple(_expr(a, structs) for a in stmt.value.args)
         return [replace(stmt, value=replace(stmt.value, args=listed, type=result))]

@@ -1,6 +1,6 @@
 """Mark every end of a gradient with ``no_diff``, and refuse ends that the user did not ask for.
 
-In a function that is differentiated, with ``table`` one that is not:
+In a differentiated function, where ``table`` is not differentiable:
 
     table(x)                x carries gradient    ->  SA301
     table(k)                k carries none        ->  no_diff(table(k))
@@ -41,7 +41,7 @@ def mark_no_diff(module: ir.Module) -> ir.Module:
 
 
 def _mark_kernel_params(module: ir.Module) -> ir.Module:
-    """What lives in ``Uniform`` or is ``NoDiff`` carries no gradient in the kernel's function."""
+    """Mark parameters in ``Uniform`` memory or with ``NoDiff``: they carry no gradient in the kernel's function."""
     passive = {
         k.function: {p.name for p in k.params if p.no_diff or p.memory is ir.Memory.UNIFORM} for k in module.kernels
     }
@@ -78,7 +78,7 @@ class _Marker:
         return self._mark(expr, ended=False)
 
     def _mark(self, expr: ir.Expr, *, ended: bool) -> ir.Expr:
-        """``ended`` says that an outer ``no_diff`` ends every gradient."""
+        """Return the expression with marks. ``ended`` is True if an outer ``no_diff`` ends every gradient."""
         if isinstance(expr, ir.NoDiff):
             value = self._mark(expr.value, ended=True)
             return value if isinstance(value, ir.NoDiff) else replace(expr, value=value)
@@ -113,7 +113,7 @@ class _Marker:
 
 
 def _is_mixed(args: tuple[ir.Expr, ...]) -> bool:
-    """Whether values stand beside constants: Slang's reverse mode fails on that where none of them carries gradient."""
+    """Return True if parts are values and constants. Without gradient, Slang's reverse mode fails on that."""
     constant = [_is_constant(arg) for arg in args]
     return any(constant) and not all(constant) and all(types.is_floating(arg.type) for arg in args)
 
@@ -128,7 +128,7 @@ def _is_constant(expr: ir.Expr) -> bool:
 
 
 def _needs_mark(call: ir.Call) -> bool:
-    """Return True if Slang wants ``no_diff``: when a floating-point argument is not a literal."""
+    """Return True if Slang requires ``no_diff``: if a floating-point argument is not a literal."""
     return any(not isinstance(arg, ir.Const) and _floats(arg.type) for arg in call.args)
 
 

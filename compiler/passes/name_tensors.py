@@ -1,11 +1,11 @@
 """Give tensors and textures of a kernel global names, and decide how their gradients accumulate.
 
-A function that takes one is cloned for each it is called with, and the parameter goes away:
+A function with such a parameter is cloned for each tensor or texture that it is called with, without the parameter:
 
     fn sharp(image: Tensor, i)  image[i] …        ->   fn sharp(i)   @fit.photo[i] …
     kernel fit(photo: Tensor)   sharp(photo, i)         kernel fit()  sharp(i)
 
-because shader languages pass memory by name: what takes a buffer as an argument, they can't differentiate (WGSL, GLSL).
+Shader languages access memory by name. WGSL and GLSL have no derivatives of functions that take buffers as arguments.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 _FEW_SCALARS: Final = 64
-"""Scalars of a tensor that a thread can add up by itself."""
+"""Scalars. A thread adds up gradients of a tensor by itself up to this size. Larger: threads need more registers."""
 Given = tuple[tuple[str, str], ...]
-"""Which buffer each tensor parameter of a clone stands for: its name and the buffer's key."""
+"""The tensor parameters of a clone, each with the key of its buffer."""
 
 
 def name_tensors(module: ir.Module) -> ir.Module:
-    """Return the module with ``buffers``, and without parameters that are tensors or textures."""
+    """Return the module with ``buffers``, and with functions that have no tensor or texture parameters."""
     if not any(_takes_memory(f) for f in module.functions):
         return module
     clones = _Clones({f.key: f for f in module.functions})
@@ -64,14 +64,14 @@ def _is_memory(param: ir.Param) -> bool:
 
 @dataclass(slots=True)
 class _Clones:
-    """The functions made so far, callees first, and the buffers they use."""
+    """The clones so far, callees first, and the buffers they use."""
 
     functions: Mapping[str, ir.Function]
     made: dict[str, ir.Function] = field(default_factory=dict)
     buffers: list[ir.Buffer] = field(default_factory=list)
 
     def add_kernel(self, kernel: ir.Kernel, function: ir.Function) -> None:
-        """Add what a thread does, and all it calls with tensors."""
+        """Add the function of a kernel, and clones of the functions that it calls with tensors."""
         given = []
         for place, param in zip(kernel.params, function.params, strict=True):
             if isinstance(place.type, (Tensor, Texture)):
@@ -101,7 +101,7 @@ class _Clones:
 
     @property
     def _constant(self) -> set[str]:
-        """The buffers that are only read, and get no gradient."""
+        """Return the buffers that are only read and get no gradient."""
         return {b.key for b in self.buffers if b.no_diff and not (isinstance(b.type, Tensor) and b.type.writes)}
 
     def _reads(self, body: tuple[ir.Stmt, ...]) -> bool:
@@ -118,7 +118,7 @@ class _Clones:
         return False
 
     def _call(self, call: ir.Call) -> ir.Call:
-        """Return the call of the clone for the tensors it is given, which are buffers by now."""
+        """Return the call of the clone for the call's tensors, which are buffers already."""
         callee = self.functions[call.function]
         pairs = list(zip(callee.params, call.args, strict=True))
         given = tuple((p.name, a.name) for p, a in pairs if _is_memory(p) and isinstance(a, ir.Var))
@@ -139,7 +139,7 @@ def _with_accumulation(module: ir.Module, buffer: ir.Buffer) -> ir.Buffer:
 
 
 def _few_elements(module: ir.Module, buffer: ir.Buffer) -> tuple[int, ...]:
-    """How far all threads read into a tensor, where these are so few elements that each thread adds up by itself."""
+    """Return the extents that threads read of a tensor, if it is so small that each thread adds up by itself."""
     if not isinstance(buffer.type, Tensor) or buffer.type.writes:
         return ()
     reach = read_extents(module, next(k for k in module.kernels if k.name == buffer.kernel), buffer)
@@ -158,13 +158,13 @@ def _is_followed(module: ir.Module, buffer: ir.Buffer) -> bool:
 
 
 def _is_read(module: ir.Module, buffer: ir.Buffer) -> bool:
-    """Return True if any function reads an element, rather than storing one or asking for the extents."""
+    """Return True if any function reads an element; stores and extents are no reads."""
     exprs = (e for f in module.functions for s in walk_stmts(statements(f)) for e in _read_exprs(s))
     return any(isinstance(e, (ir.Read, ir.Sample)) and e.source == ir.Var(buffer.key, buffer.type) for e in exprs)
 
 
 def _read_exprs(stmt: ir.Stmt) -> Iterator[ir.Expr]:
-    """What a statement evaluates: of the element it stores into, only the indices."""
+    """Return the expressions that a statement evaluates; those of a stored element are its indices."""
     for expr in stmt_exprs(stmt):
         stored = isinstance(stmt, ir.Assign) and expr is stmt.target and isinstance(expr, ir.Read)
         for part in children(expr) if stored else (expr,):

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Pass:
-    """One step, by the name ``--dump-after`` knows it."""
+    """One pass, with the name that ``--dump-after`` takes."""
 
     name: str
     function: Callable[[Module], Module]
@@ -62,10 +62,10 @@ PASS_NAMES: Final = tuple(step.name for step in PIPELINE)
 def run_all(
     module: Module, dump: Callable[[str, Module], None] | None = None, *, deterministic: bool = False
 ) -> Module:
-    """Run every pass; ``dump`` sees the module after each.
+    """Run every pass and call ``dump`` with the module after each.
 
     Args:
-        module: What a front end built.
+        module: The module from a front end.
         dump: Called with the name of each pass and the module after it.
         deterministic: Make gradients bitwise repeatable.
 

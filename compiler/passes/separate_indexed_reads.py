@@ -1,15 +1,15 @@
 """Read entries at run-time indices through functions, so that no gradient is lost.
 
-Where one value is read through two index expressions that may meet, Slang's reverse mode loses one of the gradients.
-Reads through the library's ``at`` are right everywhere, plain ones where an array is read through one expression only:
+If one value is read through two index expressions that may be equal, Slang's reverse mode loses one of the gradients.
+Reads through the library's ``at`` are always right. Plain reads are right if one expression reads the array:
 
     x[i] * x[j]          ->  at(x, i) * at(x, j)
     x[i] * x[2]          ->  at(x, i) * x[2]
-    s += x[i] * w[i]         stays
-    a[i] = a[i] + e          stays, unless e reads a
+    s += x[i] * w[i]         unchanged
+    a[i] = a[i] + e          unchanged, unless e reads a
 
-Where branches give an index, Slang's C++, CUDA and Metal may take another number for it when reverse mode computes the
-values again. A function that is called has it already, also for what carries no gradient:
+If an index depends on a branch, Slang's C++, CUDA and Metal may use a wrong index when reverse mode computes the values
+again. The argument of a function is right, also for values without gradient:
 
     j = i if c else 0        ->  j = i if c else 0
     x[j] * w[j]                  at(x, j) * no_diff(element(w, j))
@@ -65,14 +65,14 @@ def _function(function: ir.Function, carrying: Carrying) -> ir.Function:
 
 
 def _assigned_often(function: ir.Function) -> frozenset[str]:
-    """Locals that have different values at different places."""
+    """Return locals that have different values at different locations."""
     seen = [p.name for p in function.params]
     seen += [name for name, _ in _stored(function)]
     return frozenset(name for name in seen if seen.count(name) > 1)
 
 
 def _branched(function: ir.Function, changing: frozenset[str]) -> frozenset[str]:
-    """Locals whose value a branch may have given, themselves or by way of others."""
+    """Return locals whose value may depend on a branch, directly or through other locals."""
     found = changing
     while True:
         more = {name for name, value in _stored(function) if value is not None and _is_branched(value, found)}
@@ -82,7 +82,7 @@ def _branched(function: ir.Function, changing: frozenset[str]) -> frozenset[str]
 
 
 def _is_branched(expr: ir.Expr, names: frozenset[str]) -> bool:
-    """Return True if a branch may have given the value of an expression; calls give theirs themselves."""
+    """Return True if the value of an expression may depend on a branch; that of a call does not."""
     match expr:
         case ir.Ternary():
             return True
@@ -95,7 +95,7 @@ def _is_branched(expr: ir.Expr, names: frozenset[str]) -> bool:
 
 
 def _stored(function: ir.Function) -> Iterator[tuple[str, ir.Expr | None]]:
-    """Yield the locals that statements store into, and what."""
+    """Yield the locals that statements store into, each with the stored value."""
     for stmt in walk_stmts(statements(function)):
         if isinstance(stmt, (ir.Assign, ir.Let)):
             target = root(stmt.target) if isinstance(stmt, ir.Assign) else stmt
@@ -105,7 +105,7 @@ def _stored(function: ir.Function) -> Iterator[tuple[str, ir.Expr | None]]:
 
 @dataclass(slots=True)
 class _Reads:
-    """Every way each indexed value is read in a function: index expressions, and whether two of them may meet."""
+    """The index expressions by which a function reads each indexed value; two that may be equal meet."""
 
     carrying: Carrying
     changing: frozenset[str]
@@ -139,7 +139,7 @@ class _Reads:
             self._expr(child, unrolled)
 
     def _note(self, expr: ir.Index | ir.Swizzle, unrolled: frozenset[str]) -> bool:
-        """Note the read of a part of a local; False when it is a part of something else."""
+        """Note the read of a part of a local; return False if it is a part of something else."""
         path = access(expr)
         if path is None or not self.carrying.carries(path.aggregate):
             return False
@@ -158,7 +158,7 @@ class _Reads:
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """A read of an entry: of what, and through which indices."""
+    """A read of an entry: the indexed value and the indices."""
 
     place: Place
     aggregate: ir.Expr
@@ -167,7 +167,7 @@ class Access:
 
 
 def access(expr: ir.Expr) -> Access | None:
-    """Return how an expression reads a part of a local; None when it does not."""
+    """Return how an expression reads a part of a local; None if it does not."""
     indices: list[ir.Expr] = []
     components = ""
     fields: list[str] = []
@@ -189,7 +189,7 @@ def access(expr: ir.Expr) -> Access | None:
 
 
 def is_static(index: ir.Expr, unrolled: frozenset[str]) -> bool:
-    """Return True if Slang knows an index when it compiles."""
+    """Return True if Slang knows an index at compile time."""
     match index:
         case ir.Const():
             return True
@@ -202,7 +202,7 @@ def is_static(index: ir.Expr, unrolled: frozenset[str]) -> bool:
 
 
 def _read_exprs(stmt: ir.Stmt) -> tuple[ir.Expr, ...]:
-    """What a statement reads; storing into an entry reads only its index."""
+    """Return the expressions that a statement reads; those of a stored entry are its indices."""
     if not isinstance(stmt, ir.Assign):
         return stmt_exprs(stmt)
     return (stmt.value, *(e.index for e in walk(stmt.target) if isinstance(e, ir.Index)))
@@ -225,9 +225,9 @@ class _Separate:
     """Rewrites reads at run-time indices.
 
     Attributes:
-        meeting: The values whose reads all have to be ``at``.
+        meeting: The values whose reads must all be ``at``.
         branched: Locals that are no safe index in a plain read.
-        carrying: What of the function carries gradient.
+        carrying: The gradient flow in the function.
     """
 
     meeting: frozenset[Place]
@@ -235,7 +235,7 @@ class _Separate:
     carrying: Carrying
 
     def block(self, body: Block, unrolled: frozenset[str]) -> Block:
-        """The statements with their reads rewritten; ``unrolled`` are loop variables that are constants to Slang."""
+        """Return the statements with rewritten reads; ``unrolled`` are loop variables that are constants to Slang."""
         return tuple(self._stmt(stmt, unrolled) for stmt in body)
 
     def _stmt(self, stmt: ir.Stmt, unrolled: frozenset[str]) -> ir.Stmt:
@@ -248,7 +248,7 @@ class _Separate:
         return map_blocks(map_stmt_exprs(stmt, rewrite), lambda nested: self.block(nested, inner))
 
     def _expr(self, expr: ir.Expr, unrolled: frozenset[str], *, flows: bool) -> ir.Expr:
-        """An expression with its reads rewritten; where no gradient ``flows`` through it, those that have to be."""
+        """Return an expression with rewritten reads; only the necessary ones if no gradient ``flows`` through it."""
         flows = flows and not _ends_gradient(expr)
         made = map_children(expr, lambda e: self._expr(e, unrolled, flows=flows))
         if not isinstance(expr, ir.Index) or not isinstance(made, ir.Index) or is_static(expr.index, unrolled):
@@ -266,7 +266,7 @@ class _Separate:
 
 
 def _rewrite_target(target: ir.Expr, rewrite: ExprMap) -> ir.Expr:
-    """Store stay plain; the indices in them are read."""
+    """Return the target of a store. The store stays plain; reads in its indices are rewritten."""
     match target:
         case ir.Index(value=value, index=index):
             return replace(target, value=_rewrite_target(value, rewrite), index=rewrite(index))

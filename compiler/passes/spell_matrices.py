@@ -4,7 +4,7 @@
     m - n    ->  m + n * -1.0         its derivative has one
     m / n    ->  divide(m, n)         no Metal, no WGSL, and no C++ in its derivative; slangad's library does it by rows
 
-A matrix divided by a literal stays as it is.
+A matrix divided by a literal is unchanged.
 """
 
 from __future__ import annotations

@@ -1,14 +1,14 @@
 """Store whole rows where one run-time index occurs twice in the path to an element.
 
-Reverse mode of a store through one index twice, `m[i][i] = e`, uses a value that Slang 2026.12 declares nowhere: no
-target takes it (docs/slang-notes.md). A store of the row is right, and so are reads:
+For a store with one index twice, `m[i][i] = e`, Slang 2026.12 emits reverse mode with an undeclared name. No target
+compiles it (docs/slang-notes.md). A store of the row is right, and so are reads:
 
     m[i][i] = e;       ->    m[i] = with(m[i], i, e);
     a[i][j][j] = e;    ->    a[i][j] = with(a[i][j], j, e);
     s[i].v[i] = e;     ->    s[i].v = with(s[i].v, i, e);
 
-The same are also `i` and `j` after `j = i`, or `i` and `i + 0`. What is known never to be the same value keeps the
-shorter form: other loop variables, `i` and `i + 1`, `i` and `2 - i`, `i` and `i % 3`; and so do unrolled loops.
+`i` and `j` count as one index after `j = i`; so do `i` and `i + 0`. Indices that Slang does not take for one value keep
+the shorter form: other loop variables, `i` and `i + 1`, `i` and `2 - i`, `i` and `i % 3`; and so do unrolled loops.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from slangad.compiler.ir.build import Block, Fresh
 
 Sum: TypeAlias = "dict[ir.Expr | None, int]"
-"""A sum of expressions, each with how often it is in it; at ``None`` the constant."""
+"""A sum: the factor of each expression; the constant is at ``None``."""
 
 
 def store_rows(module: ir.Module) -> ir.Module:
@@ -67,7 +67,7 @@ class _Rows:
 
 
 def _row(stmt: ir.Assign, sums: _Sums, unrolled: frozenset[str]) -> ir.Expr | None:
-    """What is stored whole in place of a part of it: what the first repeated index on the way to the part is for."""
+    """Return the value to store whole instead of its part: the one that the first repeated index selects from."""
     if root(stmt.target) is None or not carries_gradient(stmt.target.type):
         return None
     way: list[ir.Index] = []
@@ -85,7 +85,7 @@ def _row(stmt: ir.Assign, sums: _Sums, unrolled: frozenset[str]) -> ir.Expr | No
 
 
 def _locals(function: ir.Function) -> dict[str, ir.Expr | None]:
-    """What each local is set to; ``None`` if that is more than one value."""
+    """Return the value of each local; ``None`` if it has more than one."""
     params = {p.name for p in function.params}
     found: dict[str, ir.Expr | None] = {}
     for stmt in walk_stmts(statements(function)):
@@ -100,7 +100,7 @@ def _locals(function: ir.Function) -> dict[str, ir.Expr | None]:
 
 @dataclass(slots=True)
 class _Sums:
-    """Tells which indices may be one value to Slang, which follows copies and leaves out zeros and ones."""
+    """Finds indices that may be one value to Slang, which follows copies and removes zeros and ones."""
 
     locals: dict[str, ir.Expr | None]
     known: dict[str, Sum | None] = field(default_factory=dict)

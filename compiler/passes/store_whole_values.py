@@ -1,16 +1,16 @@
 """Store whole values where Slang miscompiles stores into their parts.
 
-Where branches or loops meet again, Slang 2026.12 confuses two locals of one type when parts of one were stored: wrong
-primals and tangents in forward mode, wrong gradients in reverse mode, without a word (docs/slang-notes.md). It takes
-values for tangents where the first store goes into a part of a literal, too. Whole stores are right:
+After a branch or loop, Slang 2026.12 confuses two locals of one type if parts of one were stored. Primals and tangents
+in forward mode and gradients in reverse mode are silently wrong (docs/slang-notes.md). It also takes values for
+tangents if the first store changes a part of a literal. Whole stores are right:
 
     v.x = e;        ->    v = float2(e, v.y);
     m[0][1] = e;    ->    m = float2x2(float2(m[0].x, e), m[1]);
     s.v.x = e;      ->    s = S(float2(e, s.v.y), s.k);
     a[i] = e;       ->    a = with(a, i, e);
 
-Functions without branches and loops keep the shorter form, and so do structs, matrices and arrays that have no other
-local of their type to be confused with and don't start as literals.
+Functions without branches and loops keep the shorter form. So do structs, matrices and arrays that do not start as
+literals, if the function has no other local of the same type.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def _function(function: ir.Function) -> ir.Function:
 
 
 def fresh_locals(function: ir.Function, body: Block) -> Fresh:
-    """Give names of locals that a function does not have."""
+    """Return a maker of names for new locals of a function."""
     taken = {p.name for p in function.params} | {e.name for e in body_exprs(body) if isinstance(e, ir.Var)}
     return Fresh(taken | {s.variable for s in walk_stmts(body) if isinstance(s, ir.For)})
 
@@ -61,7 +61,7 @@ def _forks(body: Block) -> bool:
 
 
 def _confused(body: Block) -> Iterator[str]:
-    """Locals with stored parts that Slang may take for another one, or whose tangents for values."""
+    """Return locals with stored parts that Slang may confuse with other locals, or whose values with tangents."""
     parts = {owner.name: owner.type for owner in _partly_stored(body)}
     literal = _start_as_literals(body, frozenset(parts))
     branches = any(isinstance(s, (ir.If, ir.For, ir.While)) for s in walk_stmts(body))
@@ -72,7 +72,7 @@ def _confused(body: Block) -> Iterator[str]:
 
 
 def _partly_stored(body: Block, *, deep: bool = False) -> Iterator[ir.Var]:
-    """Locals that are stored in part, once for each store; ``deep``: in parts of elements of arrays."""
+    """Yield locals that are stored in part, once for each store; with ``deep``, in parts of elements of arrays."""
     for stmt in walk_stmts(body):
         owner = root(stmt.target) if isinstance(stmt, ir.Assign) else None
         if owner is None or not isinstance(stmt, ir.Assign) or isinstance(stmt.target, ir.Var):
@@ -82,7 +82,7 @@ def _partly_stored(body: Block, *, deep: bool = False) -> Iterator[ir.Var]:
 
 
 def _meets(body: Block, type_: types.Type, name: str) -> bool:
-    """Return True if something else of the type has several values where branches or loops meet."""
+    """Return True if another local of the type has several values after a branch or loop."""
     nested = [s for stmt in body for block in blocks(stmt) for s in walk_stmts(block)]
     parts = [o.type for o in _partly_stored(body, deep=True)]
     whole_only = isinstance(type_, types.Array) and type_ not in parts
@@ -120,7 +120,7 @@ def _sources(value: ir.Expr) -> tuple[str, ...]:
 
 
 def _is_literal(value: ir.Expr) -> bool:
-    """Return True if Slang keeps it as one literal: structs and arrays of numbers it takes apart."""
+    """Return True if Slang keeps it as one literal. It splits structs and arrays of numbers."""
     match value:
         case ir.Ternary(then=then, other=other):
             return _is_literal(then) or _is_literal(other)

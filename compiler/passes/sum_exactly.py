@@ -2,8 +2,8 @@
 
     buffer fit.w: tensor<float, 1> scatter   ->   buffer fit.w: tensor<float, 1> exact
 
-Sums over all threads are repeatable already, and so is everything that one thread does alone. What a tensor that is
-written gets back comes from the one thread that stored it. docs/decisions/memory.md describes exact sums.
+Sums over all threads are repeatable already, and so is the work of a single thread. The gradient of a written element
+comes from the one thread that stored it. docs/decisions/memory.md describes exact sums.
 """
 
 from __future__ import annotations

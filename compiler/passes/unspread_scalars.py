@@ -1,9 +1,8 @@
 """Replace ``v * float3(s)`` by ``v * s`` where Slang compiles the short form correctly.
 
-Front ends spread every scalar that meets a vector: ``float3(s)``. Slang understands ``v * s`` too, but in a function
-that is differentiated and branches or loops, the compiler crashes or the gradient is zero; with matrices it is wrong
-everywhere, and so is ``s * v``, ``v + s`` or ``s / v`` if ``s`` is a parameter. So the short form is used where it is
-right:
+Front ends spread every scalar that meets a vector: ``float3(s)``. Slang accepts ``v * s`` too. But in a differentiated
+function with branches or loops, the compiler crashes or the gradient is zero. With matrices ``v * s`` is always wrong,
+and so is ``s * v``, ``v + s`` or ``s / v`` if ``s`` is a parameter. So only correct short forms are used:
 
     v * float3(2.0)  ->  v * 2.0      always
     v * float3(s)    ->  v * s        and v / s: in straight-line functions, for vectors
@@ -24,7 +23,7 @@ _MIXED: Final = frozenset({"+", "-", "*", "/"})
 
 
 def unspread_scalars(module: ir.Module) -> ir.Module:
-    """Take back the spreading of scalars where Slang's mixed arithmetic is right."""
+    """Replace spread scalars by scalars where Slang's mixed arithmetic is right."""
     return map_functions(module, _function)
 
 
@@ -44,7 +43,10 @@ def _branches(function: ir.Function) -> bool:
 
 
 def _expr(expr: ir.Expr, *, left: bool, right: bool) -> ir.Expr:
-    """``left`` and ``right`` say where any scalar may stand alone; ``left`` also says it of both sides of sums."""
+    """Rewrite an expression. Any scalar may stand alone on the left with ``left``, on the right with ``right``.
+
+    In sums, ``left`` holds for both sides.
+    """
     match expr:
         case ir.Binary(op=op, left=a, right=b) if op in _MIXED:
             spread = _spread(b, free=right if op in ("*", "/") else left)
@@ -59,7 +61,7 @@ def _expr(expr: ir.Expr, *, left: bool, right: bool) -> ir.Expr:
 
 
 def _spread(expr: ir.Expr, *, free: bool) -> ir.Expr | None:
-    """Return the scalar that an operand spreads, when it may stand alone."""
+    """Return the scalar that an operand spreads, if it may stand alone."""
     match expr:
         case ir.Construct(args=(arg,), type=type_) if is_scalar(arg.type) and arg.type != type_:
             literal = isinstance(arg, ir.Const) or (isinstance(arg, ir.Unary) and isinstance(arg.operand, ir.Const))

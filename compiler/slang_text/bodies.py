@@ -1,4 +1,4 @@
-"""The functions of a Slang text that have a body, with the location of each as offsets and as tokens."""
+"""Read the functions of a Slang text that have a body, with the location of each as offsets and as tokens."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How tokens of a Slang text belong together: brackets, statements, steps to a stored part, stores.
+"""Find how tokens of a Slang text belong together: brackets, statements, steps to a stored part, stores.
 
 Every function takes tokens and an index into them. None of them fails, whatever the text is.
 """

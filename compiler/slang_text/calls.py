@@ -1,4 +1,4 @@
-"""The call graph of Slang files: a function and everything that its gradient is made from, as tokens.
+"""Build the call graph of Slang files: a function and everything that its gradient uses, as tokens.
 
 The graph follows calls by name, custom derivatives, macros and the operators that a function may use.
 """
@@ -98,7 +98,7 @@ def is_backward_alone(attributes: Collection[str]) -> bool:
 
 
 def codes_of(span: Span, sources: Iterable[str]) -> tuple[FunctionCode, ...]:
-    """Return what a gradient is made from: the function at a location, its callees, and the derivatives of both."""
+    """Return the code that a gradient uses: the function at a location, its callees, and the derivatives of both."""
     files = [source_of(file) for file in sources if file.endswith(".slang")]
     first = next((function for source in files if (function := function_at(source, span)) is not None), None)
     if first is None:

@@ -1,4 +1,4 @@
-"""What a Slang text declares besides functions: structs, globals, imports, with their locations.
+"""Find the declarations of a Slang text besides functions: structs, globals, imports, with their locations.
 
 A declaration in a namespace counts by itself. A member of a struct or an extension belongs to that.
 """

@@ -1,4 +1,4 @@
-"""The Slang files of a program. Each is read and taken apart once, and again after a change."""
+"""Cache the Slang files of a program. Each is read and parsed once, and again after a change."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Scan a Slang text for the heads of functions, with their comments and attributes.
 
-Slang's reflection says what a file declares, but not where. The scan adds locations, comments and hints. It does not
-evaluate preprocessor conditions, and it may take something else for a function.
+Slang's reflection lists the declarations of a file without their locations. The scan adds locations, comments and
+hints. It does not evaluate preprocessor conditions, and it may take something else for a function.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Take functions and declarations out of a Slang text, and find by the text which part uses which.
+"""Remove functions and declarations from a Slang text, and find in the text which part uses which.
 
 The lines of the text stay. A removed part leaves blanks. A function may keep its head, with a body that returns zeros,
 and a declaration may become a stub. Both get a mark by which Slang reports their uses.
@@ -117,7 +117,7 @@ class Remains:
     added: Mapping[int, tuple[tuple[int, int], ...]]
 
     def before(self, span: Span) -> Span:
-        """Where a place was in the whole text."""
+        """Return the location in the whole text of a location in this text."""
         column = span.column
         for at, length in self.added.get(span.line, ()):
             column = column - length if column >= at + length else min(column, at)

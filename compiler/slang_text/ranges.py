@@ -1,4 +1,4 @@
-"""Comment lines that declare where the check draws samples.
+"""Find comment lines that declare where the check draws samples.
 
 // range: m.roughness 0.1 1.0        ->        the words `m.roughness`, `0.1`, `1.0` with their locations
 """

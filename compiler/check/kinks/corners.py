@@ -1,4 +1,4 @@
-"""Kinks of several inputs at once: entries that together are no subgradient."""
+"""Compare entries at kinks of several inputs: find entries that together are no subgradient."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def compare_corners(
 
 
 def _pairs(findings: Findings) -> list[InputGroup]:
-    """Return pairs of places among the inputs, at samples where one result has a kink along both."""
+    """Return pairs of positions among the inputs, at samples where one result has a kink along both."""
     kinks = np.any([states == State.KINK for states in findings.states.values()], axis=0)
     several = np.any(kinks.sum(axis=2) >= 2, axis=1)
     return [
@@ -47,7 +47,7 @@ def _pairs(findings: Findings) -> list[InputGroup]:
 
 
 def _ties(rows: Floats, findings: Findings) -> list[InputGroup]:
-    """Return places of inputs that are equal, of each sample the largest group."""
+    """Return the positions of equal inputs: the largest group of each sample."""
     ties: list[InputGroup] = []
     for sample in np.flatnonzero(findings.finite):
         values, counts = np.unique(rows[sample], return_counts=True)

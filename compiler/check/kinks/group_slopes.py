@@ -1,9 +1,9 @@
-"""Slopes along several inputs at once, at kinks.
+"""Measure slopes along several inputs at once, at kinks.
 
 Each entry of a gradient may lie between the one-sided slopes along its input, and the gradient may still be wrong: at a
 tie of ``max(x, y)``, x and y may have a slope of one, but not both. So where two inputs have a kink, the sum and the
-difference of their entries are compared with slopes along both, at the sample and close by. Where three inputs are
-equal, the sum of their entries is.
+difference of their entries are compared with slopes along both, at the sample and nearby. Where three inputs are equal,
+the sum of their entries is compared.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def slopes_of_group(
 
 
 def _close_by(here: Slices, group: InputGroup, scales: Floats, inputs: Indices) -> Slices:
-    """Return slices at places close by: every other one moved along the group alone, the rest along all inputs."""
+    """Return slices at locations close by: every other one moved along the group alone, the rest along all inputs."""
     rng, radius = np.random.default_rng(group.sample), tol.CORNER_RADIUS
     moves = rng.uniform(-radius, radius, (tol.CORNER_PLACES, here.rows.shape[1]))
     moves[:, :-1] *= np.maximum(np.abs(here.rows[0, :-1]), scales)

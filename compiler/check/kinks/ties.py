@@ -1,10 +1,10 @@
-"""Ties of inputs: rows of the Jacobian that are derivatives close by, so they are not wrong.
+"""Excuse rows of the Jacobian at ties of inputs: rows that are derivatives nearby are not wrong.
 
-Where three inputs are equal, or two and one without a gradient, a function may have no kink along any of them, and
-still no derivative: the median of three equal numbers stays where it is as one of them moves. Each order that the
-inputs may have close by has another derivative. So where entries of tied inputs are accused, the entries of all
-inputs that tie are compared with rows of derivatives close by, with the inputs in many orders. The row must be one of
-those, or lie between them. Where all rows close by are the same, nothing is excused.
+If three inputs are equal, or two and one without a gradient, a function may have no kink along any of them, and still
+no derivative. For example, the median of three equal numbers does not change as one of them moves. Each order of the
+inputs nearby has another derivative. So if entries of tied inputs are accused, the entries of all tied inputs are
+compared with rows of derivatives nearby, with the inputs in many orders. The row must be one of those, or lie between
+them. If all rows nearby are the same, nothing is excused.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class _Tie:
     tied: Indices
 
     def is_close_by(self, gradient: Floats, accused: Indices) -> bool:
-        """Return True if the entries of tied inputs are those of a place close by, or lie between such rows."""
+        """Return True if the entries of tied inputs are those of a location close by, or lie between such rows."""
         entries = self._entries(gradient, accused)
         if not np.isfinite(gradient[entries]).all():
             return False
@@ -96,7 +96,7 @@ class _Tie:
         return False
 
     def _entries(self, gradient: Floats, accused: Indices) -> Indices:
-        """Return the places of the tied inputs; of very many the accused ones and those of the largest entries."""
+        """Return the positions of the tied inputs; of very many, the accused ones and those of the largest entries."""
         entries = np.flatnonzero(np.isin(self.function.inputs, self.tied))
         weights = np.where(np.isin(entries, accused), np.inf, np.abs(gradient[entries]))
         return np.sort(entries[np.argsort(-weights, kind="stable")[: tol.TIE_INPUTS]])

@@ -1,4 +1,4 @@
-"""Legs: comparisons of one derivative with another, without the reference.
+"""Compare derivatives with each other, without the reference. Each comparison is a leg.
 
 In reading order:
 

@@ -1,4 +1,4 @@
-"""Sums over threads: launches of several sizes against the sums of what their threads compute.
+"""Compare sums over threads: launches of several sizes against the sums of their threads.
 
 Gradient buffers start non-zero, indices collide, and sums have several parts. Where threads share no tensors, the
 expected sum is that of the threads by themselves. Where they share some, reverse mode along random directions is
@@ -54,8 +54,8 @@ class ComparedSum:
         domain: The threads.
         slack: How far off it may be.
         size: The sum of magnitudes.
-        f32: It is in float32.
-        repeated: Both numbers are of launches with the same inputs.
+        f32: True if it is in float32.
+        repeated: True if both numbers are of launches with the same inputs.
     """
 
     name: str

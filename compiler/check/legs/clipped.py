@@ -1,4 +1,4 @@
-"""Reverse mode of a function with clipped gradients, against its forward mode, clipped here."""
+"""Compare reverse mode of a function with clipped gradients with its forward mode, which is clipped here."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Numbers that a leg compares, and several comparisons as one."""
+"""Compare the numbers of a leg, and combine several comparisons."""
 
 from __future__ import annotations
 

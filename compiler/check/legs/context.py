@@ -1,4 +1,4 @@
-"""What legs compare: one subject at its samples."""
+"""Define the input of every leg: one subject at its samples."""
 
 from __future__ import annotations
 

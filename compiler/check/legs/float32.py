@@ -1,4 +1,4 @@
-"""Derivatives in float32 against float64, as far as the conditioning lets them be right."""
+"""Compare derivatives in float32 with float64, within the errors that the conditioning permits."""
 
 from __future__ import annotations
 

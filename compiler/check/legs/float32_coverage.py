@@ -1,4 +1,4 @@
-"""How far float32 was tested: samples that were compared, and the others by reason."""
+"""Count how far float32 was tested: samples that were compared, and the others by reason."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Differences in float32: they show that float32 computes another function than float64, such as a hash.
+"""Compute differences in float32. They show that float32 computes another function than float64, such as a hash.
 
 A hash of a cell jumps at the borders of the cell, so no one step is right for all samples. Narrow steps stay within the
 cell, wide ones are less noisy.
@@ -62,12 +62,12 @@ def differences_agree(
 
 
 def _slope(one: _Moved, other: _Moved) -> Floats:
-    """Return the slope between two places."""
+    """Return the slope between two locations."""
     return np.asarray((other[0] - one[0]) / (other[1] - one[1]))
 
 
 def _one_sided(one: _Moved, other: _Moved, here: Floats) -> Floats:
-    """Return the slope here of the parabola through two places on one side and the values here."""
+    """Return the slope here of the parabola through two locations on one side and the values here."""
     (first, near), (second, far) = one, other
     chords = (first - here) / near, (second - here) / far
     return np.asarray((chords[0] * far - chords[1] * near) / (far - near))

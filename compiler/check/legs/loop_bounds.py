@@ -1,4 +1,4 @@
-"""Loops against their bounds, by a twin that reports if a loop would run longer."""
+"""Compare loops with their bounds, by a twin that reports if a loop would run longer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parameters of Slang functions that have no gradient although the result depends on them.
+"""Find parameters of Slang functions that have no gradient although the result depends on them.
 
 Slang gives a struct that is not ``IDifferentiable`` no gradient, wherever it stands, and reports nothing. Where the
 result depends on numbers in such a parameter and nobody wrote ``no_diff``, the gradient is wrong.

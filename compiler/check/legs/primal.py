@@ -1,4 +1,4 @@
-"""The values that forward mode computes, against the function alone."""
+"""Compare the values that forward mode computes with those of the function alone."""
 
 from __future__ import annotations
 

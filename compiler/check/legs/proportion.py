@@ -1,7 +1,7 @@
-"""Derivatives for small and large cotangents and directions, against those for usual ones.
+"""Compare derivatives for small and large cotangents and directions with those for usual ones.
 
-Derivatives are linear, so they grow with the size. Sizes are powers of two, so what is linear agrees to the last bit. A
-threshold or a limit does not.
+Derivatives are linear, so they grow with the size. Sizes are powers of two, so a linear function agrees to the last
+bit. A function with a threshold or a limit does not.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Two runs of the same launch, bit by bit."""
+"""Compare two runs of the same launch, bit by bit."""
 
 from __future__ import annotations
 

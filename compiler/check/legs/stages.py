@@ -1,4 +1,4 @@
-"""A pipeline with neighbouring stages joined, as it is run, against the same with every stage by itself."""
+"""Compare a pipeline with neighbouring stages joined, as users run it, with its stages run separately."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The table of legs, in running order."""
+"""List all legs in running order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Forward mode against reverse mode, and linearity of each, by random cotangents and directions.
+"""Compare forward mode with reverse mode, and check that each is linear, by random cotangents and directions.
 
 The Jacobian J comes from unit cotangents w and unit directions v. Reverse mode must give w'J for random w, forward mode
 Jv for random v. Each is compared with the Jacobian of the other mode, if there is one.

@@ -1,6 +1,6 @@
-"""Inputs and results of a kernel as rows of numbers, one column for each scalar.
+"""Describe inputs and results of a kernel as rows of numbers, one column for each scalar.
 
-Columns have the order of the kernel's buffers, so a buffer is a stretch of neighbouring columns.
+Columns have the order of the kernel's buffers, so a buffer is a range of neighbouring columns.
 """
 
 from __future__ import annotations

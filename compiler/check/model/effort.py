@@ -1,4 +1,4 @@
-"""Effort: how many samples the check of a launch can afford.
+"""Compute how many samples the check of a launch can afford.
 
 Work is counted, not timed, so that the same seed gives the same samples on every machine. The unit is one index into a
 tensor, about five nanoseconds.
@@ -38,7 +38,7 @@ class Effort:
     work: float = 0.0
 
     def thinned(self, count: int, inputs: int, results: int) -> Bools:
-        """Return which of the samples to keep: some, spread over all."""
+        """Return the samples to keep: some, spread over all."""
         each = self.work * tol.WORK_BACKWARD * (tol.WORK_JACOBIANS * results + inputs)
         most = max(tol.WORK_SAMPLES, int(tol.WORK_MOST / each)) if each else count
         kept = np.zeros(count, bool)

@@ -1,4 +1,4 @@
-"""Outcomes of comparisons: the state of every entry, and the worst disagreement of every leg."""
+"""Define the findings of comparisons: the state of every entry, and the worst disagreement of every leg."""
 
 from __future__ import annotations
 

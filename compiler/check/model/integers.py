@@ -1,4 +1,4 @@
-"""Values of integer parameters that samples should try, and indices that must differ."""
+"""Define values of integer parameters that samples should try, and indices that must differ."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Inputs and results of a launch as rows of numbers, one column for each scalar of each element.
+"""Describe inputs and results of a launch as rows of numbers, one column for each scalar of each element.
 
 Columns have the order of the launch's buffers: all elements of one part are neighbours.
 """

@@ -1,4 +1,4 @@
-"""Names that the check gives to the kernels and functions it adds, and to mutants."""
+"""Define the names of kernels and functions that the check adds, and of mutants."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Outcomes: what steps find out about a subject, as data. ``verdict.decide`` alone turns them into a verdict."""
+"""Define outcomes: the findings of the steps about a subject. Only ``verdict.decide`` turns them into a verdict."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class CheckOutcome(Enum):
-    """What is known about a subject, or why nothing is."""
+    """A finding about a subject, or the reason why there is none."""
 
     NOT_REPRODUCIBLE = auto()
     """Two launches with the same inputs give different numbers."""

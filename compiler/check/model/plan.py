@@ -1,4 +1,4 @@
-"""What is asked of one subject: samples, ranges, modes that are missing, notes."""
+"""Define the plan of one subject: samples, ranges, missing modes, notes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class SubjectPlan:
-    """What is asked of one subject.
+    """The settings and known facts for the check of one subject.
 
     Attributes:
         samples: The number of random samples.
@@ -27,8 +27,8 @@ class SubjectPlan:
         missing: Modes that it does not have, with the reason.
         notes: Notes from before the run.
         command: The command that reports this subject alone.
-        linear: Reverse mode is linear in the cotangent: no clip is on its way.
-        clip: The declared clip of its own gradients.
+        linear: True if reverse mode is linear in the cotangent: it goes through no clip.
+        clip: The declared clip of its gradients.
         shapes: Declared shapes of parameters.
         integers: Integers without a declared range that are worth a try.
         device: Where float32 runs, by the name of ``--device``.

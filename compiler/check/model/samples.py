@@ -1,4 +1,4 @@
-"""Samples: rows of inputs with their origin and the scale of every column."""
+"""Define samples: rows of inputs with their origin and the scale of every column."""
 
 from __future__ import annotations
 

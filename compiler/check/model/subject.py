@@ -1,4 +1,4 @@
-"""One function, kernel or pipeline to check, and the facts that its text and its module give."""
+"""Define one function, kernel or pipeline to check, with the facts from its text and its module."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class SourceFacts:
         unset: Why it can't be run by itself; empty if it can.
         bits: Why nobody knows what its gradient should be; empty if that is known.
         plain: Its parameters without ``no_diff``; none if its derivative is custom.
-        calls: Names of all functions that its derivative is made from; none if its derivative is custom.
+        calls: Names of all functions that its derivative uses; none if its derivative is custom.
         signature: The types of its parameters, in parentheses.
     """
 

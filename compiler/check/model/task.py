@@ -1,4 +1,4 @@
-"""Tasks: one subject to check, with the kernels that it takes. A worker receives them, and answers with results."""
+"""Define tasks: one subject with its kernels. A worker receives tasks and returns results."""
 
 from __future__ import annotations
 

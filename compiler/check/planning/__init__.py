@@ -1,4 +1,4 @@
-"""What there is to check, and what a worker is sent for each subject.
+"""Find the subjects to check, and make a task for each.
 
 - ``description``: the subjects of a file, with the module that holds their harness kernels and twins.
 - ``selection``: names on the command line.

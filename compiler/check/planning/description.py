@@ -1,4 +1,4 @@
-"""Descriptions: the subjects of one file, with the module that holds their harness kernels and twins."""
+"""Describe one file: its subjects, and the module with their harness kernels and twins."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class FileDescription:
 
 
 def describe_file(item: Input, options: CheckOptions, compilers: SlangCompilers) -> FileDescription:
-    """Return what there is to check in a file.
+    """Return the subjects of a file and their module.
 
     Raises:
         CompileError: Nothing of the file can be read.

@@ -1,4 +1,4 @@
-"""Plans: what is asked of each subject, from options, declarations, and modes that did not build."""
+"""Make the plan of each subject from options, declarations, and modes that did not build."""
 
 from __future__ import annotations
 
@@ -184,7 +184,7 @@ def _truncates(expr: ir.Expr) -> bool:
 
 
 def _generated(subject: Subject, emitted: EmittedModule) -> Generated | None:
-    """Return the place where the Slang of a subject starts."""
+    """Return the location where the Slang of a subject starts."""
     lines = [m.line for m in emitted.mapped if m.span == subject.span]
     return Generated(emitted.file_name, min(lines)) if lines and subject.kernel else None
 

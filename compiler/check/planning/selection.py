@@ -1,4 +1,4 @@
-"""Names on the command line: which subjects are checked, and which names no input has."""
+"""Select the subjects that the command line names, and refuse names that no input has."""
 
 from __future__ import annotations
 

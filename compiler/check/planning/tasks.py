@@ -1,4 +1,4 @@
-"""Tasks of a file: what workers are sent for each subject, and for the device."""
+"""Make the tasks of a file: the data for a worker, for each subject and for the device."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The reference: derivatives in float64 by differences, with error bars.
+"""Compute the reference: derivatives in float64 by differences, with error bars.
 
 In reading order:
 

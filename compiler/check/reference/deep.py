@@ -1,4 +1,4 @@
-"""Entries of a Jacobian that no screening window confirms.
+"""Examine entries of a Jacobian that no screening window confirms.
 
 An entry is called wrong only if two sets of windows with different nodes disagree with it, and neither the slopes on
 both sides, nor those close by, nor rounding explain it. So no accusation rests on one estimate, and kinks, jumps,
@@ -169,7 +169,7 @@ class DeepComparison:
     def _rounding_spread(self, mode: Leg, which: Indices, slack: Floats) -> Floats:
         """Return how far entries move as inputs move by a few ulps; 0 for entries that are wrong at just the sample.
 
-        Rounding does not explain an entry that is right at all the places to which it moves.
+        Rounding does not explain an entry that is right at all the locations to which it moves.
         """
         rng = np.random.default_rng(self.function.seed + 1)
         base, columns, inputs = self.slices.rows[which], self.pairs[which, 1], self.function.inputs

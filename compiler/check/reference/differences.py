@@ -1,4 +1,4 @@
-"""Slopes of a function that is only evaluated, with error bars.
+"""Estimate slopes of a function from its values, with error bars.
 
 A window is a sample, a column to move and a half width. ``stencil`` has its nodes and the polynomial through the values
 there. A ladder is a row of windows from wide to narrow. No width is right for all functions, so the slope of every

@@ -1,7 +1,7 @@
-"""The Jacobians of every mode against the reference, entry by entry.
+"""Compare the Jacobians of every mode with the reference, entry by entry.
 
 Agreement with a sharp estimate settles an entry. Disagreement does not: ``deep`` examines the entry with all windows,
-other nodes, from both sides and at places close by, before it calls the entry wrong.
+other nodes, from both sides and at locations close by, before it calls the entry wrong.
 """
 
 from __future__ import annotations

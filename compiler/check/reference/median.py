@@ -1,4 +1,4 @@
-"""The median of known numbers."""
+"""Compute the median of known numbers."""
 
 from __future__ import annotations
 

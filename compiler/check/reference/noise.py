@@ -1,4 +1,4 @@
-"""Noise of values: how much of a value in float64 may be rounding, estimated from float32."""
+"""Estimate the noise of values: the part of a float64 value that may be rounding, from float32."""
 
 from __future__ import annotations
 

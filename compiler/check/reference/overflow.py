@@ -1,4 +1,4 @@
-"""Samples at which derivatives overflow on their way: they show nothing.
+"""Find samples at which intermediate values of derivatives overflow. These samples show nothing.
 
 A term of 1e306 on the way to a result is not finite times 2^20, however linear the derivative is.
 """

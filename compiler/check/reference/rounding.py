@@ -1,4 +1,4 @@
-"""How far rounding may bring derivatives off.
+"""Measure how much rounding may change derivatives.
 
 - Inputs that move by ulps show the conditioning.
 - Cotangents and directions that move by ulps show the size of terms that cancel out. Derivatives are linear in them,
@@ -74,14 +74,14 @@ def term_sizes(jacobian: Callable[[Floats], Floats], shape: tuple[int, int], rng
 def scatter(evaluate: Callable[[Floats], Floats], rows: Floats, columns: Indices, widths: Floats) -> Floats:
     """Return how far a derivative scatters around a smooth curve, on the side where it does so most.
 
-    A mistake at one place, beside an edge or in a narrow stretch is no scatter. Most of the places in a window must be
-    off, in windows of several sizes.
+    A mistake at one location, beside an edge or in a narrow interval is no scatter. Most of the locations in a window
+    must be off, in windows of several sizes.
 
     Args:
-        evaluate: Entries of the derivative. It gets several rows for each place, one after another.
-        rows: The places.
-        columns: The column to move, for each place.
-        widths: How far to go at most, for each place.
+        evaluate: Entries of the derivative. It gets several rows for each location, one after another.
+        rows: The locations.
+        columns: The column to move, for each location.
+        widths: How far to go at most, for each location.
     """
     far = []
     for sign in (-1, 1):

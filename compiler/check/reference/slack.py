@@ -1,4 +1,4 @@
-"""How far off an entry of a Jacobian may be besides the error bar of the reference."""
+"""Compute the tolerance of a Jacobian's entry besides the error bar of the reference."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Polynomials through function values around a point: their slopes, with error bars.
+"""Fit polynomials to function values around a point: slopes with error bars.
 
 Richardson's extrapolation of central differences is the polynomial through the points of a ladder of steps. Here the
 polynomial is fitted to more points than it needs. Its residue shows how far its slope can be trusted: rounding, too

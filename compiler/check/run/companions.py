@@ -1,4 +1,4 @@
-"""A subject as functions that can be run: its builds in both precisions, and its companions.
+"""Represent a subject as functions: its builds in both precisions, and its companions.
 
 A companion is a twin of the subject, or another build of it.
 """

@@ -1,4 +1,4 @@
-"""The derivative of a function by one mode: a linear function of cotangents or of directions."""
+"""Compute the derivative of a function by one mode: a linear function of cotangents or of directions."""
 
 from __future__ import annotations
 

@@ -315,7 +315,7 @@ def _plain(shape: tuple[int, ...]) -> int | tuple[int, ...]:
 
 
 def within(reached: npt.NDArray[np.int64], kernel: Kernel, extents: Extents) -> Bools:
-    """Which launches keep all their indices inside; ``reached`` is what the twin wrote down."""
+    """Return the launches that keep all their indices inside; ``reached`` has the records of the twin."""
     axes = axes_of(kernel)
     sizes = np.array([extents.shapes[name][axis] for name, axis in axes], np.int64)
     unread = reached[:, :, 1] < reached[:, :, 0]

@@ -1,4 +1,4 @@
-"""Built libraries, loaded when first needed: kernels by name, as functions of rows of numbers."""
+"""Load built libraries when they are first needed: kernels by name, as functions of rows of numbers."""
 
 from __future__ import annotations
 

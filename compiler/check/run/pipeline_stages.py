@@ -1,6 +1,6 @@
 """Run a pipeline stage by stage, by launches of single kernels without the runtime.
 
-This gives the results with frozen parts, tells if indices stay inside, and gives the inputs of each stage, so that a
+It computes the results with frozen parts, reports if indices stay inside, and gives the inputs of each stage, so that a
 stage can be examined separately.
 """
 

@@ -1,4 +1,4 @@
-"""A device for the check. Its buffers have one row for each sample, in the precision of a build.
+"""Define a device for the check. Its buffers have one row for each sample, in the precision of a build.
 
 The runtime plans a pipeline for it as for any device. Each launch then runs for all rows. The device itself does the
 steps between kernels: zeroing, adding, converting.

@@ -1,4 +1,4 @@
-"""Blocks of inputs, for subjects with too many inputs to examine each: they select the inputs and results to examine.
+"""Compare blocks of inputs of large subjects, to select the inputs and results to examine.
 
 A block has neighbouring inputs. Its derivative along a random direction, for a random combination of the results, is
 one number, which is compared with differences. Blocks that disagree are halved, down to the wrong input. Wrong inputs
@@ -162,7 +162,7 @@ class Blocks:
     def _compare(
         self, rows: Floats, scales: Floats, places: Sequence[tuple[int, Indices]]
     ) -> tuple[list[bool], list[bool]]:
-        """Return for each block whether it is wrong at its sample, and whether it could be compared."""
+        """Return for each block if it is wrong at its sample, and if it could be compared."""
         rng = np.random.default_rng([self.seed, 17])
         inputs, outputs = self.function.inputs, self.function.results.differentiable
         cotangents = np.zeros((len(rows), len(self.function.results.columns)))

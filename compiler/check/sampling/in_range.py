@@ -1,4 +1,4 @@
-"""Samples within declared ranges, and within [-1, 1] where none is declared; of launches also how many.
+"""Draw samples within declared ranges, and within [-1, 1] if none is declared; for launches, as many as affordable.
 
 A launch with many inputs is looked at in blocks of inputs first. Only some inputs are then compared entry by entry.
 """

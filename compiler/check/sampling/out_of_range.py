@@ -1,8 +1,8 @@
-"""Samples outside [-1, 1], for floats without a declared range: at numbers of the text, and past them.
+"""Draw samples outside [-1, 1] for floats without a declared range: at numbers of the text, and past them.
 
 The function may not be meant to be used there. So these samples can only accuse, and only custom derivatives:
-automatic ones have no branches of their own, and ``clamp`` has none where its ends have changed places. A sample is
-left out where a value or a derivative overflows, an index leads outside, or a loop runs beyond its bound.
+automatic ones add no branches, and ``clamp`` has no derivative if its limits are exchanged. A sample is omitted if a
+value or a derivative overflows, an index leads outside, or a loop runs beyond its bound.
 """
 
 from __future__ import annotations

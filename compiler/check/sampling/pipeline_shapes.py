@@ -1,4 +1,4 @@
-"""Sizes of a pipeline's values: a domain, and a shape for every tensor, that fit all stages.
+"""Find sizes of a pipeline's values: a domain, and a shape for every tensor, that fit all stages.
 
 Nobody declares shapes. Small ones are tried. If two stages disagree, the parameter of one takes the shape that the
 other needs. If an index leads outside a tensor, the tensor grows.

@@ -1,4 +1,4 @@
-"""Samples of a subject: random ones within ranges, and ones where mistakes are likely.
+"""Draw samples of a subject: random ones within ranges, and ones where mistakes are likely.
 
 All values are representable in float32, or in half for halves, so float32 and float64 get the same inputs. The same
 seed gives the same samples, whatever else the file holds.

@@ -1,4 +1,4 @@
-"""Scouts: cheap comparisons at many places, which find mistakes in rare branches.
+"""Compare cheaply at many locations, to find mistakes in rare branches. Each comparison is a scout.
 
 A scout compares one number: the derivative of a random combination of the results along a random direction, by each
 mode and by differences. That takes as few evaluations for many inputs as for one. Places that look wrong become
@@ -32,7 +32,7 @@ def scout(
     Args:
         function: The function with its derivatives.
         evaluate: Its values, with parts frozen whose derivative is declared away.
-        rows: The places.
+        rows: The locations.
         scales: The scale of every column.
         seed: That of directions and cotangents.
         modes: Reverse and forward mode, as far as they exist.

@@ -1,4 +1,4 @@
-"""Sizes of launches: a domain, and a shape for every tensor, that fit a kernel's indices.
+"""Find sizes of launches: a domain, and a shape for every tensor, that fit a kernel's indices.
 
 Nobody declares shapes. The domain is an odd number of a few threads. A tensor that is read at ``w[i, 3]`` needs four
 columns: a twin runs with small tensors and records its indices, and the tensors grow until all indices fit. A tensor

@@ -163,7 +163,7 @@ def _plain(module: ir.Module) -> Iterator[_Found]:
             yield replace(subject, skipped=reason), None, None
             continue
         if function.owner:
-            function = _free_standing(function)  # noqa: PLW2901  (what stands for the method)
+            function = _free_standing(function)  # noqa: PLW2901  (the function that calls the method)
         name = _fresh(f"check_{function.name}", names)
         params = tuple(ir.KernelParam(p.name, ir.Memory.EACH, p.type, p.no_diff) for p in function.params)
         kernel = ir.Kernel(name, function.key, params, tuple(_results(function.result)), span=function.span)

@@ -1,4 +1,4 @@
-"""Make pipelines subjects: the kernels of their stages, to be launched like those of users, and their ranges."""
+"""Make pipelines subjects: add their ranges and the kernels of their stages, launched like those of users."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ def as_launch(kernel: Kernel) -> Kernel:
 
 
 def add_pipelines(described: Module, made: Module) -> tuple[Module, dict[str, CheckedPipeline]]:
-    """The kernels that pipelines need, too, and each pipeline with what its check needs, by name.
+    """Return the module with the kernels of pipelines, and the pipelines to check by name.
 
     Args:
-        described: What the user wrote.
-        made: The module of what there is to check so far.
+        described: The user's module.
+        made: The module of the subjects so far.
     """
     if not described.pipelines:
         return made, {}

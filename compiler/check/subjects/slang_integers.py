@@ -43,7 +43,7 @@ def integers_in(
     Args:
         text: A text that begins with the function.
         names: Its integers, such as ``n`` and ``p.n``.
-        codes: The function and everything that its gradient is made from, as far as found.
+        codes: The function and the code that its gradient uses, as far as known.
         constants: The values of named numbers in that text (see ``numbers_named``).
     """
     constants = constants or {}

@@ -90,7 +90,7 @@ def facts_of(files: Iterable[str]) -> Mapping[tuple[str, int, int], SourceFacts]
 
 
 def _calls_of_derivatives(uses: Sequence[_Uses]) -> Mapping[str, frozenset[str]]:
-    """Return by function the callees that its derivative is made from; none if it has custom derivatives."""
+    """Return by function the callees that its derivative uses; none if it has custom derivatives."""
     custom = {one.name for one in uses if one.custom}
     found: dict[str, frozenset[str]] = {}
     for one in uses:
@@ -239,7 +239,7 @@ def _without_attributes(statement: Sequence[Token]) -> Sequence[Token]:
 
 
 def refuse_globals(module: Module, kernels: Iterable[str]) -> None:
-    """Refuse to run kernels that read global parameters, as far as the text of Slang files tells.
+    """Refuse to run kernels that read global parameters according to the text of Slang files.
 
     Raises:
         CompileError: A kernel reads one, and nothing gives it a value.

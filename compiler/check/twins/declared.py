@@ -1,4 +1,4 @@
-"""Twins that freeze what users declared to carry no gradient, so that differences measure the declared derivative.
+"""Make twins that freeze parts declared to carry no gradient, so that differences measure the declared derivative.
 
 ``no_diff``, a surrogate or a chosen subgradient declare a derivative other than that of the function. Differences only
 evaluate functions. So they use a twin that runs twice: at the sample, where it records the frozen values, and at the

@@ -1,4 +1,4 @@
-"""Twins that record the range of a kernel's indices into its tensors.
+"""Make twins that record the range of a kernel's indices into its tensors.
 
 A twin computes the same as its kernel, but passes every index through a function. That function records the smallest
 and the largest index of each axis and clamps the index. So a twin runs with tensors of any shape, and shows which shape

@@ -1,4 +1,4 @@
-"""Twins that find loops which would run longer than their bound.
+"""Make twins that find loops which would run longer than their bound.
 
 On a device a loop stops at its bound, in the function and in its derivatives, so no comparison of derivatives notices.
 The twin allows every bounded loop one more iteration and raises a flag if the loop takes it:
@@ -119,7 +119,7 @@ def helpers() -> Iterator[ir.Function]:
 
 
 def watching(function: ir.Function, kernel: ir.Kernel, twin: ir.Function) -> tuple[ir.Function, ir.Kernel]:
-    """Return a function that tells if a loop of another, or of its callees, would have run longer."""
+    """Return a function that reports if a loop of another, or of its callees, would have run longer."""
     reset = ir.Let("check_reset", INT, ir.Call(_RESET, (), INT))
     answer = ir.Return(ir.Call(_EXCEEDED, (), INT))
     if is_launch(kernel):

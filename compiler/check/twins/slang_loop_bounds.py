@@ -1,4 +1,4 @@
-"""Twins of Slang files that count loop iterations and compare them with the declared bound.
+"""Make twins of Slang files that count loop iterations and compare them with the declared bound.
 
 In forward mode Slang continues past ``[MaxIters(n)]``. Reverse mode then overwrites or loses stored iterations. The
 text of a twin counts the iterations of loops that reverse mode goes through, and raises a flag beyond the bound:

@@ -1,4 +1,4 @@
-"""Twins of callers of clipped functions, without the clip.
+"""Make twins of callers of clipped functions, without the clip.
 
 Reverse mode through a clip is not linear, and a clipped gradient says nothing about the rest. So callers of a clipped
 function, pipelines included, are checked without the clip in both modes. The clip is checked at its own function.
@@ -56,6 +56,6 @@ def _twins(function: ir.Function, functions: Mapping[str, ir.Function], touched:
 
 
 def _free(function: ir.Function) -> ir.Function:
-    """Return a function with a name of its own outside of structs."""
+    """Return a function with a unique name outside of structs."""
     owner = f"{function.owner.rpartition('.')[2]}_" if function.owner else ""
     return replace(function, name=f"{owner}{function.name}_unclipped", owner="", static=False)

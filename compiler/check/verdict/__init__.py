@@ -1,4 +1,4 @@
-"""From findings to a verdict.
+"""Turn findings into a verdict.
 
 - ``decide``: the table of outcomes and their verdicts; nothing else sets a verdict.
 - ``describe``: findings in the words of the report.

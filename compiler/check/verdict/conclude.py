@@ -1,7 +1,7 @@
-"""Results: what the samples of each region showed, put together for the report and decided.
+"""Combine the findings of each region into the result of a subject, and decide its verdict.
 
-Samples out of range can only accuse. So of those, only samples that show something are kept, and they never make a
-result inconclusive.
+Samples out of range can only accuse. So only those that show a failure are kept, and they never make a result
+inconclusive.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Verdicts: the only place that sets one.
+"""Set verdicts. No other module does.
 
-Steps hand on outcomes (``model.outcomes``). The table gives each of them its verdict.
+The steps return outcomes (``model.outcomes``). The table here has the verdict of each outcome.
 """
 
 from __future__ import annotations

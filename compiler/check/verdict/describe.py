@@ -1,4 +1,4 @@
-"""Findings in the words of the report: failures, legs, notes and samples of one subject."""
+"""Describe findings in the words of the report: failures, legs, notes and samples of one subject."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ _MODES = {Leg.REVERSE: "reverse mode", Leg.FORWARD: "forward mode"}
 
 @dataclass(frozen=True, slots=True)
 class Describer:
-    """Puts what the samples of one subject showed into words.
+    """Describes the findings of one subject in words.
 
     Attributes:
         inputs: The columns of the inputs; ``results`` those of the results.
         drawn: The samples.
         values: The differentiable results at the samples.
         findings: The outcome of every entry.
-        jacobians: What each mode gave.
+        jacobians: The Jacobians by mode.
     """
 
     inputs: ColumnTable

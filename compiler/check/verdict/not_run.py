@@ -1,4 +1,4 @@
-"""Results of subjects that crash, do not end, or break the check, and of files that can't be read."""
+"""Make results of subjects that crash, do not end, or break the check, and of files that can't be read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Results of subjects that can't be run, because they or their twins did not build."""
+"""Make results of subjects that can't be run, because they or their twins did not build."""
 
 from __future__ import annotations
 

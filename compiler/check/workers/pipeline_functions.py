@@ -1,4 +1,4 @@
-"""Pipelines ready to run: as the runtime runs them, in both precisions, and stage by stage."""
+"""Prepare pipelines to run: as the runtime runs them, in both precisions, and stage by stage."""
 
 from __future__ import annotations
 

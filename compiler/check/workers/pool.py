@@ -1,4 +1,4 @@
-"""The workers of a session: subjects go to the next one that is idle, and what kills a worker becomes a result."""
+"""Distribute subjects to idle workers. If a subject kills its worker, that becomes its result."""
 
 from __future__ import annotations
 

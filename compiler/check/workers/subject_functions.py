@@ -1,7 +1,7 @@
-"""Functions and kernels ready to run: a task's kernel in both precisions, with its companions.
+"""Prepare functions and kernels to run: a task's kernel in both precisions, with its companions.
 
-A kernel runs thread by thread where no thread sees another's memory, else launch by launch. The size of a launch is
-searched first.
+A kernel runs thread by thread if no thread accesses another's memory, else launch by launch. A search for the size of a
+launch comes first.
 """
 
 from __future__ import annotations

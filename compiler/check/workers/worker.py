@@ -1,4 +1,4 @@
-"""Check subjects in processes of their own: a kernel that crashes or does not end costs one subject, not the check.
+"""Check subjects in separate processes: a kernel that crashes or does not end costs one subject, not the check.
 
 The parent sends libraries once, then tasks; the child answers with results. This module is both sides.
 """
@@ -32,7 +32,7 @@ class BrokenCheck(NamedTuple):
 
 
 class Worker:
-    """A child that checks; started at once, so that it is ready when the libraries are."""
+    """A child that checks. It starts at once, so that it is ready when the libraries are."""
 
     def __init__(self, limit: float = tol.RUN_LIMIT) -> None:
         self.limit = limit

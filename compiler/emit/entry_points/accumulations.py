@@ -30,15 +30,15 @@ WORDS: Final = {
     ),
     "adjoint": "read from the tensor's adjoint by the thread that stored it",
 }
-"""What each way means."""
+"""The meaning of each way."""
 
 
 SCATTERED: Final = ("shared", "scatter")
-"""The ways for which targets have different means."""
+"""The ways that targets implement differently."""
 
 
 def means(macros: Collection[str]) -> str:
-    """What a target with these macros has for the ways in ``SCATTERED``, one after the other."""
+    """Return the implementation on a target with these macros for each way in ``SCATTERED``."""
     if "SLANGAD_HOST" in macros:
         return "every worker adds to a copy of its own, in double; the copies are added up in fixed order"
     steps = {

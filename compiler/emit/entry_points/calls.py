@@ -35,13 +35,13 @@ def print_call(entry: PrintedEntry, writer: Writer) -> None:
 
 
 def _print_element(entry: PrintedEntry, writer: Writer) -> None:
-    """Tell probes which element is worked on."""
+    """Print the number of the current element for probes."""
     if any(p.role is ParameterRole.PROBE for part in entry.memory for p in part.parameters(entry.mode)):
         writer.line(f"sa.element = {entry.scope.index};")
 
 
 def _thread_arguments(entry: PrintedEntry) -> Iterator[str]:
-    """Yield the thread's index and the domain, for a body that asks for them."""
+    """Yield the thread's index and the domain if the body uses them."""
     one = entry.kernel.dims == 1
     texts = {
         "thread_id": entry.scope.index if one else entry.scope.local("id"),
@@ -77,14 +77,14 @@ def _print_stored(entry: PrintedEntry, writer: Writer, call: str, parts: Sequenc
 
 
 def _is_plain(part: ElementResult | SumPart) -> bool:
-    """Return True if the call can stand where the result is stored."""
+    """Return True if the store can contain the call."""
     if isinstance(part, SumPart):
         return isinstance(part.result.type, Scalar)
     return not isinstance(part.result.type, (Struct, Array))
 
 
 def _print_plain(entry: PrintedEntry, writer: Writer, call: str, parts: Sequence[ElementResult | SumPart]) -> None:
-    """Print a call whose result carries no derivative, and stores it."""
+    """Print a call whose result carries no derivative, and the store of the result."""
     if not parts:
         writer.line(f"{call};")
         return
@@ -104,7 +104,7 @@ def _print_backward(entry: PrintedEntry, writer: Writer, arguments: list[str]) -
 
 
 def _print_primal(entry: PrintedEntry, writer: Writer, arguments: list[str]) -> None:
-    """Add up the results, which a backward pass of sums gives besides the gradients."""
+    """Print additions of the results; backward mode of sums gives these besides the gradients."""
     active = [place.differentiable for place in entry.places]
     given = [f"{a}.p" if is_pair else a for a, is_pair in zip(arguments, active, strict=False)]
     call = _call(entry, [*given, *arguments[len(given) :]])

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class MemoryPrinter(Protocol):
-    """What a kernel uses by name: a tensor, a texture, a probe."""
+    """Memory that a kernel uses by name: a tensor, a texture, a probe."""
 
     @property
     def written(self) -> bool:
@@ -28,40 +28,40 @@ class MemoryPrinter(Protocol):
 
     @property
     def kept(self) -> int | None:
-        """Its number among those whose sums groups keep in memory of their own, if they do."""
+        """Its number among the buffers whose sums groups keep in shared memory; None if it is not one of them."""
 
     def used_by(self, module: Module, kernel: Kernel) -> bool:
         """Return True if the kernel needs it."""
 
     def parameters(self, mode: Mode) -> Iterator[EntryParameter]:
-        """What the entry point of a mode uses of it."""
+        """Return the parameters that the entry point of a mode needs for it."""
 
     def copies_parameters(self) -> tuple[EntryParameter, ...]:
-        """What the entry point that adds up the copies of its gradient takes."""
+        """Return the parameters of the entry point that adds up the copies of its gradient."""
 
 
 class ParameterPrinter(Protocol):
-    """Where a kernel's parameter lives: how one thread gets it, and where its gradient goes."""
+    """Printer of one kernel parameter: how a thread loads it, and where its gradient is stored."""
 
     @property
     def differentiable(self) -> bool:
         """Return True if it has a gradient."""
 
     def parameters(self, mode: Mode) -> Iterator[EntryParameter]:
-        """What the entry point of a mode needs for it."""
+        """Return the parameters that the entry point of a mode needs for it."""
 
     def prepare(self, writer: Writer, mode: Mode) -> None:
-        """Print what comes before all elements of the thread."""
+        """Print the statements before all elements of the thread."""
 
     def argument(self, writer: Writer, mode: Mode) -> str:
-        """Print what comes before the call; gives the argument."""
+        """Print the statements before the call, and return the argument."""
 
     def finish(self, writer: Writer, mode: Mode) -> None:
-        """Print what comes after the call."""
+        """Print the statements after the call."""
 
 
 _SUMMING_GROUP: Final = 256
-"""The smallest group that adds up."""
+"""Threads. The smallest group that adds up sums."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ class PrintedEntry:
 
     @property
     def keepers(self) -> tuple[MemoryPrinter, ...]:
-        """What groups keep sums of."""
+        """The memory whose sums groups keep."""
         return tuple(part for part in scattered(self.memory, self.mode) if part.kept is not None)
 
     @property
@@ -139,7 +139,7 @@ def parts_parameter(entry: PrintedEntry) -> EntryParameter:
 
 
 def partials_parameter(entry: PrintedEntry, group: SumGroup, *, writes: bool) -> EntryParameter:
-    """Scratch memory for partial sums of one type."""
+    """Return the parameter of the scratch memory for partial sums of one type."""
     return EntryParameter(
         entry.scope.local(group.named("partials")), ParameterRole.PARTIALS, "", (), group.scalar, (group.count,),
         f"{'RW' if writes else ''}StructuredBuffer<{group.scalar.name}>", "write" if writes else "read",
@@ -162,6 +162,6 @@ def element_count(entry: PrintedEntry) -> str:
 
 
 def print_flat(writer: Writer, index: str, thread: str, group: int, depth: int = 1) -> None:
-    """Numbers the threads of a launch along one axis, which goes on in rows, and along z as deep as a group."""
+    """Print the number of a thread along one axis that continues in rows; along z it is as deep as a group."""
     row = f"({thread}.y * {depth} + {thread}.z)" if depth > 1 else f"{thread}.y"
     writer.line(f"uint {index} = {row} * {GROUPS_A_ROW * group} + {thread}.x;")

@@ -1,8 +1,8 @@
-"""Prints kernels: the body as a device function, then forward, backward and JVP entry points around it.
+"""Print kernels: the body as a device function, then forward, backward and JVP entry points around it.
 
-Each memory an annotation can name is one class in ``places`` or ``shared``, a row of ``PLACES`` here; an entry point
-asks every parameter for its buffers, its argument, and what comes after the call. Where something is added up over all
-elements, a thread works on a share of them, and a second entry point makes the totals.
+Each memory of an annotation has a class in ``memory_classes`` or ``shared_values``, and a row of ``PLACES`` here. An
+entry point asks every parameter for its buffers, its argument, and the statements after the call. If something is added
+up over all elements, a thread works on a share of them, and a second entry point computes the totals.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ PLACES: Final[dict[ir.Memory, Callable[[KernelScope, ir.KernelParam, Slots], Par
     ir.Memory.UNIFORM: lambda scope, param, _: UniformParam(scope, param),
     ir.Memory.PARAM: SharedParam,
 }
-"""Where the parameter of a function can live, a row per memory; tensors and textures are no parameters of functions."""
+"""The class of a function's parameter by memory; tensors and textures are no parameters of functions."""
 
 
 def modes_of(kernel: ir.Kernel, function: ir.Function, buffers: tuple[ir.Buffer, ...]) -> tuple[Mode, ...]:
@@ -91,7 +91,7 @@ def print_kernel(
     memory: tuple[MemoryPrinter, ...],
     fresh: Callable[[str], str],
 ) -> tuple[EntryPoint, ...]:
-    """Print the entry points of a kernel; ``fresh`` names those it needs besides."""
+    """Print the entry points of a kernel; ``fresh`` names additional ones."""
     function = names.functions[kernel.function]
     points: list[EntryPoint] = []
     for mode, name in entry_names.items():
@@ -190,7 +190,7 @@ def _print_entry(entry: PrintedEntry, writer: Writer) -> EntryPoint:
 
 
 def _print_state(entry: PrintedEntry, writer: Writer) -> None:
-    """Tell the functions that use memory what they have to know of the thread."""
+    """Print the state of the thread that functions with memory need."""
     if entry.replayed and entry.mode is not Mode.JVP:
         writer.line(f"sa.replay = {'true' if entry.mode is Mode.BACKWARD else 'false'};")
     if entry.mode is Mode.BACKWARD and any(scattered(entry.memory, entry.mode)):
@@ -203,7 +203,7 @@ def _prepare(entry: PrintedEntry, writer: Writer) -> None:
 
 
 def _print_guard(entry: PrintedEntry, writer: Writer) -> None:
-    """Return threads outside the domain at once, and number the others."""
+    """Print the return of threads outside the domain, and the numbers of the others."""
     thread, i = entry.scope.local("thread"), entry.scope.index
     dims = entry.kernel.dims
     if dims == 1:
@@ -226,7 +226,7 @@ def _print_guard(entry: PrintedEntry, writer: Writer) -> None:
 
 
 def _print_long_axes(entry: PrintedEntry, writer: Writer) -> None:
-    """Where an axis of the domain has more groups than a launch, threads are numbered in rows, as those of one axis."""
+    """Print thread numbers in rows, as for one axis, if an axis of the domain has more groups than a launch."""
     id_, domain, dims = entry.scope.local("id"), entry.scope.local("domain"), entry.kernel.dims
     thread, i = entry.scope.local("thread"), entry.scope.local("row_thread")
     reach = ", ".join(str(GROUPS_A_ROW * size) for size in entry.kernel.group_size)

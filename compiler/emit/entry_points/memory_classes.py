@@ -36,7 +36,7 @@ _SUFFIXES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class KernelScope:
-    """What the places of one entry point share: names, and the load and store functions of the module."""
+    """Shared state of one entry point's parameters: names, and the load and store functions of the module."""
 
     names: ModuleNames
     locals: NameScope
@@ -71,7 +71,7 @@ class KernelScope:
 
     @property
     def axes(self) -> int:
-        """Axes of the buffers here before those of one value."""
+        """Axes of the buffers before those of one value."""
         return 0 if self.element else self.dims
 
     def counters(self, leaf: BufferLeaf) -> list[str]:
@@ -106,7 +106,7 @@ def buffer_parameter(
 
 
 def field_path(scope: KernelScope, type_: types.Type, leaf: BufferLeaf, counters: list[str]) -> str:
-    """Return the way from a value to a leaf in Slang: ``.inner.albedo`` or ``[j].center``."""
+    """Return the path from a value to a leaf in Slang: ``.inner.albedo`` or ``[j].center``."""
     text, at, loops = "", type_, iter(counters)
     for step in leaf.steps:
         if step is None and isinstance(at, types.Array):
@@ -128,7 +128,7 @@ def for_each_entry(scope: KernelScope, writer: Writer, leaf: BufferLeaf, stateme
 
 
 def load_value(scope: KernelScope, writer: Writer, type_: types.Type, value: str, role: ParameterRole) -> str:
-    """Make a value of a type from its buffers; gives the expression for it.
+    """Print loads of a value of a type from its buffers, and return the expression for it.
 
     Tangents and cotangents have buffers only for the leaves that carry gradient; the rest is zero.
     """
@@ -177,7 +177,7 @@ class EachParam:
         return not self.param.no_diff and types.carries_gradient(self.param.type)
 
     def parameters(self, mode: Mode) -> Iterator[EntryParameter]:
-        """Input buffers, then those of the gradient or the tangent."""
+        """Yield the input buffers, then those of the gradient or the tangent."""
         name = self.param.name
         for leaf in buffer_leaves(self.param.type):
             yield buffer_parameter(self.scope, name, leaf, ParameterRole.INPUT, writes=False)
@@ -189,7 +189,7 @@ class EachParam:
                 yield buffer_parameter(self.scope, name, leaf, role, writes=mode is Mode.BACKWARD)
 
     def prepare(self, writer: Writer, mode: Mode) -> None:
-        """Nothing to do."""
+        """Do nothing."""
 
     def argument(self, writer: Writer, mode: Mode) -> str:
         """Load the element; a pair where derivatives are wanted."""
@@ -217,9 +217,9 @@ class EachParam:
 class UniformParam:
     """One value for all threads, without gradient.
 
-    Bools are ``uint`` as in buffers (WGSL has no bool there), half matrices and arrays ``float`` (nor rows of halfs),
-    so a struct that holds one comes in field by field.
-    Arrays are copied entry by entry: derivatives that take them from the uniform's memory are invalid WGSL.
+    WGSL has no bools and no rows of halfs in uniforms. So bools are ``uint``, as in buffers, and matrices and arrays of
+    half are ``float``. A struct with one of these is passed field by field.
+    Arrays are copied entry by entry, because derivatives that read them in the uniform's memory are invalid WGSL.
     """
 
     scope: KernelScope
@@ -227,11 +227,11 @@ class UniformParam:
 
     @property
     def differentiable(self) -> bool:
-        """Never."""
+        """Return False."""
         return False
 
     def parameters(self, mode: Mode) -> Iterator[EntryParameter]:  # noqa: ARG002  (the same in every mode)
-        """The value itself: a row for each field of a struct, which is a parameter of its own where it comes apart."""
+        """Return the value as a parameter, or one for each field of a struct that is passed field by field."""
         for leaf in buffer_leaves(self.param.type):
             entry = _entry_leaf(leaf)
             sent = _sent_type(entry) if self._is_apart else self.param.type
@@ -248,7 +248,7 @@ class UniformParam:
             )
 
     def prepare(self, writer: Writer, mode: Mode) -> None:
-        """Nothing to do."""
+        """Do nothing."""
 
     def argument(self, writer: Writer, mode: Mode) -> str:  # noqa: ARG002  (the same in every mode)
         """The value itself, or a local copy of it."""
@@ -267,7 +267,7 @@ class UniformParam:
         return local
 
     def finish(self, writer: Writer, mode: Mode) -> None:
-        """Nothing to do."""
+        """Do nothing."""
 
     @property
     def _is_apart(self) -> bool:
@@ -311,7 +311,7 @@ def _sent_type(leaf: BufferLeaf) -> types.Type:
 
 
 def _sent_scalar(leaf: BufferLeaf) -> types.Scalar:
-    """What an entry leaf is made of on its way: bools are ``uint``, halfs in rows ``float``."""
+    """Return the scalar in which an entry leaf is passed: bools are ``uint``, halfs in rows ``float``."""
     scalar = scalar_of(leaf.type)
     if scalar == types.BOOL:
         return types.UINT
@@ -320,7 +320,7 @@ def _sent_scalar(leaf: BufferLeaf) -> types.Scalar:
 
 @dataclass(frozen=True, slots=True)
 class ElementResult:
-    """One result of a kernel; ``access`` leads to it from what the function gives: nothing, or ``._0`` of a tuple."""
+    """One result of a kernel; ``access`` selects it in the function's result: nothing, or ``._0`` of a tuple."""
 
     scope: KernelScope
     result: KernelResult
@@ -328,7 +328,7 @@ class ElementResult:
 
     @property
     def differentiable(self) -> bool:
-        """Return True if a cotangent can come in for it."""
+        """Return True if it can have a cotangent."""
         return types.carries_gradient(self.result.type)
 
     def parameters(self, mode: Mode) -> Iterator[EntryParameter]:
@@ -345,14 +345,14 @@ class ElementResult:
                 yield buffer_parameter(self.scope, self.result.name, leaf, role, writes=writes)
 
     def prepare(self, writer: Writer, mode: Mode) -> None:
-        """Nothing to do."""
+        """Do nothing."""
 
     def seed(self, writer: Writer) -> str:
         """Load the cotangent."""
         return load_value(self.scope, writer, self.result.type, self.result.name, ParameterRole.COTANGENT)
 
     def store(self, writer: Writer, value: str) -> None:
-        """Store the result; ``value`` is what the function gave."""
+        """Store the result; ``value`` is the function's result."""
         self._store(writer, f"{value}{self.access}", ParameterRole.RESULT)
 
     def store_tangent(self, writer: Writer, tangent: str) -> None:

@@ -34,7 +34,7 @@ class SharedParam:
         return not self.param.no_diff and types.carries_gradient(self.param.type)
 
     def parameters(self, mode: Mode) -> Iterator[EntryParameter]:
-        """Its buffers, and those of its tangent; the gradient's belong to the entry point that makes totals."""
+        """Yield its buffers and those of its tangent; the entry point of the totals has those of the gradient."""
         scope = self.scope.shared
         for leaf in buffer_leaves(self.param.type):
             yield buffer_parameter(scope, self.param.name, leaf, ParameterRole.INPUT, writes=False)
@@ -44,7 +44,7 @@ class SharedParam:
                     yield buffer_parameter(scope, self.param.name, leaf, ParameterRole.TANGENT, writes=False)
 
     def count(self, mode: Mode) -> None:
-        """Make room for the sums."""
+        """Add the slots of the sums."""
         if mode is Mode.BACKWARD and self.differentiable:
             self.slots.add(self.param.name, ParameterRole.GRADIENT, self.param.type, added=True)
 
@@ -57,7 +57,7 @@ class SharedParam:
             self._load(writer, ParameterRole.TANGENT, self._tangent, declared)
 
     def _load(self, writer: Writer, role: ParameterRole, local: str, declared: str) -> None:
-        """Load into a local, which loading may have declared itself."""
+        """Print the load into a local, which loading may declare itself."""
         found = load_value(self.scope.shared, writer, self.param.type, self.param.name, role)
         if found != local:
             writer.line(f"{declared} = {found};")
@@ -93,7 +93,7 @@ class SharedParam:
 
 @dataclass(frozen=True, slots=True)
 class SumPart:
-    """A result that is added up over all elements, or averaged; ``access`` leads to it from what the function gives."""
+    """A result that is added up or averaged over all elements; ``access`` selects it in the function's result."""
 
     scope: KernelScope
     result: KernelResult
@@ -102,11 +102,11 @@ class SumPart:
 
     @property
     def differentiable(self) -> bool:
-        """Return True if a cotangent can come in for it."""
+        """Return True if it can have a cotangent."""
         return types.carries_gradient(self.result.type)
 
     def parameters(self, mode: Mode) -> Iterator[EntryParameter]:
-        """Yield the cotangent's buffers; the totals' belong to the entry point that makes them."""
+        """Yield the cotangent's buffers; the entry point of the totals has those of the totals."""
         if mode is Mode.BACKWARD and self.differentiable:
             for leaf in buffer_leaves(self.result.type):
                 if not leaf.no_diff:
@@ -115,13 +115,13 @@ class SumPart:
                     )
 
     def count(self, mode: Mode) -> None:
-        """Make room for the sums."""
+        """Add the slots of the sums."""
         self.slots.add(self.result.name, ParameterRole.RESULT, self.result.type, mean=self._is_mean)
         if mode is Mode.JVP and self.differentiable:
             self.slots.add(self.result.name, ParameterRole.RESULT_TANGENT, self.result.type, mean=self._is_mean)
 
     def prepare(self, writer: Writer, mode: Mode) -> None:
-        """Load the cotangent, which every element of a mean gets its part of."""
+        """Load the cotangent; every element of a mean gets a part of it."""
         if mode is not Mode.BACKWARD or not self.differentiable:
             return
         type_ = self.result.type
@@ -133,7 +133,7 @@ class SumPart:
             self._scale(writer, type_, self._seed)
 
     def _scale(self, writer: Writer, type_: types.Type, value: str) -> None:
-        """Divides every part of the cotangent by the number of elements."""
+        """Print the division of every part of the cotangent by the number of elements."""
         match type_:
             case types.Struct(fields=fields):
                 for field in fields:
@@ -152,7 +152,7 @@ class SumPart:
         return self._seed
 
     def store(self, writer: Writer, value: str) -> None:
-        """Add the element's result to the thread's sums; ``value`` is what the function gave."""
+        """Add the element's result to the thread's sums; ``value`` is the function's result."""
         self._add(writer, f"{value}{self.access}", ParameterRole.RESULT)
 
     def store_tangent(self, writer: Writer, tangent: str) -> None:
@@ -173,7 +173,7 @@ class SumPart:
 
 
 def _divided(value: str, type_: types.Type, count: str) -> str:
-    """The statement that divides a number, vector or matrix; halves are divided as floats, so that no part is lost."""
+    """Return the statement that divides a number, vector or matrix; halves are divided as floats for accuracy."""
     element = types.element_of(type_)
     if element == types.HALF:
         return f"{value} = {types.show(type_)}({types.show(type_).replace('half', 'float')}({value}) / float({count}));"

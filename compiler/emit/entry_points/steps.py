@@ -1,4 +1,4 @@
-"""Print the kernels between and after those of a pipeline: clear, add, convert, gather a batch, and optimizers.
+"""Print the kernels that the runtime adds to a pipeline: clear, add, convert, gather a batch, and optimizers.
 
 Gradients and the state of optimizers are float for half and float values, double for double values. Half values keep a
 float master copy, since an update is mostly too small for the last digit of a half.
@@ -70,7 +70,7 @@ OPTIMIZERS: Final = ("sgd", "adam")
 
 
 def state_scalar(scalar: str) -> str:
-    """What gradients and the state of optimizers are for values of a scalar type."""
+    """Return the scalar type of gradients and optimizer state for values of a scalar type."""
     return "double" if scalar == "double" else "float"
 
 

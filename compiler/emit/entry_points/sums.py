@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from slangad.compiler.emit.text.writer import Writer
 
 _FEW: Final = 16
-"""Totals of an entry point up to which elements are added up side by side."""
+"""Totals. Up to this number, a thread adds up several elements at the same time."""
 _INTEGERS: Final = (types.INT, types.UINT)
 
 
@@ -33,8 +33,8 @@ _INTEGERS: Final = (types.INT, types.UINT)
 class SumSlot:
     """The sums of one leaf: its first slot, and the buffer that gets the totals.
 
-    ``mean`` says that the total is divided by the number of elements, ``added`` that it is added to what is there;
-    ``tensor`` is what the sums are of if that is no single value.
+    With ``mean``, the total is divided by the number of elements. With ``added``, it is added to the buffer's value.
+    ``tensor`` is the tensor whose elements are summed, if it is no single value.
     """
 
     parameter: str
@@ -47,7 +47,7 @@ class SumSlot:
 
     @property
     def count(self) -> int:
-        """Its scalars."""
+        """The number of its scalars."""
         count = components_of(self.leaf.type)
         for extent in self.leaf.outer:
             count *= extent
@@ -55,7 +55,7 @@ class SumSlot:
 
     @property
     def scalar(self) -> types.Scalar:
-        """What its totals are."""
+        """The scalar type of its totals."""
         scalar = self.leaf.scalar
         return scalar if scalar in _INTEGERS else total_scalar(self.leaf.type)
 
@@ -67,9 +67,9 @@ class SumSlot:
 
 @dataclass(frozen=True, slots=True)
 class SumGroup:
-    """The sums of an entry point that are added up in one type of number; ``word`` begins the names of what they need.
+    """The sums of an entry point that are added up in one type of number; ``word`` begins their names.
 
-    Integers are added up as uints, which wrap around on every target, and are the same sums.
+    Integers are added up as uints, because these wrap around on every target. The sums are the same.
     """
 
     slots: tuple[SumSlot, ...]
@@ -77,12 +77,12 @@ class SumGroup:
 
     @property
     def count(self) -> int:
-        """How many scalars are added up."""
+        """The number of scalars that are added up."""
         return sum(slot.count for slot in self.slots)
 
     @property
     def scalar(self) -> types.Scalar:
-        """What a thread adds up in: double where any sum is double."""
+        """The type in which a thread adds up: double if any sum is double."""
         if self.slots[0].whole:
             return types.UINT
         return types.DOUBLE if any(slot.scalar == types.DOUBLE for slot in self.slots) else types.FLOAT
@@ -98,19 +98,19 @@ class SumGroup:
 
 
 class Slots:
-    """The sums of an entry point, in the order they were asked for."""
+    """The sums of an entry point, in the order of the requests for them."""
 
     def __init__(self) -> None:
         self.all: list[SumSlot] = []
 
     @property
     def count(self) -> int:
-        """How many scalars are added up."""
+        """The number of scalars that are added up."""
         return sum(slot.count for slot in self.all)
 
     @property
     def groups(self) -> tuple[SumGroup, ...]:
-        """The sums by what they are added up in."""
+        """The sums by the type in which they are added up."""
         floating = tuple(slot for slot in self.all if not slot.whole)
         whole = tuple(slot for slot in self.all if slot.whole)
         groups = (SumGroup(floating, ""), SumGroup(whole, "integer" if floating else ""))
@@ -118,13 +118,13 @@ class Slots:
 
     @property
     def side_by_side(self) -> bool:
-        """Return True if a thread of the CPU has several sums of each total: if these are few, it waits for them."""
+        """Return True if a thread of the CPU has several sums of each total, so that additions do not wait."""
         return 0 < self.count <= _FEW
 
     def add(
         self, parameter: str, role: ParameterRole, type_: types.Type, *, mean: bool = False, added: bool = False
     ) -> None:
-        """Make room for a value; of gradients and tangents only for what carries them."""
+        """Add the slots of a value; of gradients and tangents only those of parts that carry them."""
         for leaf in buffer_leaves(type_):
             if role is ParameterRole.RESULT or not leaf.no_diff:
                 slot = SumSlot(parameter, role, leaf, 0, mean, added)
@@ -132,7 +132,7 @@ class Slots:
                 self.all.append(replace(slot, first=before))
 
     def add_tensor(self, parameter: str, tensor: SummedTensor) -> None:
-        """Make room for the gradient of a tensor's elements."""
+        """Add the slots of the gradient of a tensor's elements."""
         type_ = tensor.element
         for extent in reversed(tensor.reach):
             type_ = types.Array(type_, extent)
@@ -140,7 +140,7 @@ class Slots:
         self.all[-1] = replace(self.all[-1], tensor=tensor)
 
     def of(self, parameter: str, role: ParameterRole) -> tuple[SumSlot, ...]:
-        """Return those of one value."""
+        """Return the slots of one value."""
         return tuple(slot for slot in self.all if (slot.parameter, slot.role) == (parameter, role))
 
     def group_of(self, slot: SumSlot) -> SumGroup:
@@ -193,7 +193,7 @@ def total_parameters(scope: KernelScope, group: SumGroup) -> Iterator[EntryParam
 
 
 def print_totals(scope: KernelScope, writer: Writer, group: SumGroup, which: str, total: str, count: str) -> None:
-    """Put the total of a slot where it belongs."""
+    """Print the store of a slot's total into its buffer."""
     for position, slot in enumerate(group.slots):
         last = position == len(group.slots) - 1
         if len(group.slots) > 1:
@@ -213,7 +213,7 @@ def print_totals(scope: KernelScope, writer: Writer, group: SumGroup, which: str
 
 
 def _print_element_total(scope: KernelScope, writer: Writer, tensor: SummedTensor, index: str, addition: str) -> None:
-    """Add a total to an element, if the tensor has it; ``addition`` takes the number of the scalar."""
+    """Print the addition of a total to an element, if the tensor has it; ``addition`` takes the scalar's number."""
     at, place, extents, rank = scope.local("at"), scope.local("place"), tensor.extents.name, len(tensor.reach)
     size = components_of(tensor.element)
     writer.line(f"uint {at} = {index};")

@@ -24,7 +24,7 @@ _READ_AHEAD: Final = 4
 
 
 def print_share(entry: PrintedEntry, writer: Writer) -> None:
-    """Go through the thread's share of the elements, and passes on what was added up."""
+    """Print the loop over the thread's share of the elements, and the store of its sums."""
     local, size = entry.scope.local, entry.group[0]
     ways = "[{}.WAYS]" if entry.slots.side_by_side else ""
     for group in entry.slots.groups:
@@ -54,14 +54,14 @@ def print_share(entry: PrintedEntry, writer: Writer) -> None:
 
 
 def _row(entry: PrintedEntry) -> int:
-    """Elements that a thread of a GPU reads at a time; what threads store should lie next to each other."""
+    """Return how many elements a GPU thread reads at a time. Stores of neighbouring threads should be adjacent."""
     parts = (*entry.places, *entry.results, *entry.memory)
     stored = (p for part in parts for p in part.parameters(entry.mode) if p.access in ("write", "add", "change"))
     return 1 if any(stored) else _READ_AHEAD
 
 
 def _print_tensors(entry: PrintedEntry, writer: Writer, line: str) -> None:
-    """A line for each sum of elements of tensors: ``own`` is what reading adds to, ``sums`` what is passed on."""
+    """Print a line for each sum of elements of tensors: reading adds to ``own``, and ``sums`` is stored."""
     way = "[0]" if entry.slots.side_by_side else ""
     for slot in entry.slots.all:
         if slot.tensor is None:
@@ -75,7 +75,7 @@ def _print_tensors(entry: PrintedEntry, writer: Writer, line: str) -> None:
 
 
 def _library(entry: PrintedEntry) -> str:
-    """Return the namespace of what tells a thread its share."""
+    """Return the namespace of the functions that compute a thread's share."""
     return entry.slots.groups[0].library if entry.slots.all else "sa"
 
 
@@ -98,7 +98,7 @@ def _elements(entry: PrintedEntry, writer: Writer) -> Iterator[None]:
 
 
 def _print_id(entry: PrintedEntry, writer: Writer) -> None:
-    """The thread's place in the domain, from the number of its element."""
+    """Print the thread's position in the domain, from the number of its element."""
     i, id_, domain, dims = entry.scope.index, entry.scope.local("id"), entry.scope.local("domain"), entry.kernel.dims
     if dims == 2:
         writer.line(f"uint2 {id_} = uint2({i} / {domain}.y, {i} % {domain}.y);")

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def print_sums(entry: PrintedEntry, writer: Writer, fresh: Callable[[str], str]) -> Iterator[EntryPoint]:
-    """Yield the entry points that come after the main one: totals of sums, and gradients from their copies."""
+    """Yield the entry points after the main one: totals of sums, and gradients from their copies."""
     for group in entry.slots.groups:
         writer.gap()
         yield _print_total_entry(entry, group, writer, fresh(f"{entry.name}_{group.named('totals')}"))

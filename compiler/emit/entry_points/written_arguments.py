@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class OutArgument:
-    """An ``out`` parameter: a local the function fills."""
+    """An ``out`` parameter: a local that the function sets."""
 
     scope: KernelScope
     param: Param
@@ -30,7 +30,7 @@ class OutArgument:
 
     @property
     def differentiable(self) -> bool:
-        """Return True if a cotangent can come in for it."""
+        """Return True if it can have a cotangent."""
         return _differentiable(self.param)
 
     def parameters(self, mode: Mode) -> Iterator[EntryParameter]:
@@ -38,10 +38,10 @@ class OutArgument:
         yield from stored_parameters(self.part, mode, differentiable=self.differentiable)
 
     def prepare(self, writer: Writer, mode: Mode) -> None:
-        """Nothing to do."""
+        """Do nothing."""
 
     def argument(self, writer: Writer, mode: Mode) -> str:
-        """Declare the local; in backward mode gives the cotangent, or nothing where there is none."""
+        """Declare and return the local; in backward mode only return the cotangent, or nothing if there is none."""
         if mode is Mode.BACKWARD:
             return self.part.seed(writer) if self.differentiable else ""
         pair = mode is Mode.JVP and self.differentiable
@@ -53,7 +53,7 @@ class OutArgument:
         return self._local(mode)
 
     def finish(self, writer: Writer, mode: Mode) -> None:
-        """Store what the function left in the local."""
+        """Print the store of the local."""
         store_result(self.part, writer, mode, self._local(mode), differentiable=self.differentiable)
 
     def _local(self, mode: Mode) -> str:
@@ -79,7 +79,7 @@ class InOutArgument:
         yield from stored_parameters(self.part, mode, differentiable=self.differentiable)
 
     def prepare(self, writer: Writer, mode: Mode) -> None:
-        """Nothing to do."""
+        """Do nothing."""
 
     def argument(self, writer: Writer, mode: Mode) -> str:
         """Return a local with the value; a pair of it and the tangent, or the cotangent of the result."""

@@ -13,17 +13,17 @@ if TYPE_CHECKING:
     from slangad.compiler.emit.text.writer import Writer
 
 _WIDENED: Final = {"half": "float({})", "int": "uint({})"}
-"""How a scalar becomes what it is added to, where that is not of its type."""
+"""The conversion of a scalar to the type of its sum, if that differs."""
 
 
 def print_addition(
     writer: Writer, target: tuple[str, str], place: str, type_: types.Type, value: str, local: Callable[[str], str]
 ) -> None:
-    """Add a value to sums from a place on.
+    """Print the addition of a value to an array of sums.
 
     Args:
         writer: Takes the text.
-        target: The array of sums, and what follows the place in it.
+        target: The array of sums, and the text after the index in it.
         place: The number of the first sum, as terms with ``+`` between them.
         type_: The value's type.
         value: The value.
@@ -54,7 +54,7 @@ def print_addition(
 
 
 def _folded(place: str) -> str:
-    """``4 + 2`` as ``6``, ``4 + 3 * n + 2`` as ``6 + 3 * n``, zeros left out."""
+    """Return ``4 + 2`` as ``6``, ``4 + 3 * n + 2`` as ``6 + 3 * n``, without zeros."""
     words = place.split(" + ")
     constant = sum(int(word) for word in words if word.isdecimal())
     rest = [word for word in words if not word.isdecimal()]

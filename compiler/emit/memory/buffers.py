@@ -26,10 +26,10 @@ class BufferLeaf:
 
     Attributes:
         path: Struct fields (and tuple indices) from the value to the part.
-        outer: Extents of the arrays of structs passed on the way, outermost first.
-        steps: The way in Slang, with ``None`` where an array of structs is indexed.
+        outer: Extents of the arrays of structs that contain the part, outermost first.
+        steps: The path in Slang, with ``None`` where an array of structs is indexed.
         type: The part's type: no struct in it.
-        no_diff: Whether it carries no gradient.
+        no_diff: True if it carries no gradient.
     """
 
     path: tuple[str | int, ...]
@@ -45,7 +45,7 @@ class BufferLeaf:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Trailing axes of one element."""
+        """The trailing axes of one element."""
         return (*self.outer, *shape_of(self.type))
 
 
@@ -74,7 +74,7 @@ def _has_struct(type_: types.Type) -> bool:
 
 
 def shape_of(type_: types.Type) -> tuple[int, ...]:
-    """Trailing axes of one value in a buffer."""
+    """Return the trailing axes of one value in a buffer."""
     match type_:
         case types.Vector(size=size):
             return (size,)
@@ -87,12 +87,12 @@ def shape_of(type_: types.Type) -> tuple[int, ...]:
 
 
 def components_of(type_: types.Type) -> int:
-    """Scalars of a value in a buffer."""
+    """Return the number of scalars of a value in a buffer."""
     return math.prod(shape_of(type_))
 
 
 def scalar_of(type_: types.Type) -> types.Scalar:
-    """Return the scalar a value without structs in it is made of."""
+    """Return the scalar type of a value without structs."""
     while isinstance(type_, types.Array):
         type_ = type_.element
     element = types.element_of(type_)
@@ -108,7 +108,7 @@ def buffer_scalar(type_: types.Type) -> types.Scalar:
 
 
 def comes_apart(type_: types.Type) -> bool:
-    """Return True if a uniform is a parameter for each part, since some of them are sent as another type.
+    """Return True if a uniform is passed field by field, because some fields need another type.
 
     WGSL has no bools there, and no rows of halfs; slangpy takes no matrices of them.
     """
@@ -121,16 +121,17 @@ def _is_resent(type_: types.Type) -> bool:
 
 
 def element_type(type_: types.Type) -> types.Type:
-    """What the buffer of a part holds: the part itself where all targets agree on its stride, else its scalars."""
+    """Return the element type of a part's buffer: the part's if all targets agree on its stride, else its scalar."""
     if isinstance(type_, types.Vector) and type_.size in (2, 4) and type_.element.name in ("float", "int", "uint"):
         return type_
     return buffer_scalar(type_)
 
 
 class Accessors:
-    """The functions by which a module's kernels use buffers; asking for one makes sure it is printed.
+    """The functions by which a module's kernels use buffers. Every requested function is printed.
 
-    ``load`` and ``store`` bring a part and put it; ``add`` adds to what is there, ``take`` leaves zero behind.
+    ``load`` reads a part and ``store`` writes it. ``add`` adds to the buffer's value. ``take`` reads a part and stores
+    zero.
     """
 
     def __init__(self, scope: NameScope) -> None:
@@ -160,7 +161,7 @@ class Accessors:
         return f"{self._name('add', type_)}({buffer}, {index}, {value});"
 
     def take(self, buffer: str, index: str, type_: types.Type) -> str:
-        """Return an expression that reads a part and leaves zero in its place."""
+        """Return an expression that reads a part and stores zero."""
         return f"{self._name('take', type_)}({buffer}, {index})"
 
     def _name(self, verb: str, type_: types.Type) -> str:
@@ -175,7 +176,7 @@ class Accessors:
             self._name(verb, type_)
 
     def print_functions(self, writer: Writer) -> None:
-        """Print every function asked for."""
+        """Print every requested function."""
         for (verb, type_), name in tuple(self._names.items()):
             writer.gap()
             if verb in ("store", "add"):
@@ -226,7 +227,7 @@ class Accessors:
 
 
 def _print_take(writer: Writer, type_: types.Type) -> None:
-    """What stands in ``source`` is returned, zero stays."""
+    """Print a function that returns the value in ``source`` and stores zero there."""
     indices = ["i"] if element_type(type_) == type_ else [index for _, index in _entries(type_)]
     parts = ", ".join(f"source[{index}]" for index in indices)
     writer.line(f"{types.show(type_)} value = {parts if len(indices) == 1 else f'{types.show(type_)}({parts})'};")
@@ -237,7 +238,7 @@ def _print_take(writer: Writer, type_: types.Type) -> None:
 
 
 def element_type_of(type_: types.Type) -> types.Type:
-    """What the buffer behind a possibly nested array holds."""
+    """Return the element type of the buffer of a possibly nested array."""
     while isinstance(type_, types.Array):
         type_ = type_.element
     return element_type(type_)
@@ -252,7 +253,7 @@ def _word(type_: types.Type) -> str:
 
 
 def _entries(type_: types.Type) -> Iterator[tuple[str, str]]:
-    """Each scalar of a vector or matrix with its place in the buffer."""
+    """Yield each scalar of a vector or matrix with its index in the buffer."""
     match type_:
         case types.Vector(size=size):
             for k in range(size):

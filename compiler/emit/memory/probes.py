@@ -24,25 +24,25 @@ if TYPE_CHECKING:
 
 
 ProbeKey: TypeAlias = "tuple[str, Type]"
-"""A probe's name, and the type of what it looks at."""
+"""A probe's name, and the type of its value."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProbeNames:
-    """What the parts of one probe are called in the Slang."""
+    """The names of the parts of one probe in Slang."""
 
     function: str
     buffer: str
 
 
 def probes_of(module: Module) -> tuple[ProbeKey, ...]:
-    """Return the probes of a module: those of one name are one, unless two kernels look at two types with it."""
+    """Return the probes of a module. Probes of one name and type are one probe."""
     exprs = (e for f in module.functions for e in body_exprs(statements(f)))
     return tuple(dict.fromkeys((e.name, e.type) for e in exprs if isinstance(e, Probe)))
 
 
 def name_probes(scope: NameScope, module: Module) -> dict[ProbeKey, ProbeNames]:
-    """Return names the function and the buffer of each probe."""
+    """Return names for the function and the buffer of each probe."""
     return {
         (name, type_): ProbeNames(scope.fresh(f"probe_{name}"), scope.fresh(f"probe_{name}_grad"))
         for name, type_ in probes_of(module)
@@ -51,7 +51,7 @@ def name_probes(scope: NameScope, module: Module) -> dict[ProbeKey, ProbeNames]:
 
 @dataclass(frozen=True, slots=True)
 class ProbePrinter:
-    """One probe; prints its buffer and function, and tells what entry points need for it."""
+    """One probe. It prints its buffer and function, and lists the parameters that entry points need for it."""
 
     name: str
     type: Type
@@ -61,15 +61,15 @@ class ProbePrinter:
 
     @property
     def kept(self) -> None:
-        """Groups keep nothing of it."""
+        """Return None: groups keep no sums of it."""
 
     @property
     def written(self) -> bool:
-        """Never."""
+        """Return False."""
         return False
 
     def used_by(self, module: Module, kernel: Kernel) -> bool:
-        """Return True if a kernel comes by."""
+        """Return True if the kernel has it."""
         functions = {f.key: f for f in module.functions}
         reached = reached_in_order(functions, kernel.function, value_callees)
         exprs = (expr for function in reached for expr in body_exprs(statements(function)))
@@ -91,7 +91,7 @@ class ProbePrinter:
             )
 
     def copies_parameters(self) -> tuple[EntryParameter, ...]:
-        """Nothing: no two threads record the same element."""
+        """Return no parameters: no two threads record the same element."""
         return ()
 
     @property

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class MemoryNames:
-    """What the parts of one tensor or texture are called in the Slang; one that is ``passive`` gets no gradient."""
+    """The names of the parts of one tensor or texture in Slang; a ``passive`` one gets no gradient."""
 
     values: str
     extents: str
@@ -45,7 +45,7 @@ class MemoryNames:
 
 
 def name_memory(scope: NameScope, buffer: Buffer) -> MemoryNames:
-    """Return names everything a tensor or texture may need."""
+    """Return names for all parts that a tensor or texture may need."""
     stem = f"{buffer.kernel}_{buffer.param}"
     summed = buffer.accumulation is Accumulation.SUM
     gradient = "adjoint" if _writes(buffer) else "totals" if is_scattered(buffer) else "sums" if summed else "grad"
@@ -71,13 +71,13 @@ def is_exact(buffer: Buffer) -> bool:
 
 
 _KEPT: Final = 15
-"""Tensors of a kernel whose sums groups can tell apart (``PLACE_BITS`` of templates/slangad_tensors.slang)."""
+"""Tensors. Groups can keep sums of this many in a kernel (``PLACE_BITS`` of templates/slangad_tensors.slang)."""
 
 
 def kept_buffers(module: Module) -> dict[str, int]:
-    """Return those whose sums a group of threads keeps in its own memory, by key, with their numbers there.
+    """Return the buffers whose sums a group of threads keeps in shared memory, by key, each with its number there.
 
-    Elements that many threads hit at different times come first: where all hit one at a time, waves add up.
+    Elements that many threads access at different times come first. If all threads access one at a time, waves add up.
     """
     numbers: dict[str, int] = {}
     taken: Counter[str] = Counter()
@@ -90,31 +90,31 @@ def kept_buffers(module: Module) -> dict[str, int]:
 
 
 def scatter_call(buffer: Buffer, totals: str, kept: int | None) -> str:
-    """What adds to the buffer's totals, up to the place; ``kept`` is its number where groups keep its sums."""
+    """Return the start of a call that adds to the buffer's totals; ``kept`` is its number if groups keep its sums."""
     if is_exact(buffer):
         return f"sa.scatter_exactly({totals}"
     return f"sa.scatter({totals}" if kept is None else f"sa.scatter_kept({totals}, {kept}"
 
 
 def has_gradient(buffer: Buffer) -> bool:
-    """Return True if gradient flows into it, or out of what is stored in it."""
+    """Return True if gradient flows into it, or out of the values that are stored in it."""
     return not buffer.no_diff and (_writes(buffer) or buffer.accumulation is not Accumulation.NONE)
 
 
 def total_scalar(type_: types.Type) -> types.Scalar:
-    """What sums over threads are kept in: the type's own scalar, or float for half."""
+    """Return the scalar type of sums over threads: that of the type, or float for half."""
     scalar = buffer_scalar(type_)
     return types.DOUBLE if scalar == types.DOUBLE else types.FLOAT
 
 
 def print_attributes(writer: Writer, name: str) -> None:
-    """Names both derivatives of a generated function."""
+    """Print the attributes that name both derivatives of a generated function."""
     writer.line(f"[ForwardDerivative({name}_fwd)]")
     writer.line(f"[BackwardDerivative({name}_bwd)]")
 
 
 def totals_parameters(buffer: Buffer, names: MemoryNames, shape: tuple[int, ...]) -> Iterator[EntryParameter]:
-    """Where a gradient is scattered to, and in how many copies."""
+    """Return the parameters of a scattered gradient: its totals and the number of copies."""
     total = "Exact" if is_exact(buffer) else "Total"
     yield EntryParameter(
         names.gradient, ParameterRole.TOTALS, buffer.param, (), *_totals_layout(buffer, shape),
@@ -126,12 +126,12 @@ def totals_parameters(buffer: Buffer, names: MemoryNames, shape: tuple[int, ...]
 
 
 def _totals_layout(buffer: Buffer, shape: tuple[int, ...]) -> tuple[types.Scalar, tuple[int, ...]]:
-    """What totals are made of, and the axes of one element's."""
+    """Return the scalar type of totals, and the axes of those of one element."""
     return (types.UINT, (*shape, EXACT_WORDS)) if is_exact(buffer) else (types.FLOAT, shape)
 
 
 def copies_parameters(buffer: Buffer, scalar: types.Scalar, shape: tuple[int, ...]) -> tuple[EntryParameter, ...]:
-    """What the entry point that adds up copies takes: the number of scalars, that of copies, totals, gradient."""
+    """Return the parameters of the entry point that adds up copies: numbers of scalars and copies, totals, gradient."""
 
     def value(word: str, role: ParameterRole) -> EntryParameter:
         return EntryParameter(word, role, buffer.param, (), types.UINT, (), "uint", "value", axes=0)
@@ -151,7 +151,7 @@ def copies_parameters(buffer: Buffer, scalar: types.Scalar, shape: tuple[int, ..
 
 
 def rank_of(buffer: Buffer) -> int:
-    """Axes of a tensor or texture."""
+    """Return the number of axes of a tensor or texture."""
     return buffer.type.rank if isinstance(buffer.type, types.Tensor) else 2
 
 
@@ -160,8 +160,8 @@ class SummedTensor:
     """A tensor of which all threads read the same few elements, the first ``reach`` along each axis.
 
     Attributes:
-        sums: What a thread's sums are called, which the derivative of reading adds to.
-        extents: What tells how many elements there really are.
+        sums: The name of a thread's sums, to which the derivative of reading adds.
+        extents: The name of the tensor's extents.
         element: Their type.
     """
 
@@ -173,9 +173,9 @@ class SummedTensor:
 
 @dataclass(frozen=True, slots=True)
 class TensorPrinter:
-    """One tensor; prints its declarations and functions, and tells what entry points need for it.
+    """One tensor. It prints its declarations and functions, and lists the parameters that entry points need for it.
 
-    ``kept`` is its number among those whose sums groups keep in memory of their own, if they do.
+    ``kept`` is its number among the tensors whose sums groups keep in shared memory; None if it is not one of them.
     """
 
     buffer: Buffer
@@ -210,7 +210,7 @@ class TensorPrinter:
             yield self._parameter(self.names.gradient, ParameterRole.GRADIENT, self._written, "add")
 
     def copies_parameters(self) -> tuple[EntryParameter, ...]:
-        """What the entry point that adds up the copies takes."""
+        """Return the parameters of the entry point that adds up the copies."""
         return copies_parameters(self.buffer, total_scalar(self.tensor.element), shape_of(self.tensor.element))
 
     @property
@@ -295,7 +295,7 @@ class TensorPrinter:
 
     @property
     def _place(self) -> str:
-        """The element's number."""
+        """Return the element's number."""
         if self.tensor.rank == 1:
             return "i"
         return f"{self.names.at}({', '.join('ijkl'[: self.tensor.rank])})"
@@ -342,7 +342,7 @@ class TensorPrinter:
         return has_gradient(self.buffer) and len(modes) > 0 and modes != (Mode.FORWARD,)
 
     def _print_add(self, writer: Writer) -> None:
-        """Add ``d_out`` to the element's gradient."""
+        """Print the addition of ``d_out`` to the element's gradient."""
         element = self.tensor.element
         if self.buffer.accumulation is Accumulation.SUM:
             self._print_sum(writer)
@@ -361,7 +361,7 @@ class TensorPrinter:
         print_scatter(writer, scatter_call(self.buffer, self.names.gradient, self.kept), "at", element, "d_out", added)
 
     def _print_sum(self, writer: Writer) -> None:
-        """Add ``d_out`` to the thread's sum of the element."""
+        """Print the addition of ``d_out`` to the thread's sum of the element."""
         size, place = components_of(self.tensor.element), "i"
         for name, extent in zip("jkl", self.buffer.reach[1:], strict=False):
             place = f"{f'({place})' if ' ' in place else place} * {extent} + {name}"
@@ -372,7 +372,7 @@ class TensorPrinter:
 
     @property
     def summed(self) -> SummedTensor | None:
-        """What entry points add up of it, if every thread has sums of its own."""
+        """Return the sums that entry points add up of it, if every thread has its own sums."""
         if self.buffer.accumulation is not Accumulation.SUM:
             return None
         extents = next(p for p in self.parameters(Mode.FORWARD) if p.role is ParameterRole.EXTENTS)
@@ -416,7 +416,7 @@ class TensorPrinter:
 def print_scatter(
     writer: Writer, call: str, at: str, type_: types.Type, value: str, added: types.Scalar = types.FLOAT
 ) -> None:
-    """Add a value of a type to totals by a call that is open and takes some scalars, from the one at an index on."""
+    """Print the addition of a value to totals. The call is open and takes several scalars from an index on."""
     match type_:
         case types.Scalar(name):
             writer.line(f"{call}, {at}, {value if name == added.name else f'{added.name}({value})'});")

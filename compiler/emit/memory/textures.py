@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class TexturePrinter:
-    """One texture; prints its declarations and functions, and tells what entry points need for it.
+    """One texture. It prints its declarations and functions, and lists the parameters that entry points need for it.
 
-    ``sampled`` and ``loaded`` say which functions are called, ``kept`` is as in ``TensorPrinter``.
+    ``sampled`` and ``loaded`` are True for functions that are called. ``kept`` is as in ``TensorPrinter``.
     """
 
     buffer: Buffer
@@ -42,7 +42,7 @@ class TexturePrinter:
 
     @property
     def written(self) -> bool:
-        """Never."""
+        """Return False."""
         return False
 
     def used_by(self, module: Module, kernel: Kernel) -> bool:  # noqa: ARG002  (a probe has to ask the module)
@@ -62,7 +62,7 @@ class TexturePrinter:
             yield from totals_parameters(self.buffer, self.names, self._shape)
 
     def copies_parameters(self) -> tuple[EntryParameter, ...]:
-        """What the entry point that adds up the copies takes."""
+        """Return the parameters of the entry point that adds up the copies."""
         return copies_parameters(self.buffer, types.FLOAT, self._shape)
 
     def _parameter(
@@ -96,11 +96,11 @@ class TexturePrinter:
 
     @property
     def _value(self) -> str:
-        """The type of a texel."""
+        """Return the type of a texel."""
         return types.show(self.texture.element)
 
     def _as_value(self, found: str) -> str:
-        """What the texels hold as the type the user named."""
+        """Return a texel as the user's type."""
         part = f"{found}.xyz" if self._channels == 3 else found
         element = (
             self.texture.element.element if isinstance(self.texture.element, types.Vector) else self.texture.element

@@ -22,11 +22,10 @@ if TYPE_CHECKING:
 class ModuleNames:
     """The emitted names of a module's declarations, by key, and the functions themselves.
 
-    ``gradients`` names, for functions whose gradients are asked for as values, the function that gives them;
-    ``converters`` does the same for the two conversions between a type and its differential. ``external`` holds the
-    keys of structs that stand in Slang files, ``taken`` the names those files declare, and ``memory`` names what
-    belongs to each tensor and texture, ``probes`` what belongs to each probe. ``wrappers`` names the functions that
-    are differentiated in place of ambiguous ones.
+    ``gradients`` has the functions that return gradients as values, by the function that is differentiated.
+    ``converters`` has the two conversions between a type and its differential. ``external`` has the keys of structs of
+    Slang files, and ``taken`` the names that those files declare. ``memory`` has the names of each tensor and texture,
+    ``probes`` those of each probe. ``wrappers`` has the functions that are differentiated in place of ambiguous ones.
     """
 
     functions: Mapping[str, Function]
@@ -45,7 +44,7 @@ class ModuleNames:
     wrappers: Mapping[str, str] = field(default_factory=dict)
 
     def has_external(self, type_: Type) -> bool:
-        """Return True if a struct from a Slang file is in a type: what its differential is, only Slang knows."""
+        """Return True if a type contains a struct from a Slang file; only Slang knows its differential."""
         match type_:
             case Struct(key=key, fields=fields):
                 return key in self.external or any(self.has_external(f.type) for f in fields)
@@ -61,16 +60,16 @@ class ModuleNames:
         return self.fields[type_.key][name]
 
     def call(self, function: Function) -> str:
-        """What a function is called by: a static method is qualified by its struct."""
+        """Return the name that calls a function; that of a static method is qualified by its struct."""
         return self.reference(function) if function.static else self.function_names[function.key]
 
     def method(self, function: Function) -> str:
-        """What a method is called by behind its object."""
+        """Return the name of a method after its object."""
         name = self.function_names[function.key]
         return name[name.rfind(f".{function.name}") + 1 :]
 
     def reference(self, function: Function) -> str:
-        """What a function is referred to by where it is differentiated: a method is qualified by its struct."""
+        """Return the name of a function where it is differentiated; that of a method is qualified by its struct."""
         if function.key in self.wrappers:
             return self.wrappers[function.key]
         name = self.function_names[function.key]
@@ -80,9 +79,9 @@ class ModuleNames:
 
 @dataclass(frozen=True, slots=True)
 class PrintContext:
-    """Printing inside one function.
+    """The state of printing one function.
 
-    ``self_name`` is the parameter that is spelled ``this``; ``dims`` is that of the kernel whose body this is, or 0.
+    ``self_name`` is the parameter that is spelled ``this``. ``dims`` is the number of the kernel's axes, or 0 without.
     """
 
     names: ModuleNames
@@ -92,7 +91,7 @@ class PrintContext:
     dims: int = 0
 
     def local(self, name: str) -> str:
-        """Return the emitted name of a parameter or local; given on first sight."""
+        """Return the emitted name of a parameter or local; the first use selects it."""
         if name == self.self_name:
             return "this"
         if name not in self.locals:

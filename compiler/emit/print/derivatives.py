@@ -77,7 +77,7 @@ def _signature(ctx: PrintContext, function: ir.Function, pairs: dict[str, str]) 
 
 
 def _unpack(ctx: PrintContext, function: ir.Function, pairs: dict[str, str]) -> tuple[str, ...]:
-    """Declarations of the primals that the body reads, and of the cotangent where Slang's type for it differs."""
+    """Return declarations of the primals that the body reads, and of the cotangent if Slang's type for it differs."""
     used = {e.name for e in body_exprs(statements(function)) if isinstance(e, ir.Var)}
     lines = []
     for param in function.params[:-1]:
@@ -109,7 +109,7 @@ def _gradients(value: ir.Expr, count: int) -> tuple[ir.Expr, ...]:
 
 
 def print_gradient(names: ModuleNames, writer: Writer, function: ir.Function, result: Type) -> None:
-    """Print the function that gives another's gradients as values, for reverse mode inside an expression."""
+    """Print a function that returns the gradients of another as values, for reverse mode inside an expression."""
     scope = NameScope((names.function_names[function.key],), ())
     params = [(p, scope.give(p.name, p.name)) for p in function.params]
     wanted = gradient_params(function)

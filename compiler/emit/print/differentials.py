@@ -65,7 +65,7 @@ def spell_differential(names: ModuleNames, type_: Type) -> str:
 
 
 def zero_differential(names: ModuleNames, type_: Type) -> str:
-    """Return the initial value of a gradient that is filled in part by part."""
+    """Return the initial value of a gradient that is set part by part."""
     own = is_own_differential(type_) and not names.has_external(type_)
     return "{}" if own else f"{names.spell.generic(type_)}.dzero()"
 
@@ -76,7 +76,7 @@ def differential_of(ctx: PrintContext, type_: Type, value: Callable[[], None]) -
 
 
 def value_of(ctx: PrintContext, type_: Type, differential: Callable[[], None]) -> None:
-    """Print a differential as a value of the type it is the gradient of."""
+    """Print a differential as a value of the original type."""
     _converted(ctx, "" if is_own_differential(type_) else ctx.names.from_differential, differential)
 
 

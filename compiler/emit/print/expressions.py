@@ -1,4 +1,4 @@
-"""Print expressions with parentheses only where the one precedence table needs them."""
+"""Print expressions with parentheses only where the precedence table requires them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ ANY: Final = 0
 
 
 def print_expr(ctx: PrintContext, expr: ir.Expr, outer: int = ANY) -> None:
-    """Print an expression, in parentheses when it binds less tightly than ``outer`` asks."""
+    """Print an expression, in parentheses if it binds less tightly than ``outer``."""
     own = _precedence(expr)
     with ctx.writer.origin(expr.span):
         if own < outer:
@@ -134,7 +134,7 @@ def _access(ctx: PrintContext, expr: ir.Read | ir.Extent | ir.Sample | ir.Probe)
 
 
 def memory_names(ctx: PrintContext, source: ir.Expr) -> MemoryNames:
-    """What the parts of the tensor or texture that an expression refers to are called."""
+    """Return the names of the parts of the tensor or texture of an expression."""
     if not isinstance(source, ir.Var):
         raise TypeError("memory is referred to by name")
     return ctx.names.memory[source.name]
@@ -186,7 +186,7 @@ def _call(ctx: PrintContext, expr: ir.Call) -> None:
 
 
 def _is_opaque_zero(expr: ir.Construct) -> bool:
-    """Return True if it is zeros of a struct that holds structs: Slang can't differentiate the initialiser it makes."""
+    """Return True for zeros of a struct with structs in it: Slang can't differentiate its own initialiser of that."""
     return not expr.args and isinstance(expr.type, types.Struct) and _holds_structs(expr.type)
 
 
@@ -195,14 +195,14 @@ def _holds_structs(type_: types.Struct) -> bool:
 
 
 def _struct_in(type_: types.Type) -> types.Struct | None:
-    """Return the struct that a field holds, once or in arrays."""
+    """Return the struct of a field, directly or in arrays."""
     while isinstance(type_, types.Array):
         type_ = type_.element
     return type_ if isinstance(type_, types.Struct) else None
 
 
 def _listed(expr: ir.Construct) -> ir.Construct:
-    """Zeros of an array written out where Slang can't differentiate its own initialiser of the entries."""
+    """Return zeros of an array entry by entry, if Slang can't differentiate its own initialiser of the entries."""
     inner = _struct_in(expr.type)
     if expr.args or not isinstance(expr.type, types.Array) or inner is None or not _holds_structs(inner):
         return expr
@@ -292,7 +292,7 @@ def _no_diff(ctx: PrintContext, expr: ir.NoDiff) -> None:
 
 
 def _is_cut(ctx: PrintContext, value: ir.Expr) -> bool:
-    """Return True if it is a call of what is not differentiable, at which ``no_diff`` cuts."""
+    """Return True if it is a call of a function that is not differentiable, which ``no_diff`` cuts."""
     match value:
         case ir.Call(function=key):
             return not ctx.names.functions[key].differentiable
@@ -303,7 +303,7 @@ def _is_cut(ctx: PrintContext, value: ir.Expr) -> bool:
 
 
 def _is_literal(expr: ir.Expr) -> bool:
-    """Return True if Slang takes it for a float, whatever type it has."""
+    """Return True if Slang takes it for a float, independent of its type."""
     match expr:
         case ir.Const(type=types.Scalar()):
             return True

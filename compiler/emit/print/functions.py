@@ -22,7 +22,7 @@ _PREFER = {"recompute": "[PreferRecompute]", "checkpoint": "[PreferCheckpoint]"}
 
 
 def new_context(names: ModuleNames, writer: Writer, function: ir.Function, dims: int = 0) -> PrintContext:
-    """Return the context of a function: parameters are named first, and locals avoid what the body refers to."""
+    """Return the context of a function: parameters get names first, and locals avoid names that the body uses."""
     exprs = tuple(body_exprs(statements(function)))
     called = {spelling(e.name) for e in exprs if isinstance(e, ir.Intrinsic)}
     locals_ = NameScope(tuple(_referred(names, function)), called)
@@ -56,7 +56,7 @@ def _global_names(names: ModuleNames, expr: ir.Expr) -> Iterator[str]:
 
 
 def thread_values(function: ir.Function) -> list[str]:
-    """Which of the thread's index and the domain the body of a kernel asks for."""
+    """Return which of the thread's index and the domain the body of a kernel uses."""
     asked = {type(e) for e in body_exprs(statements(function))}
     return [name for node, name in ((ir.ThreadId, "thread_id"), (ir.ThreadCount, "thread_count")) if node in asked]
 
@@ -96,7 +96,7 @@ def print_block(ctx: PrintContext, function: ir.Function, returner: Returner, he
 
 
 def _print_slang(writer: Writer, line: str, places: tuple[ir.SlangWord, ...]) -> None:
-    """Print a line of a user's Slang as it is."""
+    """Print a line of a user's Slang unchanged."""
     at = 0
     for word in places:
         writer.write(line[at : word.start])

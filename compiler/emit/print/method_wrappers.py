@@ -26,7 +26,7 @@ _DIRECTIONS: Final = {"in": "", "out": "out ", "inout": "inout "}
 
 
 def name_wrappers(module: Module, scope: NameScope) -> dict[str, str]:
-    """Return the names of the wrappers, by the keys of what they call."""
+    """Return the names of the wrappers, by the keys of the methods that they call."""
     return {
         function.key: scope.fresh(re.sub(r"\W+", "_", function.body.symbol).strip("_"))
         for function in module.functions

@@ -12,7 +12,7 @@ from slangad.compiler.ir import nodes as ir
 from slangad.compiler.ir.types import Matrix
 
 Returner = Callable[[PrintContext, ir.Return], None]
-"""Prints a return; derivative functions store into their pairs instead."""
+"""A printer of returns; derivative functions store into their pairs instead."""
 
 _COMPOUND: Final = ("+", "-", "*", "/")
 
@@ -79,7 +79,7 @@ def _assign(ctx: PrintContext, target: ir.Expr, value: ir.Expr) -> None:
 
 
 def _compound(target: ir.Expr, value: ir.Expr) -> tuple[str, ir.Expr]:
-    """``x = x + y`` is printed ``x += y``."""
+    """Return ``x += y`` for ``x = x + y``."""
     match value:
         case ir.Binary(op=op, left=left, right=right) if op in _COMPOUND and left == target:
             if not isinstance(value.type, Matrix):
@@ -106,7 +106,7 @@ def _if(ctx: PrintContext, stmt: ir.If, returner: Returner) -> None:
 
 
 def _needs_braces(stmt: ir.If, returner: Returner) -> bool:
-    """Return True if any branch of a chain is more than one plain statement."""
+    """Return True if any branch of a sequence of ``else if`` is more than one plain statement."""
     for branch in (stmt.then, stmt.other):
         match branch:
             case () | (ir.Assign() | ir.Break() | ir.Continue(),):
@@ -126,7 +126,7 @@ def _branch(ctx: PrintContext, body: tuple[ir.Stmt, ...], returner: Returner, *,
 
 
 def _for(ctx: PrintContext, stmt: ir.For, returner: Returner) -> None:
-    """Print a loop. A limit above its iterations is written so that Slang does not count them and warn."""
+    """Print a loop. A limit above its iterations has a form in which Slang does not count them and warn."""
     turns = _turns(stmt)
     roomy = turns is not None and stmt.limit > len(turns)
     if stmt.unroll:
@@ -148,7 +148,7 @@ def _for(ctx: PrintContext, stmt: ir.For, returner: Returner) -> None:
 
 
 def _turns(stmt: ir.For) -> range | None:
-    """What the variable runs through, if the bounds tell."""
+    """Return the values of the loop variable, if the bounds are constant."""
     match stmt:
         case ir.For(start=ir.Const(value=start), stop=ir.Const(value=stop), step=step):
             return range(int(start), int(stop), step)

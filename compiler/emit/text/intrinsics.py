@@ -10,11 +10,11 @@ OWN_PREFIX: Final = "sa::"
 """The namespace of slangad's own Slang library."""
 
 _INTERNAL: Final = {"at": "sa::at", "element": "sa::element", "with": "sa::with", "divide": "sa::div"}
-"""Operations that passes and printer bring in and users cannot write."""
+"""Operations that only passes and the printer use."""
 
 
 def spelling(name: str) -> str:
-    """What stands before the parenthesis."""
+    """Return the text before the parenthesis."""
     return _INTERNAL[name] if name in _INTERNAL else INTRINSICS[name].slang
 
 

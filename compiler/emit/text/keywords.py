@@ -1,4 +1,6 @@
-"""Names a user's identifier may not have in Slang: each was tried as a parameter, local, field, struct and function.
+"""List names that a user's identifier may not have in Slang.
+
+Each was tried as a parameter, local, field, struct and function.
 
 Words reserved by target languages (GLSL, HLSL, Metal, WGSL, CUDA, C++) are not here: Slang renames those itself.
 """
@@ -72,7 +74,7 @@ _OWN: Final = "sa slangad this any detach diffPair bwd_diff fwd_diff"
 """The namespace and module of slangad's library, the object in a method, and builtins the emitter calls itself."""
 
 WORDS: Final = frozenset([*f"{_KEYWORDS}{_TYPES}{_OWN}".split(), *_SHAPED])
-"""What no identifier may be called."""
+"""Names that no identifier may have."""
 
 BUILTIN_FUNCTIONS: Final = frozenset(_FUNCTIONS.split())
-"""What no function may be called, and no local of a function that calls it."""
+"""Names that no function may have, and no local of a function that calls the builtin."""

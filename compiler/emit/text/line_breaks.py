@@ -12,12 +12,12 @@ _LOOSEST_FIRST: Final = (
 )  # fmt: skip
 _RANK: Final = {text: rank for rank, texts in enumerate(_LOOSEST_FIRST) for text in texts}
 _BEFORE: Final = frozenset({", ", " = "})
-"""Separators that stay on the line they end."""
+"""Separators that end a line; others begin the next one."""
 
 
 @dataclass(frozen=True, slots=True)
 class LinePart:
-    """One line of a broken one: its text, and the column of the whole line it begins at (from 0)."""
+    """One piece of a broken line: its text, and the column at which it begins in the unbroken line (from 0)."""
 
     text: str
     start: int
@@ -25,7 +25,7 @@ class LinePart:
 
 
 def wrap(line: str, step: int) -> list[LinePart]:
-    """Return the pieces of a line; continuation lines stand ``step`` further in than the first."""
+    """Return the pieces of a line; continuation lines are indented by ``step`` more than the first."""
     first = len(line) - len(line.lstrip())
     pieces: list[LinePart] = []
     start, indent = 0, 0
@@ -42,7 +42,7 @@ def wrap(line: str, step: int) -> list[LinePart]:
 
 
 def _cut(line: str, start: int, room: int) -> tuple[int, int] | None:
-    """Where to end a piece that begins at ``start``, and where the next begins; None when there is no good place."""
+    """Return the end of a piece that begins at ``start``, and the start of the next; None if no location is good."""
     best: tuple[int, int] | None = None
     best_key = (0, 0, 0)
     for position, depth, separator in _separators(line):
@@ -57,7 +57,7 @@ def _cut(line: str, start: int, room: int) -> tuple[int, int] | None:
 
 
 def _separators(line: str) -> list[tuple[int, int, str]]:
-    """Return every place where a line may be broken: position, how many brackets are open, and what stands there."""
+    """Return every location where a line may be broken: position, number of open brackets, and separator."""
     found, depth = [], 0
     for position, letter in enumerate(line):
         depth += (letter in "([{") - (letter in ")]}")

@@ -15,7 +15,7 @@ _LARGEST = {"half": 65504.0, "float": 3.4028234663852886e38, "double": 1.7976931
 
 
 def literal(value: float | bool, type_: Scalar) -> str:  # noqa: FBT001  (a bool is a value here)
-    """The text of a constant: ``0.5``, ``0.5h``, ``0.5lf``, ``3``, ``3u``, ``true``; negative ones start with ``-``."""
+    """Return the text of a constant: ``0.5``, ``0.5h``, ``0.5lf``, ``3``, ``3u``, ``true``, with ``-`` if negative."""
     match type_.name:
         case "bool":
             return "true" if value else "false"
@@ -60,7 +60,7 @@ def _shortest(value: float, name: str) -> str:
 
 
 def _with_point(text: str) -> str:
-    """Make ``1e-05`` and ``1e+20`` of Python ``1.0e-5`` and ``1.0e20``."""
+    """Return ``1.0e-5`` and ``1.0e20`` for Python's ``1e-05`` and ``1e+20``."""
     mantissa, mark, exponent = text.partition("e")
     if not mark:
         return text

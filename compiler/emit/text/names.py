@@ -35,7 +35,7 @@ def _ascii_letter(letter: str) -> str:
 class NameScope:
     """The names taken in one scope; inner scopes avoid the names of the outer scopes that are passed to them.
 
-    ``hidden`` are builtin functions that must stay visible: those the scope calls, or all of them for a module.
+    ``hidden`` has builtin functions that must stay visible: those that the scope calls, or all of them for a module.
     """
 
     def __init__(self, taken: Collection[str] = (), hidden: Collection[str] = BUILTIN_FUNCTIONS) -> None:
@@ -44,13 +44,13 @@ class NameScope:
         self._given: dict[str, str] = {}
 
     def give(self, key: str, wanted: str) -> str:
-        """Give ``key`` a name as close to ``wanted`` as this scope allows."""
+        """Return a name for ``key``: ``wanted``, or the nearest name that this scope allows."""
         name = self._free(wanted)
         self._given[key] = name
         return name
 
     def fresh(self, wanted: str) -> str:
-        """Return a name for something of the emitter's own."""
+        """Return a name for a declaration of the emitter."""
         return self._free(wanted)
 
     def __getitem__(self, key: str) -> str:

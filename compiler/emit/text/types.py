@@ -12,13 +12,13 @@ if TYPE_CHECKING:
 
 
 class TypeSpeller:
-    """Knows the emitted names of structs."""
+    """Speller of types, with the emitted names of structs."""
 
     def __init__(self, struct_names: Mapping[str, str]) -> None:
         self._structs = struct_names
 
     def __call__(self, type_: types.Type) -> str:
-        """Return the type where it stands alone: as a parameter's, a result's, a generic argument."""
+        """Return the type by itself: of a parameter, of a result, as a generic argument."""
         match type_:
             case types.Scalar(name):
                 return name
@@ -48,7 +48,7 @@ class TypeSpeller:
         return self(type_)
 
     def declare(self, type_: types.Type, name: str) -> str:
-        """A declaration of ``name``: ``float3 v``, ``float a[4]``; nested arrays keep their extents at the type."""
+        """Return a declaration: ``float3 v``, ``float a[4]``. Nested arrays keep their extents at the type."""
         if isinstance(type_, types.Array) and not isinstance(type_.element, types.Array):
             return f"{self(type_.element)} {name}[{type_.size}]"
         return f"{self(type_)} {name}"

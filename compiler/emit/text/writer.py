@@ -25,13 +25,13 @@ class Writer:
         self._mapped: list[Mapped] = []
 
     def write(self, text: str) -> None:
-        """Appends to the current line, indenting it when it is empty."""
+        """Append to the current line; indent it if it is empty."""
         if not self._line:
             self._line = INDENT * self._depth
         self._line += text
 
     def end(self, text: str = "") -> None:
-        """Appends and ends the line."""
+        """Append and end the line."""
         if text:
             self.write(text)
         pieces = wrap(self._line.rstrip(), len(INDENT))
@@ -41,12 +41,12 @@ class Writer:
         self._line = ""
 
     def end_unbroken(self) -> None:
-        """End the line as it is, however long."""
+        """End the line without breaking it."""
         self._lines.append(self._line.rstrip())
         self._line = ""
 
     def _move_origins(self, pieces: list[LinePart]) -> None:
-        """Corrects the span map for a line that was broken."""
+        """Correct the span map for a line that was broken."""
         line = len(self._lines) + 1
         for slot in range(len(self._mapped) - 1, -1, -1):
             mapped = self._mapped[slot]
@@ -61,7 +61,7 @@ class Writer:
         self.end(text)
 
     def comment(self, text: str, mark: str = "//") -> None:
-        """Write a comment of one line; a backslash at its end would swallow the next."""
+        """Write a comment of one line; a backslash at its end would comment out the next."""
         self.end(f"{mark} {text.rstrip().rstrip(chr(92))}".rstrip())
 
     def gap(self) -> None:
@@ -71,7 +71,7 @@ class Writer:
 
     @contextmanager
     def block(self, tail: str = "") -> Iterator[None]:
-        """Braces around what is written inside, one level deeper; ``tail`` follows the closing brace."""
+        """Write braces around the text of the context, one level deeper; ``tail`` follows the closing brace."""
         self.line("{")
         self._depth += 1
         yield
@@ -87,7 +87,7 @@ class Writer:
 
     @contextmanager
     def origin(self, span: Span) -> Iterator[None]:
-        """Whatever is written inside was made from ``span``."""
+        """Map the text of the context to ``span``."""
         if span == NOWHERE:
             yield
             return
@@ -100,7 +100,7 @@ class Writer:
         self._mapped[slot] = Mapped(begun.line, begun.column, end_line, end_column, span)
 
     def append(self, other: Writer) -> None:
-        """Take over what another writer has written, as whole lines at no depth."""
+        """Append the text of another writer, as whole lines without indentation."""
         self.gap()
         offset = len(self._lines)
         self._lines += other._lines
@@ -114,7 +114,7 @@ class Writer:
 
     @property
     def text(self) -> str:
-        """Everything written so far, ending in a newline."""
+        """The text so far, ending in a newline."""
         return "\n".join(self._lines) + "\n"
 
     @property
@@ -124,7 +124,7 @@ class Writer:
 
 
 def _moved(pieces: list[LinePart], line: int, column: int) -> tuple[int, int]:
-    """Return where a column (from 1) of an unbroken line has gone."""
+    """Return the line and column to which a column (from 1) of an unbroken line has moved."""
     index = max(i for i, piece in enumerate(pieces) if piece.start < column)
     piece = pieces[index]
     return line + index, column - piece.start + piece.indent

@@ -1,1 +1,1 @@
-"""The text form of the IR: a printer and a reader; ``parse(show(module)) == module``."""
+"""Print and read the text form of the IR; ``parse(show(module)) == module``."""

@@ -1,4 +1,4 @@
-"""Reads expressions of the text form of the IR."""
+"""Read expressions of the text form of the IR."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ class ExpressionReader:
         self._known = known
 
     def read(self) -> ir.Expr:
-        """The next expression."""
+        """Return the next expression."""
         expr = self._typed(self._primary())
         while self._tokens.peek(".", "["):
             expr = self._typed(self._part(expr))
         return expr
 
     def _typed(self, expr: ir.Expr) -> ir.Expr:
-        """Gives an expression the type its text says, or the one its parts suggest."""
+        """Return an expression with the type in the text, or else with the type that its parts suggest."""
         type_ = self.types.read() if self._tokens.accept("::") else default_type(expr, self._known)
         return replace(expr, type=type_)
 

@@ -1,7 +1,7 @@
-"""Pipelines in the text form of the IR: printed for ``text_form``, read back for ``text_form.reader``.
+"""Print and read pipelines in the text form of the IR.
 
-``stage halve(image) -> small domain (128, (image[1] / 2))``: a kernel, its arguments, what its results are called, and
-the extents of its domain where they are named; constants of an argument stand in brackets.
+``stage halve(image) -> small domain (128, (image[1] / 2))``: a kernel, its arguments, the names of its results, and the
+extents of its domain if the user names them. The constants of an argument are in brackets.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ INDENT = "    "
 def show_pipeline(
     pipeline: Pipeline, word: Callable[[str], str], quote: Callable[[str], str], show_type: Callable[[Type], str]
 ) -> Iterator[str]:
-    """The lines of a pipeline; names and types are spelled by what ``text_form`` has for it."""
+    """Yield the lines of a pipeline. The callbacks spell names and types."""
     yield f"pipeline {word(pipeline.name)} {{"
     yield from (f"{INDENT}doc {quote(line)}" for line in pipeline.doc)
     for p in pipeline.params:
@@ -78,7 +78,7 @@ def _size(size: Size, word: Callable[[str], str]) -> str:
 def read_pipeline(
     tokens: Tokens, param: Callable[[], KernelParam], memory: Callable[[str], Memory], type_: Callable[[], Type]
 ) -> Pipeline:
-    """A pipeline, after the word; parameters and types are read by what ``text_form.reader`` has for it."""
+    """Return the pipeline after the word. The callbacks read parameters and types."""
     name = tokens.word()
     tokens.expect("{")
     doc, params, stages, results = [], [], [], []

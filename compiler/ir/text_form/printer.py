@@ -1,7 +1,7 @@
-"""The IR as text people can read, and back: ``parse(show(module)) == module`` (spans are not shown).
+"""Print the IR as readable text that can be read back: ``parse(show(module)) == module`` (without spans).
 
-What ``slangad compile --emit ir`` and ``--dump-after`` print. Types stand where the parts of an expression don't tell
-them (``x::half``), function keys and names in quotes when they are not plain identifiers.
+``slangad compile --emit ir`` and ``--dump-after`` print it. An expression has its type (``x::half``) only if the parts
+do not imply it. Function keys and names that are not plain identifiers are in quotes.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Reads declarations of the text form of the IR back into a ``Module``; see ``text_form``."""
+"""Read declarations of the text form of the IR back into a ``Module``."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ RESERVED: Final = frozenset(_WORDS.split())
 
 
 def parse(text: str) -> ir.Module:
-    """The module a text shows.
+    """Return the module of a text.
 
     Raises:
-        ReadError: when the text is not that of a module.
+        ReadError: The text is not that of a module.
     """
     return _Reader(text).module()
 

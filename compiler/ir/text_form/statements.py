@@ -1,4 +1,4 @@
-"""Reads statements of the text form of the IR."""
+"""Read statements of the text form of the IR."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class StatementReader:
         self._expressions = expressions
 
     def block(self) -> tuple[ir.Stmt, ...]:
-        """The statements in the next pair of braces."""
+        """Return the statements in the next pair of braces."""
         self._tokens.expect("{")
         body = []
         while not self._tokens.accept("}"):

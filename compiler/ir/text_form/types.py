@@ -1,4 +1,4 @@
-"""Reads types of the text form of the IR."""
+"""Read types of the text form of the IR."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
 
 class TypeReader:
-    """Knows the structs read so far, by key."""
+    """Reads types; it has the structs so far, by key."""
 
     def __init__(self, tokens: Tokens) -> None:
         self._tokens = tokens
         self.structs: dict[str, types.Struct] = {}
 
     def read(self) -> types.Type:
-        """The next type."""
+        """Return the next type."""
         if self._tokens.kind() == "string":
             return self._struct(self._tokens.string())
         word = self._tokens.word()

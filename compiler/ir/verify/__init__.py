@@ -1,1 +1,1 @@
-"""The verifier: rules that every module of the IR keeps."""
+"""Verify the rules that every module of the IR keeps."""

@@ -1,6 +1,6 @@
-"""Checks that a module is one: what every pass and front end must keep. Anything it finds is a defect of slangad.
+"""Check the rules that a module must keep after a front end or a pass.
 
-Goes in: a module after a front end or a pass. Comes out: diagnostics SA900-SA905, none when all is well.
+A violation is a defect of slangad. The result is a list of diagnostics SA900-SA905, empty for a valid module.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ def _verify_call(expr: ir.Expr, callee: _Callee, args: tuple[ir.Expr, ...]) -> I
 
 
 def _gives(found: Type, wanted: Type) -> bool:
-    """Return True if a type is the wanted one, or the struct that stands for the wanted tuple."""
+    """Return True if a type is the wanted one, or the struct that replaces the wanted tuple."""
     if isinstance(wanted, Tuple) and isinstance(found, Struct):
         return tuple(f.type for f in found.fields) == wanted.elements
     return found == wanted

@@ -1,6 +1,11 @@
 """Clip gradients: move the function's body to ``f_unclipped``, and clip the reverse-mode gradients of that.
 
-Forward mode stays that of the unclipped function. NaN becomes 0, infinities the limit.
+    f(x) = body          ->    f_unclipped(x) = body
+      clip_gradient(0.1)       f(x)            = f_unclipped(x)
+                               f_bwd(x, d_out) = clamp(bwd_diff f_unclipped(x, d_out), -0.1, 0.1)
+                               f_fwd(x, dx)    = fwd_diff f_unclipped(x, dx)
+
+NaN becomes 0. Infinity becomes the limit.
 """
 
 from __future__ import annotations
@@ -44,12 +49,12 @@ def clip_backward(maker: Maker, policy: ir.ClipGradient, moved: str) -> ir.Funct
 
 
 def clip_forward(maker: Maker, moved: str) -> ir.Function:
-    """Forward mode of the unclipped function."""
+    """Return a forward function: forward mode of the unclipped function."""
     return maker.forward_function((ir.Return(maker.forward(moved, maker.pairs())),))
 
 
 def _take_gradients(maker: Maker, moved: str, fresh: Fresh) -> tuple[Block, list[ir.Var]]:
-    """Locals that hold the unclipped gradients."""
+    """Return statements that compute the unclipped gradients, and the locals that hold them."""
     reverse = maker.reverse(moved, maker.values(), maker.seed)
     locals_ = [fresh.var(f"{p.name}_grad", p.type) for p in maker.active]
     if not isinstance(reverse.type, types.Tuple):
@@ -74,7 +79,7 @@ def clamped(gradient: ir.Expr, limit: float) -> ir.Expr:
 
 
 def _clip_norm(gradient: ir.Var, norm: float, fresh: Fresh) -> Block:
-    """Scale a gradient down to a norm, by way of its largest component so that nothing overflows."""
+    """Return statements that scale a gradient down to a norm. They divide by the largest component against overflow."""
     element = element_within(gradient.type)
     largest, squares = fresh.var("largest", element), fresh.var("squares", element)
 

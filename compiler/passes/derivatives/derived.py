@@ -62,7 +62,7 @@ def _product(maker: Maker, seed: Expr, fresh: Fresh) -> tuple[Block, Expr]:
 
 
 def _sum(products: list[tuple[Expr, Expr]], type_: Scalar, fresh: Fresh) -> tuple[Block, Expr]:
-    """Return a sum of inner products: one expression where that can be, else a local that is added to."""
+    """Return a sum of inner products: one expression if possible, else a local to which loops add."""
     terms = [inner(a, b, type_) for a, b in products]
     written = [t for t in terms if t is not None]
     if len(written) == len(terms):
@@ -91,7 +91,7 @@ def derived_backward(maker: Maker) -> Function:
 
 
 def _along_parameter(maker: Maker, position: int, value: Expr, gradient: Var, fresh: Fresh) -> Block:
-    """Store the derivative along every scalar of a parameter, weighted by the cotangent."""
+    """Return stores of the derivative along every scalar of a parameter, weighted by the cotangent."""
     basis = fresh.var(f"{maker.function.params[position].name}_basis", value.type)
 
     def along(scalar: Expr) -> Block:
@@ -107,7 +107,7 @@ def _along_parameter(maker: Maker, position: int, value: Expr, gradient: Var, fr
 
 
 def _directions(maker: Maker, position: int, direction: Expr) -> list[Expr]:
-    """Arguments of the forward function: a tangent for one parameter, zero for the others."""
+    """Return the arguments of the forward function: a tangent for one parameter, zero for the others."""
     args = []
     for index, (param, value) in enumerate(zip(maker.function.params, maker.values(), strict=True)):
         if param in maker.active:

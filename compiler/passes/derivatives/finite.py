@@ -64,7 +64,7 @@ def finite_forward(maker: Maker, policy: FiniteDifference) -> Function:
 
 
 class _Use(Protocol):
-    """What is done with the change of the result when one scalar is moved up and down."""
+    """A use of the change of the result when one scalar moves up and down."""
 
     def __call__(self, scalar: Expr, change: Expr, width: Expr) -> Block: ...
 
@@ -149,5 +149,5 @@ class _AddSlope:
 
 
 def on(expr: Expr, old: Expr, new: Expr) -> Expr:
-    """The same part of another value."""
+    """Return the same part of another value."""
     return rewrite(expr, lambda e: new if e == old else e)

@@ -1,4 +1,11 @@
-"""Replace derivative policies by functions; each policy has a module beside this one."""
+"""Replace derivative policies by functions; each policy has a module beside this one.
+
+    derivative surrogate("soft")   ->  derivative custom("f:bwd", "f:fwd") and both functions
+    derivative custom("f:bwd")     ->  derivative custom("f:bwd", "f:fwd") and the forward function
+    derivative automatic()         ->  unchanged
+
+``clip`` and ``subgradient`` also move the function's body to a new function.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +63,7 @@ def _lower(function: ir.Function, keys: Fresh) -> tuple[ir.Function, ...]:
 
 
 def _complete(maker: Maker, custom: ir.Custom) -> tuple[ir.Function, ...]:
-    """Return the function and the derivative in the mode the user left out."""
+    """Return the function and its derivative in the mode that the user omitted."""
     if custom.forward is None and custom.backward is not None:
         made = derived_forward(maker)
         return replace(maker.function, derivative=ir.Custom(custom.backward, made.key)), made

@@ -16,19 +16,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Maker:
-    """What is known of a function whose derivative is made; ``keys`` gives keys for new functions."""
+    """A function whose derivative is generated; ``keys`` gives keys for new functions."""
 
     function: ir.Function
     keys: Fresh
 
     @property
     def active(self) -> tuple[ir.Param, ...]:
-        """The parameters that carry gradient."""
+        """Return the parameters that carry gradient."""
         return tuple(p for p in self.function.params if gets_gradient(p))
 
     @property
     def seed(self) -> ir.Var:
-        """The cotangent of the result."""
+        """Return the cotangent of the result."""
         return ir.Var(Fresh({p.name for p in self.function.params}).name("d_out"), self.function.result)
 
     def fresh(self) -> Fresh:
@@ -56,7 +56,7 @@ class Maker:
         return ir.BackwardCall(function, (*args, seed), gradient_type(self.function.params))
 
     def forward(self, function: str, args: list[ir.Expr]) -> ir.Expr:
-        """Value and tangent by forward mode of this or another function with the same parameters."""
+        """Return value and tangent by forward mode of this or another function with the same parameters."""
         return ir.ForwardCall(function, tuple(args), DiffPair(self.function.result))
 
     def backward_function(self, body: Block) -> ir.Function:
@@ -91,17 +91,17 @@ class Maker:
         )
 
     def moved(self, suffix: str) -> ir.Function:
-        """Return the function's body under a name of its own, ``f_unclipped``, for the function to call."""
+        """Return a new function with the function's body, such as ``f_unclipped``, for the function to call."""
         key, name = self.keys.name(f"{self.function.key}:{suffix}"), f"{self.function.name}_{suffix}"
         return replace(self.function, key=key, name=name, doc=(), ranges=())
 
     def calling(self, moved: ir.Function) -> ir.Function:
-        """Return the function with nothing left in its body but a call of where that was moved."""
+        """Return the function with a call of the new function as its only statement."""
         return replace(self.function, body=(ir.Return(self.call(self.values(), moved.key)),))
 
 
 def with_custom(function: ir.Function, backward: ir.Function, forward: ir.Function) -> tuple[ir.Function, ...]:
-    """Return the function with its derivatives, which stand after it."""
+    """Return the function followed by its derivatives."""
     return replace(function, derivative=ir.Custom(backward.key, forward.key)), backward, forward
 
 
@@ -127,7 +127,7 @@ def make_pair(value: ir.Expr, direction: ir.Expr) -> ir.Expr:
 
 
 def gradients(values: list[ir.Expr]) -> ir.Return:
-    """Return the return of a backward function."""
+    """Return the return statement of a backward function."""
     if len(values) == 1:
         return ir.Return(values[0])
     return ir.Return(ir.Construct(tuple(values), Tuple(tuple(v.type for v in values))))

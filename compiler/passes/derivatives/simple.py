@@ -1,4 +1,11 @@
-"""Lower the policies with short bodies: surrogate, straight-through, subgradient."""
+"""Lower the policies with short bodies: surrogate, straight-through, subgradient.
+
+    surrogate(g)          f_bwd(x, d_out) = bwd_diff g(x, d_out)     f_fwd(x, dx) = (f(x), fwd_diff g(x, dx).d)
+    straight_through()    f_bwd(x, d_out) = d_out                    f_fwd(x, dx) = (f(x), dx)
+    subgradient(at, s)    f_bwd(x, d_out) = s * d_out if x == at     f_fwd(x, dx) = (f(x), s * dx) if x == at
+
+Elsewhere a subgradient is the automatic derivative.
+"""
 
 from __future__ import annotations
 
@@ -14,29 +21,29 @@ if TYPE_CHECKING:
 
 
 def surrogate_backward(maker: Maker, policy: ir.Surrogate) -> ir.Function:
-    """Return the gradients of the surrogate."""
+    """Return a backward function that gives the gradients of the surrogate."""
     return maker.backward_function((ir.Return(maker.reverse(policy.function, maker.values(), maker.seed)),))
 
 
 def surrogate_forward(maker: Maker, policy: ir.Surrogate) -> ir.Function:
-    """Return the function's own value with the surrogate's tangent."""
+    """Return a forward function that gives the function's value and the surrogate's tangent."""
     direction = tangent(maker.forward(policy.function, maker.pairs()))
     return maker.forward_function((ir.Return(make_pair(maker.call(maker.primals()), direction)),))
 
 
 def straight_backward(maker: Maker) -> ir.Function:
-    """Return the cotangent as it comes."""
+    """Return a backward function that gives the cotangent."""
     return maker.backward_function((ir.Return(maker.seed),))
 
 
 def straight_forward(maker: Maker) -> ir.Function:
-    """Return the function's own value with the parameter's tangent."""
+    """Return a forward function that gives the function's value and the parameter's tangent."""
     pair = next(v for p, v in zip(maker.function.params, maker.pairs(), strict=True) if p in maker.active)
     return maker.forward_function((ir.Return(make_pair(maker.call(maker.primals()), tangent(pair))),))
 
 
 def subgradient_backward(maker: Maker, policy: ir.Subgradient, moved: str) -> ir.Function:
-    """Return the chosen derivative at the point, the automatic one elsewhere."""
+    """Return a backward function with the chosen derivative at the point, the automatic one elsewhere."""
     (param,) = maker.active
     value = next(v for p, v in zip(maker.function.params, maker.values(), strict=True) if p is param)
     at_point = ir.Binary("==", value, number(policy.at, param.type), BOOL)
@@ -46,7 +53,7 @@ def subgradient_backward(maker: Maker, policy: ir.Subgradient, moved: str) -> ir
 
 
 def subgradient_forward(maker: Maker, policy: ir.Subgradient, moved: str) -> ir.Function:
-    """The same in forward mode."""
+    """Return a forward function with the chosen derivative at the point, the automatic one elsewhere."""
     (param,) = maker.active
     pair = next(v for p, v in zip(maker.function.params, maker.pairs(), strict=True) if p is param)
     at_point = ir.Binary("==", primal(pair), number(policy.at, param.type), BOOL)

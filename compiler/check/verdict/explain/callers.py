@@ -1,7 +1,7 @@
 """Find functions that are wrong because of a callee.
 
-A caller's automatic derivative is made from those of its callees, so it is wrong wherever one of them is. That is one
-mistake, not two. A caller with custom derivatives is never excused.
+A caller's automatic derivative uses those of its callees, so it is wrong if one of them is. That is one mistake, not
+two. A caller with custom derivatives is never excused.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def _reason(names: Sequence[str]) -> str:
 def _called(
     subjects: Sequence[Subject], number: int, functions: Mapping[str, Function], module: Module
 ) -> Iterator[int]:
-    """Yield the numbers of the subjects that a subject's automatic derivative is made from."""
+    """Yield the numbers of the subjects that a subject's automatic derivative uses."""
     subject = subjects[number]
     if subject.facts is not None:
         own = [k for k, other in enumerate(subjects) if other.facts is not None and k != number]
@@ -93,6 +93,6 @@ def _described(key: str) -> str:
 
 
 def _sources(function: Function) -> Iterable[str]:
-    """Return the functions that a derivative is made from; none where it was written down."""
+    """Return the functions that a derivative uses; none if the derivative is custom."""
     by_body = isinstance(policy_of(function), (Automatic, Subgradient))
     return value_callees(function) if by_body else surrogates(function)

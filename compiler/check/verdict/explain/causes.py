@@ -30,9 +30,9 @@ def likely_cause(
         found: The leg's slopes by samples and inputs, of one result; NaN where not known.
         expected: The oracle's.
         names: The inputs' paths.
-        groups: What each is a component of.
-        entry: The input that is wrong.
-        accused: The samples at which it is, as far as is known: an entry may be tiny beside others and wrong.
+        groups: The value of which each input is a component.
+        entry: The wrong input.
+        accused: The samples at which it is known to be wrong. A wrong entry may be tiny beside others.
     """
     mine, right = found[:, entry], expected[:, entry]
     known = np.isfinite(mine) & np.isfinite(right)

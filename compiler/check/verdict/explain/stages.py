@@ -1,7 +1,7 @@
-"""Which stage of a pipeline is wrong: a failure at a sample goes in, the stages whose own derivative is off come out.
+"""Find the stages of a pipeline that cause a failure at a sample.
 
-Each stage takes what it took at that sample. Its derivative, of a random weighting of its results, is held against
-differences of the stage alone.
+Each stage takes its inputs at that sample. The derivative of its randomly weighted results is compared with differences
+of the stage alone.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Blamed:
-    """A stage that is wrong by itself, and the entry that is worst."""
+    """A stage that is wrong by itself, and its worst entry."""
 
     number: int
     shown: str
@@ -36,7 +36,7 @@ class Blamed:
 
     @property
     def words(self) -> str:
-        """What to tell."""
+        """The message."""
         return (
             f"stage {self.number}, {self.shown}, is wrong by itself: "
             f"d (weighted results) / d {self.entry} is {self.found:.6g}, should be {self.expected:.6g}"
@@ -74,7 +74,7 @@ def _with_stage(failure: Failure, oracle: PipelineStages, seed: int) -> Failure:
 
 
 def blamed(oracle: PipelineStages, row: Floats, mode: Mode, seed: int) -> Iterator[Blamed]:
-    """The stages that are wrong by themselves at a sample."""
+    """Yield the stages that are wrong by themselves at a sample."""
     for stage, runner, taken in oracle.taken(row):
         columns = runner.plain.inputs.differentiable
         if mode not in runner.plain.entries or not 0 < len(columns) <= tol.STAGE_INPUTS:
@@ -87,7 +87,7 @@ def blamed(oracle: PipelineStages, row: Floats, mode: Mode, seed: int) -> Iterat
 
 
 def _worst(runner: StageRunner, taken: Floats, mode: Mode, seed: int) -> tuple[int, float, float] | None:
-    """The input whose derivative is furthest off, with what it should be and what it is."""
+    """Return the input with the worst derivative, the expected derivative and the actual one; None if all are right."""
     whole = runner.plain
     inputs, outputs = whole.inputs.differentiable, whole.results.differentiable
     weights = np.zeros((1, len(whole.results.columns)))
@@ -117,7 +117,7 @@ def _found(runner: StageRunner, taken: Floats, weights: Floats, mode: Mode) -> F
 
 
 def _differences(runner: StageRunner, taken: Floats, weights: Floats) -> tuple[Floats, Floats]:
-    """Slopes of the weighted results by each input, extrapolated, and how far they may be off."""
+    """Return extrapolated slopes of the weighted results by each input, and their uncertainty."""
     inputs = runner.plain.inputs.differentiable
     outputs = runner.plain.results.differentiable
     estimates = []
