@@ -1,1 +1,1 @@
-"""Artefacts on devices: the emitted C++ on the CPU, and GPUs."""
+"""Run artefacts on devices: the emitted C++ on the CPU, and GPUs."""

@@ -1,1 +1,1 @@
-"""Arrays by name: what a kernel takes and returns, conversions, and ``.npz`` files."""
+"""Map arrays to names: the parameters and results of kernels, conversions, and ``.npz`` files."""

@@ -24,7 +24,7 @@ PREFIXES: Final = {
     ParameterRole.RESULT_TANGENT: "jvp.",
     ParameterRole.PROBE: "probe.",
 }
-"""What stands before a key, by what it is of."""
+"""The prefix of a key, by its role."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +39,11 @@ class ArrayKey:
 
     @property
     def slot(self) -> Slot:
-        """Where it goes."""
+        """Return the slot that it fills."""
         return self.role, self.value.name, self.part.path
 
     def shape(self, domain: Shape, extents: Mapping[str, Shape]) -> Shape:
-        """What shape it has, given those of the domain and the tensors."""
+        """Return its shape, given those of the domain and the tensors."""
         return shape_of(self.value, self.part, domain, extents)
 
 
@@ -64,7 +64,7 @@ def array_keys(signature: KernelSignature, mode: RunMode) -> tuple[ArrayKey, ...
 
 
 def needs_domain(signature: KernelSignature, given: Collection[str]) -> bool:
-    """Whether anything has the domain's shape: one element per thread, or a tensor to write that is not given."""
+    """Return True if an array has the domain's shape: one element per thread, or an omitted tensor that is written."""
     made = (v for v in signature.parameters if v.memory is Memory.OUT_TENSOR and v.axes == signature.dims)
     missing = any(not any(part.key in given for part in value.parts) for value in made)
     return missing or any(value.per_element for value in signature.parameters)
@@ -94,6 +94,6 @@ def _of(values: Iterator[KernelValue] | tuple[KernelValue, ...], role: Parameter
 
 
 def known_keys(signature: KernelSignature) -> frozenset[str]:
-    """Return every key that means something in some mode, given or made."""
+    """Return every key that has a meaning in some mode, as an input or as an output."""
     plain = {part.key for value in signature.values for part in value.parts}
     return frozenset(plain | {f"{prefix}{key}" for prefix in PREFIXES.values() for key in plain})

@@ -1,4 +1,4 @@
-"""One array that a user gave becomes one of the dtype that a part wants, or is refused.
+"""Convert an array of the user to the dtype that a part needs, or refuse it.
 
 Numbers that would change their value are refused, except that floats are rounded to fewer digits, with a note.
 """
@@ -30,7 +30,7 @@ class MisfitError(ValueError):
 
 
 def convert(given: object, part: ArrayPart) -> tuple[Array, str]:
-    """Return the array as the part wants it, and a note or nothing.
+    """Return the array in the part's dtype, and a note or an empty string.
 
     Raises:
         MisfitError: It has another kind of values, or values that don't fit.
@@ -61,7 +61,7 @@ def convert(given: object, part: ArrayPart) -> tuple[Array, str]:
 
 
 def _array(given: object, part: ArrayPart) -> Array:
-    """Return an array of what was given as one, as lists or as a number."""
+    """Return a value (an array, lists or a number) as an array."""
     import numpy as np
 
     plain = isinstance(given, (list, tuple))
@@ -76,7 +76,7 @@ def _array(given: object, part: ArrayPart) -> Array:
 
 
 def _numbers(array: Array, part: ArrayPart) -> Array:
-    """Floats in place of numbers that numpy has no integers for."""
+    """Replace numbers that numpy has no integers for by floats."""
     numbers = [Decimal(one) for one in array.flat if isinstance(one, (int, Decimal))]
     if not numbers or not all(isinstance(one, (int, float, Decimal)) for one in array.flat):
         return array
@@ -92,7 +92,7 @@ def _has_bool(given: object) -> bool:
 
 
 def _checked_tensor(tensor: Any, part: ArrayPart) -> Any:  # noqa: ANN401  (torch is no dependency)
-    """Return a tensor on a GPU as it is, if it holds what the part wants: nothing is converted behind its back."""
+    """Return a tensor on a GPU unchanged if its dtype is the part's. Such tensors are never converted."""
     name = str(tensor.dtype).removeprefix("torch.")
     allowed = {"u4": ("int32", "uint32"), "?": ("bool",)}.get(part.dtype, (NAMES[part.dtype],))
     if name not in allowed:

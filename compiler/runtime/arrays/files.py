@@ -1,4 +1,4 @@
-"""Arrays in ``.npz`` files: names go in, arrays by key come out; the other way round bytes do, the same each time."""
+"""Read and write arrays by key in ``.npz`` files. Equal arrays give equal bytes."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def save_arrays(path: Path, arrays: Mapping[str, Array], read: Iterable[str] = (
 
 
 def save_bytes(path: Path, data: bytes, read: Iterable[str] = ()) -> None:
-    """The same for a file of any other kind."""
+    """Write a file of any other kind in the same way."""
     save_together({path: lambda file: file.write(data)}, read)
 
 
@@ -92,7 +92,7 @@ def refuse_overwriting(path: Path, read: Iterable[str]) -> None:
     """Refuse an output that is one of the files that are read.
 
     Raises:
-        CompileError: It is.
+        CompileError: The output is one of them.
     """
     if os.path.realpath(path) in {os.path.realpath(name) for name in read}:
         message = f"{path} is read and would be overwritten"
@@ -100,7 +100,7 @@ def refuse_overwriting(path: Path, read: Iterable[str]) -> None:
 
 
 def save_together(outputs: Mapping[Path, Callable[[IO[bytes]], object]], read: Iterable[str] = ()) -> None:
-    """Write some files, all or none: each beside its place first, then all are moved there.
+    """Write some files, all or none: each goes to a temporary file beside its destination, then all are renamed.
 
     Raises:
         CompileError: One is among the files that were read.
@@ -143,7 +143,7 @@ def _write_beside(path: Path, beside: Path, write: Callable[[IO[bytes]], object]
 
 
 def _send(path: Path, write: Callable[[IO[bytes]], object]) -> None:
-    """Write to a device or pipe as it is: a file in its place would take it away from everyone."""
+    """Write to a device or pipe directly. Renaming a file over it would remove it for everyone."""
     content = io.BytesIO()
     write(content)
     try:

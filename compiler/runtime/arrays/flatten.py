@@ -1,6 +1,6 @@
-"""Values as people pass them in Python become arrays by key, and the other way round.
+"""Convert Python values to arrays by key, and back.
 
-Goes in: mappings, objects with attributes, arrays. Comes out: ``{"m.albedo": array}``; or nested mappings from that.
+Input: mappings, objects with attributes, arrays. Output: ``{"m.albedo": array}``; or nested mappings from that.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def flatten_named(prefix: str, values: object, signature: KernelSignature, example: str = "x") -> dict[str, object]:
-    """Arrays by key from values by name; ``None`` stands for nothing given. ``example`` is a name for messages.
+    """Return arrays by key from values by name; None means omitted. ``example`` is a name for messages.
 
     Raises:
         TypeError: The values aren't by name.
@@ -37,7 +37,7 @@ def flatten_named(prefix: str, values: object, signature: KernelSignature, examp
 def _flat(prefix: str, value: KernelValue, given: object) -> Iterator[tuple[str, object]]:
     """Yield the arrays of one value; a mapping may leave parts out, which is reported later if they are needed.
 
-    What it has and the value hasn't is among them, so that it is reported too.
+    Parts that the value lacks are yielded too, for the report.
     """
     yield from _strays(f"{prefix}{value.name}", given, [part.path for part in value.parts])
     if len(value.parts) == 1 and not value.parts[0].path:
@@ -73,7 +73,7 @@ def _part(given: object, part: ArrayPart) -> object:
 
 
 def nested(arrays: Mapping[str, Any], values: tuple[KernelValue, ...]) -> dict[str, Any]:
-    """Arrays by name; those of structs as mappings by field."""
+    """Return arrays by name; those of structs as mappings by field."""
     found: dict[str, Any] = {}
     for value in values:
         parts = [part for part in value.parts if part.key in arrays]

@@ -1,4 +1,4 @@
-"""What a kernel can be run for, and the entry points that this takes."""
+"""The modes that a kernel can be run in, and the entry points that each mode uses."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from slangad.compiler.emit.model import Mode
 
 
 class RunMode(str, Enum):
-    """What ``slangad run --mode`` takes."""
+    """A mode of ``slangad run --mode``."""
 
     FORWARD = "forward"
     BACKWARD = "backward"
@@ -18,5 +18,5 @@ class RunMode(str, Enum):
 
     @property
     def steps(self) -> tuple[Mode, ...]:
-        """The modes of the entry points that run, in order."""
+        """Return the modes of the entry points that run, in order."""
         return (Mode.JVP, Mode.BACKWARD) if self is RunMode.JTJVP else (Mode(self.value),)

@@ -1,6 +1,6 @@
-"""Named arrays become what a kernel wants, or one message for each that doesn't fit.
+"""Convert named arrays to a kernel's arguments; report one message for each that doesn't fit.
 
-Goes in: a signature, a mode, arrays by key (``m.albedo``, ``cotangent.result``). Comes out: the domain, the extents of
+Input: a signature, a mode, arrays by key (``m.albedo``, ``cotangent.result``). Output: the domain, the extents of
 tensors, and for each slot of an entry point an array of the right dtype and shape. No device is involved.
 """
 
@@ -32,7 +32,7 @@ MAX_SCALARS: Final = 2**32 - 1
 
 
 class InputError(CompileError, ValueError):
-    """What a kernel was given doesn't fit it."""
+    """An argument does not fit the kernel."""
 
     def __str__(self) -> str:
         return "\n".join(f"{d.message} [{d.code}]{f'; {d.help}' if d.help else ''}" for d in self.diagnostics)
@@ -40,14 +40,14 @@ class InputError(CompileError, ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """What a kernel is run on.
+    """The checked and converted arguments of a kernel.
 
     Attributes:
         domain: The shape of the domain.
         extents: The shape of each tensor's own axes.
-        arrays: For each slot with something in it an array of the part's dtype.
-        notes: What is worth telling.
-        place: The torch device whose tensors are among the arrays, and where results are to lie; None for numpy.
+        arrays: By slot, an array of the part's dtype; empty slots are missing.
+        notes: Remarks for the user.
+        place: The torch device of the tensors and of the results; None for numpy.
     """
 
     domain: Shape
@@ -60,11 +60,11 @@ class Prepared:
 def prepare(
     signature: KernelSignature, mode: RunMode, given: Mapping[str, object], domain: Shape | None = None
 ) -> Prepared:
-    """Check and convert what was given.
+    """Check and convert the user's arrays.
 
     Args:
         signature: The kernel's.
-        mode: What is to be computed.
+        mode: The mode of the run.
         given: Arrays, numbers or lists by key; keys of other modes are ignored.
         domain: The shape of the domain; that of the ``Each`` parameters, else of what is written, when not given.
 
@@ -154,14 +154,14 @@ class _Preparation:
         return domain
 
     def _told(self, places: tuple[ArrayKey, ...], arrays: Mapping[Slot, Array]) -> Iterator[tuple[str, Shape]]:
-        """Yield the domain as each array with one element per thread has it."""
+        """Yield the domain that each array with one element per thread implies."""
         for place in places:
             array = arrays.get(place.slot)
             if array is not None and place.value.per_element and array.ndim == place.value.axes + len(place.part.shape):
                 yield place.key, array.shape[: place.value.axes]
 
     def _extents(self, arrays: Mapping[Slot, Array], domain: Shape | None) -> Iterator[tuple[str, Shape]]:
-        """Each tensor's own shape; one that is only written has the domain's where nobody says otherwise."""
+        """Return each tensor's own shape. A tensor that is only written has the domain's shape by default."""
         for value in self.signature.parameters:
             if not value.is_tensor:
                 continue
@@ -228,13 +228,13 @@ def _described(place: ArrayKey, domain: Shape | None) -> str:
 
 
 def _whole(extents: tuple[object, ...]) -> Shape | None:
-    """Extents as integers; none if one is negative or no whole number."""
+    """Return extents as integers; None if one is negative or not an integer."""
     found = tuple(operator.index(n) for n in extents if isinstance(n, SupportsIndex) and not isinstance(n, bool))
     return found if len(found) == len(extents) and all(n >= 0 for n in found) else None
 
 
 def _tuple(extents: tuple[object, ...]) -> str:
-    """As Python writes one, with letters for what isn't known."""
+    """Return a tuple as Python prints it, with letters for unknown extents."""
     return f"({', '.join(map(str, extents))}{',' if len(extents) == 1 else ''})"
 
 
@@ -256,7 +256,7 @@ def _elements(shape: Shape) -> str:
 
 
 def refuse_unused(signature: KernelSignature, mode: RunMode, keys: Iterable[str], where: str) -> None:
-    """Refuse keys that mean something, but nothing in a mode, since they were named on purpose.
+    """Refuse known keys that the mode does not use, since they were named on purpose.
 
     Raises:
         InputError: With all of them.

@@ -1,6 +1,6 @@
 """Describe the parameters and results of a kernel by the names that files use.
 
-A part is what has an array of its own: the whole value, or one field of a struct (``m.albedo``).
+A part has one array: it is the whole value, or one field of a struct (``m.albedo``).
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ TENSORS: Final = WRITTEN_TENSORS | {ir.Memory.TENSOR, ir.Memory.TEXTURE2D}
 Path = tuple["str | int", ...]
 
 DTYPES: Final = {"half": "f2", "float": "f4", "double": "f8", "int": "i4", "uint": "u4", "bool": "?"}
-"""What numpy calls the scalars."""
+"""The numpy names of the scalar types."""
 
 
 @dataclass(frozen=True, slots=True)
 class ArrayPart:
-    """What has an array of its own.
+    """A value, or a field of one, with its own array.
 
     Attributes:
         key: ``m.albedo``, as files have it.
         path: The steps from the value to it, as entry points name it.
-        scalar: What it is made of, as the user sees it.
+        scalar: Its scalar type, as the user sees it.
         shape: Trailing axes of one element.
-        differentiable: Whether it has a gradient.
+        differentiable: True if it has a gradient.
     """
 
     key: str
@@ -47,12 +47,12 @@ class ArrayPart:
 
     @property
     def dtype(self) -> str:
-        """What numpy calls its scalars."""
+        """Return the numpy name of its scalar type."""
         return DTYPES[self.scalar.name]
 
     @property
     def device_dtype(self) -> str:
-        """The same as devices have it: bools are 32-bit."""
+        """Return the numpy name of its scalar type on devices: bools are 32-bit."""
         return "u4" if self.scalar == types.BOOL else self.dtype
 
 
@@ -63,11 +63,11 @@ class KernelValue:
     Attributes:
         name: As the user wrote it.
         memory: Where it lives.
-        type: What one element is; of tensors and textures what they hold.
-        parts: What has an array of its own.
+        type: The type of one element; for tensors and textures, of what they hold.
+        parts: Its parts, each with its own array.
         axes: Axes before those of a part: the domain's, a tensor's own, or none.
-        param: The parameter that a result comes out of.
-        texture: How it is sampled, of textures.
+        param: The parameter that holds a result.
+        texture: For textures, how it is sampled.
     """
 
     name: str
@@ -100,13 +100,13 @@ class KernelValue:
 
     @property
     def shown(self) -> str:
-        """Its type for messages."""
+        """Return its type for messages."""
         return types.show(self.type)
 
 
 @dataclass(frozen=True, slots=True)
 class KernelSignature:
-    """A kernel from outside."""
+    """The parameters and results of a kernel, as callers see them."""
 
     name: str
     dims: int
@@ -116,14 +116,14 @@ class KernelSignature:
     ranges: tuple[ir.Range, ...] = ()
 
     def range_of(self, key: str) -> tuple[float, float]:
-        """Return where samples of a part are drawn: as declared for it, or for what it is a part of."""
+        """Return the range for samples of a part: its declared range, or that of the value that contains it."""
         near = [r for r in self.ranges if key == r.path or key.startswith(f"{r.path}.")]
         best = max(near, key=lambda r: len(r.path), default=None)
         return (best.low, best.high) if best else (-1.0, 1.0)
 
     @property
     def values(self) -> tuple[KernelValue, ...]:
-        """Parameters, then results."""
+        """Return the parameters, then the results."""
         return (*self.parameters, *self.results)
 
 
@@ -160,7 +160,7 @@ def _result(result: ir.KernelResult, dims: int) -> KernelValue:
 
 
 def result_value(name: str, memory: ir.Memory, type_: types.Type) -> KernelValue:
-    """Return a result by itself, whatever it has axes of."""
+    """Return a result as a value, without axes of its own."""
     return KernelValue(name, memory, type_, tuple(_parts(name, type_, no_diff=not types.carries_gradient(type_))))
 
 

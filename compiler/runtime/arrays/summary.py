@@ -20,7 +20,7 @@ FEW = 16
 
 @dataclass(frozen=True, slots=True)
 class Outputs:
-    """The arrays of one run by key, and where they come from."""
+    """The arrays of one run by key, and their origin."""
 
     kernel: str
     mode: str
@@ -31,7 +31,7 @@ class Outputs:
 
 
 def lines(outputs: Outputs) -> Iterator[str]:
-    """Yield a table: key, type and shape, and the value or what the values are like."""
+    """Yield a table: key, type and shape, and the value or a summary of the values."""
     rows = [(key, _kind(array), _told(array)) for key, array in outputs.arrays.items()]
     widths = [max((len(row[column]) for row in rows), default=0) for column in (0, 1)]
     for key, kind, told in rows:
@@ -53,7 +53,7 @@ def infinite(outputs: Outputs) -> list[Diagnostic]:
 
 
 def record(outputs: Outputs) -> dict[str, object]:
-    """The same for ``--format json``."""
+    """Return the record for ``--format json``."""
     return {
         "kernel": outputs.kernel,
         "mode": outputs.mode,

@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     Arrays = Mapping[Path, npt.NDArray[Any]]
 
 _AXES: Final = 2
-"""Of a matrix."""
+"""The number of rows and columns of a matrix."""
 
 FieldNames = Mapping[str, Mapping[str, str]]
-"""For each struct, by key, what its fields are called in the Slang."""
+"""By struct key, the names of its fields in the Slang."""
 
 
 def uniform_value(
@@ -36,7 +36,7 @@ def uniform_value(
     arrays: Mapping[Slot, npt.NDArray[Any]],
     fields: FieldNames,
 ) -> object:
-    """What is bound for a parameter: the whole value, or the one part where parts are parameters of their own."""
+    """Return the value to bind for a parameter: the whole value, or one part if parts are separate parameters."""
     value = next(v for v in signature.parameters if v.name == parameter.parameter)
     parts = {part.path: arrays[ParameterRole.UNIFORM, value.name, part.path] for part in value.parts}
     names = {p.name for p in entry.parameters if p.parameter == value.name and p.role is ParameterRole.UNIFORM}
@@ -52,7 +52,7 @@ def _innermost(type_: Type) -> Type:
 
 
 def _nested(type_: Type, path: Path, index: tuple[int, ...], parts: Arrays, fields: FieldNames) -> object:
-    """Return a mapping for each struct, a list for each array; ``index`` is the way through arrays of structs."""
+    """Return a mapping for each struct, a list for each array; ``index`` selects the element of arrays of structs."""
     match type_:
         case Struct(key=key, fields=members):
             return {
@@ -66,7 +66,7 @@ def _nested(type_: Type, path: Path, index: tuple[int, ...], parts: Arrays, fiel
 
 
 def _part_type(type_: Type, path: Path) -> Type:
-    """The type of a part of a value; arrays of structs on the way make no difference to what a part is made of."""
+    """Return the type of a part of a value; arrays of structs on the path are skipped."""
     for step in path:
         inner = _innermost(type_)
         assert isinstance(inner, Struct)  # noqa: S101  (only structs have parts)
@@ -75,7 +75,7 @@ def _part_type(type_: Type, path: Path) -> Type:
 
 
 def _plain(array: npt.NDArray[Any], type_: Type) -> object:
-    """Python's own numbers and lists, of matrices maybe; bools as 0 and 1."""
+    """Convert to Python numbers and lists (matrices are possible), with bools as 0 and 1."""
     array = array.astype("u4") if array.dtype == bool else array
     if isinstance(_innermost(type_), Matrix):
         return array if array.ndim == _AXES else [_plain(item, type_) for item in array]

@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from slangad.compiler.runtime.device.table import DeviceKind
 
 PROBE_LIMIT: Final = 60.0
-"""Seconds a device may take before it counts as hanging."""
+"""Seconds until a device counts as hanging."""
 
 _SOFTWARE: Final = ("llvmpipe", "lavapipe", "swiftshader", "warp", "basic render")
-"""Parts of the names of adapters that need no GPU."""
+"""Substrings of the names of software adapters."""
 
 
 def best_device() -> str:

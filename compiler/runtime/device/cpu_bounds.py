@@ -33,7 +33,7 @@ def with_watched_bounds(source: bytes) -> bytes:
 
 
 def _watched(struct: bytes) -> bytes:
-    """Return the text from the head of a vector's or matrix's struct on, with a look at each index."""
+    """Return the text from the struct of a vector or matrix on, with a check of each index."""
     number = re.match(rb"struct Vector<T, (\d)>", struct)
     if number is None:
         return struct.replace(*_ROWS, 1)

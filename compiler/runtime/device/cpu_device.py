@@ -52,11 +52,11 @@ _HELPS: Final = {
     False: "look for an index out of bounds, or a loop that does not end",
     True: "no kernel ran yet: try again when the machine is less busy, or with a longer --time-limit",
 }
-"""By whether a program was loaded rather than run."""
+"""The verb for messages: True if a program was loaded, False if it was run."""
 _ELEMENTS_A_WORKER: Final = 16384
-"""Elements below which another thread of the CPU costs more than it saves."""
+"""Elements per extra CPU thread; with fewer, the thread costs more than it saves."""
 _PARTS_A_CORE: Final = 4
-"""Stretches of elements for each thread of the CPU: whoever is done early takes the next."""
+"""Ranges of elements per CPU thread; a thread that finishes early takes the next range."""
 _ELEMENTS_A_PART: Final = 1024
 _COPIED: Final = 1 << 16
 """Bytes up to which a copy costs less than a mapping, which also takes an open file."""
@@ -65,7 +65,7 @@ _DEVICES: Final[WeakSet[CpuDevice]] = WeakSet()
 
 @dataclass(frozen=True, slots=True)
 class CpuProgram:
-    """An emitted module as a shared library; ``number`` is what the worker knows it by."""
+    """An emitted module as a shared library; ``number`` identifies it to the worker."""
 
     emitted: EmittedModule
     number: int
@@ -75,7 +75,7 @@ class CpuProgram:
 
 @dataclass(slots=True)
 class CpuBuffer:
-    """Scalars in memory that the worker sees too."""
+    """Scalars in memory shared with the worker."""
 
     dtype: np.dtype[Any]
     count: int
@@ -84,21 +84,21 @@ class CpuBuffer:
 
     @property
     def array(self) -> npt.NDArray[Any]:
-        """The memory itself."""
+        """Return the memory itself."""
         import numpy as np
 
         return np.frombuffer(self.segment.memory, self.dtype, self.count)
 
     def upload(self, array: npt.NDArray[Any]) -> None:
-        """Copy an array of as many scalars in."""
+        """Copy in an array with the same number of scalars."""
         self.array[...] = array.reshape(-1)
 
     def download(self) -> npt.NDArray[Any]:
-        """Return a copy of what it holds."""
+        """Return a copy of the contents."""
         return self.array.copy()
 
     def take(self) -> npt.NDArray[Any]:
-        """The memory itself, in a mapping that a fork doesn't share: what is written to it there isn't seen here."""
+        """Return the memory in a mapping that a fork does not share: writes in the fork are not seen here."""
         import numpy as np
 
         if self.segment.closed or self.count * self.dtype.itemsize <= _COPIED:
@@ -113,7 +113,7 @@ class CpuBuffer:
         self.array[...] = number
 
     def close(self) -> None:
-        """Give the memory back."""
+        """Release the memory."""
         self.segment.close()
 
 
@@ -134,7 +134,7 @@ class CpuDevice:
 
     @property
     def adapter(self) -> str:
-        """How many cores there are, of what kind."""
+        """Return the number and kind of cores."""
         return f"{core_count()} threads, {platform.machine()}"
 
     def __enter__(self) -> CpuDevice:
@@ -168,7 +168,7 @@ class CpuDevice:
         return CpuProgram(emitted, next(self._numbers), library, result.reflection_text(_TARGET) or "")
 
     def parts(self, elements: int, group: int, totals: int, *, scatters: bool) -> int:  # noqa: ARG002  (for GPUs)
-        """Return a stretch of elements for each of some groups, which keep all cores busy."""
+        """Return a range of elements for each of some groups, which keep all cores busy."""
         return max(1, min(_PARTS_A_CORE * core_count(), elements // _ELEMENTS_A_PART))
 
     def copies(self, elements: int, scalars: int) -> int:  # noqa: ARG002  (one for each worker, however many)
@@ -176,7 +176,7 @@ class CpuDevice:
         return core_count()
 
     def buffer(self, dtype: np.dtype[Any], count: int) -> CpuBuffer:
-        """Take memory, if the machine has that much to spare."""
+        """Allocate memory, if the machine has enough."""
         size = dtype.itemsize * count
         require_memory(self.name, size, free_memory())
         try:
@@ -192,7 +192,7 @@ class CpuDevice:
         return buffer
 
     def sampler(self, texture: Texture) -> int:  # noqa: ARG002  (emitted code filters)
-        """Nothing."""
+        """Return None: the CPU needs no samplers."""
         return 0
 
     def submit(self, launches: Sequence[KernelLaunch], cleared: Sequence[DeviceBuffer] = ()) -> None:
@@ -213,7 +213,7 @@ class CpuDevice:
             raise
 
     def wait(self) -> None:
-        """Nothing is ever under way."""
+        """Return at once: ``submit`` already waits."""
 
     def close(self) -> None:
         """End the worker."""
@@ -224,7 +224,7 @@ class CpuDevice:
             child.close()
 
     def start_anew(self) -> None:
-        """In a fork: the worker is the parent's, and so is whichever thread held the lock. Programs stay valid."""
+        """Reset after a fork: the worker and the lock belong to the parent. Programs stay valid."""
         self.lock = RLock()
         self._child = None
         self._loaded.clear()
@@ -283,7 +283,7 @@ def open_cpu(_name: str, limit: float | None) -> CpuDevice:
 
 
 def _workers(entry: EntryPoint, launch: KernelLaunch) -> int:
-    """Threads of the CPU for a launch whose own threads take a stretch of the elements each."""
+    """Return the number of CPU threads for a launch whose threads each take a range of elements."""
     extents = next(launch.bindings[p.name] for p in entry.parameters if p.role is ParameterRole.DOMAIN)
     elements = math.prod(extents) if isinstance(extents, (list, tuple)) else extents
     assert isinstance(elements, int)  # noqa: S101  (a domain is made of ints)
@@ -300,7 +300,7 @@ def _died(death: ProcessDiedError, doing: str, limit: float, *, loads: bool) -> 
 
 
 def _locate(emitted: EmittedModule, file: str, line: int, column: int) -> Span | None:
-    """Return the place in the user's file that a position of the emitted text was made from."""
+    """Return the location in the user's file that a position of the emitted text was made from."""
     return emitted.locate(line, column) if file == emitted.file_name else None
 
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from slangad.compiler.toolchain.cache import Cache
 
 _PIECES_EACH = 4
-"""Pieces of work for each CPU thread: whoever is done early takes the next."""
+"""Work items per CPU thread; a thread that finishes early takes the next item."""
 _MIN_THREADS_EACH = 2048
 """Kernel threads below which another CPU thread costs more than it saves."""
 
@@ -44,7 +44,7 @@ class CpuModule:
     _blocks: dict[str, Block] = field(default_factory=dict, repr=False)
 
     def block(self, entry: str = "") -> Block:
-        """How the parameters of an entry point lie in memory; without one, those of the module that can be passed.
+        """Return the memory layout of an entry point's parameters; without one, of the module's that can be passed.
 
         Raises:
             NotImplementedError: One of the entry point cannot be passed to the CPU (a texture, say).
@@ -118,7 +118,7 @@ def _pack(
     uniforms: Mapping[str, object],
     kept: list[npt.NDArray[Any]],
 ) -> npt.NDArray[Any]:
-    """Return the parameter block as C++ wants it; arrays whose address went in are appended to ``kept``."""
+    """Return the parameter block in C++ layout; arrays that it points to are appended to ``kept``."""
     import numpy as np
 
     packed = np.zeros((), block.dtype)
@@ -161,7 +161,7 @@ def _fill(block: np.ndarray[Any, Any], name: str, value: object) -> None:
 
 
 def core_count() -> int:
-    """Cores this process may use."""
+    """Return the number of cores that this process may use."""
     affinity = getattr(os, "sched_getaffinity", None)
     return len(affinity(0)) if affinity else os.cpu_count() or 1
 
@@ -173,7 +173,7 @@ def _worker_count(thread_count: tuple[int, int, int]) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Groups:
-    """Runs groups from ``start`` to ``end`` along the axis that has most of them, with one of the parameter blocks."""
+    """Run groups from ``start`` to ``end`` along the axis that has most of them, with one of the parameter blocks."""
 
     function: Callable[..., object]
     blocks: list[tuple[npt.NDArray[Any], npt.NDArray[Any]]]

@@ -44,7 +44,7 @@ COTANGENT = PREFIXES[ParameterRole.COTANGENT]
 
 @dataclass(frozen=True, slots=True)
 class PipelineInputs:
-    """What a pipeline is run on: its inputs, the shapes that follow, and cotangents by key."""
+    """The arguments of a pipeline: its inputs, the shapes that follow, and cotangents by key."""
 
     prepared: Prepared
     shapes: Shapes
@@ -61,7 +61,7 @@ def outputs_of(runnable: RunnablePipeline) -> Iterator[tuple[KernelValue, str]]:
 
 
 def signature_of(runnable: RunnablePipeline) -> KernelSignature:
-    """What a pipeline takes and gives."""
+    """Return the parameters and results of a pipeline."""
     results = tuple(value for value, _ in outputs_of(runnable) if not value.is_written)
     return replace(runnable.signature, results=results)
 
@@ -69,7 +69,7 @@ def signature_of(runnable: RunnablePipeline) -> KernelSignature:
 def prepare_pipeline(
     runnable: RunnablePipeline, mode: RunMode, given: Mapping[str, object], domain: Shape | None = None
 ) -> PipelineInputs:
-    """Check and convert what was given.
+    """Check and convert the user's arrays.
 
     Raises:
         InputError: With everything that is wrong.
@@ -125,7 +125,7 @@ def run_pipeline(
     given: PipelineInputs,
     cache: Cache | None = None,
 ) -> dict[str, Array]:
-    """Run a pipeline and wait for what it gives: arrays by key.
+    """Run a pipeline, wait, and return arrays by key.
 
     Raises:
         CompileError: No gradient flows, and one is wanted.
@@ -197,7 +197,7 @@ class _Run:
                     self.resident.seed(version, part, self.given.cotangents.get(f"{COTANGENT}{part.key}"))
 
     def _given_gradients(self) -> Iterator[Step]:
-        """Add what the caller wants gradients added to."""
+        """Add the launches that add to the caller's gradients."""
         for value in (v for v in self.runnable.signature.parameters if v.name in self.resident.roots):
             for part in (p for p in value.parts if p.differentiable):
                 given = self.given.prepared.arrays.get((ParameterRole.GRADIENT, value.name, part.path))
@@ -218,7 +218,7 @@ class _Run:
         yield from self._probes()
 
     def _probes(self) -> Iterator[tuple[str, Array]]:
-        """What probes saw, in the order of the stages: those of a kernel that is called again have a number."""
+        """Return the values of probes, in the order of the stages; repeated kernels get a number."""
         times: Counter[str] = Counter()
         for _, run in sorted(self.resident.runs.items()):
             for name, parameter in run.probes.items():

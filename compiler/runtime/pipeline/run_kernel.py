@@ -47,23 +47,23 @@ if TYPE_CHECKING:
 
 Role = ParameterRole
 _OF_PARAMETERS: Final = (Role.INPUT, Role.GRADIENT, Role.TANGENT, Role.ADJOINT, Role.TOTALS)
-"""Roles that belong to parameters; the others belong to results, unless a tensor that is written has no result."""
+"""Roles of parameters. The others belong to results, or to a written tensor without a result."""
 
 
 _STORED: Final = (Memory.EACH, Memory.INOUT_TENSOR)
 """Memories whose gradients are stored, one for each element, rather than added to."""
 
 _EXACT_COPIES: Final = 64
-"""Copies of exact totals at most: they are only there to keep threads out of each other's way."""
+"""Maximum number of copies of exact totals; they only avoid contention between threads."""
 
 _BYTES: Final = 4
 _MOST_WORDS: Final = (1 << 32) // _BYTES
-"""Of a buffer, as far as every API goes."""
+"""Maximum size of a buffer in every API."""
 
 
 @dataclass(frozen=True, slots=True)
 class KernelPlan:
-    """A kernel as it is run: what it takes and gives, its entry points by mode, its structs' fields in the Slang."""
+    """A kernel to run: its signature, its entry points by mode, and the Slang names of its structs' fields."""
 
     signature: KernelSignature
     entries: Mapping[Mode, tuple[EntryPoint, ...]]
@@ -92,7 +92,7 @@ class KernelPlan:
 def run_kernel(
     device: Device, program: DeviceProgram, plan: KernelPlan, mode: RunMode, prepared: Prepared
 ) -> dict[str, Array]:
-    """Run a kernel and wait for what it gives: arrays by key.
+    """Run a kernel, wait, and return arrays by key.
 
     Raises:
         ToolchainError: The device failed, or has too little memory.
@@ -113,9 +113,9 @@ class Run:
     """The buffers of one run, and its launches in order.
 
     Attributes:
-        buffers: Those made so far, by what they hold.
+        buffers: The buffers created so far, by slot.
         moved: Slots that another slot's buffer serves.
-        textures: Those made so far.
+        textures: The textures created so far.
         probes: The parameters that get the gradients of intermediate values.
     """
 
@@ -139,7 +139,7 @@ class Run:
 
     @property
     def elements(self) -> int:
-        """Elements of the domain."""
+        """Return the number of elements of the domain."""
         return math.prod(self.prepared.domain)
 
     # --- launches ---
@@ -157,7 +157,7 @@ class Run:
             self.launches.append(KernelLaunch(self.program, entry.name, self._threads(entry), bindings, shared))
 
     def submit(self) -> None:
-        """Run what was planned; over no elements there is nothing to run."""
+        """Run the planned launches; over no elements, do nothing."""
         if not self.elements:
             return
         if self.prepared.place is not None:
@@ -181,7 +181,7 @@ class Run:
                 return along_axes((*reversed(self.prepared.domain), 1)[:3], entry.group_size)
 
     def _parts(self, entry: EntryPoint) -> int:
-        """Return those of the entry point that adds up, for those that make the totals too."""
+        """Return the launch parts for an entry point that adds up, equal to those of the one that makes the totals."""
         main = next(e for e in self.plan.entries[entry.mode] if e.work is ThreadWork.STRIDED)
         scatters = any(p.role is Role.TOTALS and not p.is_exact for p in main.parameters)
         return self.device.parts(self.elements, math.prod(main.group_size), main.totals, scatters=scatters)
@@ -193,7 +193,7 @@ class Run:
         return self.device.copies(self.elements, scalars)
 
     def _scalars(self, name: str) -> int:
-        """Scalars of a tensor."""
+        """Return the number of scalars of a tensor."""
         value = self._value(name)
         return sum(self._count(value, part) for part in value.parts)
 
@@ -208,7 +208,7 @@ class Run:
         return any(parameter.is_exact for parameter in self._summing(tensor))
 
     def _summing(self, tensor: str) -> tuple[EntryParameter, ...]:
-        """What the entry point that adds up the copies of a tensor's gradient takes."""
+        """Return the arguments of the entry point that adds up the copies of a tensor's gradient."""
         entries = (e.parameters for e in self.plan.entries[Mode.BACKWARD] if e.work is ThreadWork.SCALARS)
         return next(parameters for parameters in entries if parameters[-1].parameter == tensor)
 
@@ -244,7 +244,7 @@ class Run:
         return texture
 
     def _texture(self, parameter: EntryParameter) -> object:
-        """Return the texels that were given, or zeros; three channels get a fourth."""
+        """Return a texture with the given texels, or zeros; three channels get a fourth."""
         import numpy as np
 
         slot = (parameter.role, parameter.parameter, parameter.path)
@@ -280,7 +280,7 @@ class Run:
         return role, name, path
 
     def _sends_back(self, parameter: EntryParameter, source: ParameterRole) -> bool:
-        """Return True if a tangent is there that serves as a cotangent as it is; those of sums of halves are floats."""
+        """Return True if a tangent can be used directly as a cotangent; those of sums of halves are floats."""
         tangent = self.buffers.get((source, parameter.parameter, parameter.path))
         if tangent is None or self._is_plain_input(parameter.parameter, source):
             return False
@@ -291,7 +291,7 @@ class Run:
         return role is Role.TANGENT and not any(v.name == name and v.is_written for v in self.plan.signature.parameters)
 
     def _filled(self, parameter: EntryParameter, entry: EntryPoint, slot: Slot) -> DeviceBuffer:
-        """A buffer with what was given for it: cotangents are 1 otherwise; what isn't written whole starts at 0."""
+        """Return a buffer with its initial values. Cotangents default to 1; buffers not fully written start at 0."""
         import numpy as np
 
         role = parameter.role
@@ -317,20 +317,20 @@ class Run:
         return self.prepared.arrays.get((role, name, path))
 
     def _added(self, slot: Slot) -> Array | None:
-        """Return the gradient that was given and that launches don't add to, since they store one for each element."""
+        """Return the given gradient to add afterwards, since the launches store gradients per element."""
         role, name, path = slot
         if role not in (Role.GRADIENT, Role.ADJOINT) or self._value(name).memory not in _STORED:
             return None
         return self.prepared.arrays.get((Role.GRADIENT, name, path))
 
     def _made(self, buffer: DeviceBuffer) -> Array:
-        """What a buffer holds after the launches that are planned, which are run for it."""
+        """Run the planned launches and return the contents of a buffer."""
         self.submit()
         self.launches.clear()
         return buffer.download()
 
     def _size(self, parameter: EntryParameter, entry: EntryPoint, slot: Slot) -> int:
-        """Scalars of a buffer."""
+        """Return the number of scalars of a buffer."""
         match slot[0]:
             case Role.PARTIALS:
                 return parameter.components * self._parts(entry)
@@ -357,7 +357,7 @@ class Run:
     # --- outputs ---
 
     def results(self) -> dict[str, Array]:
-        """What was written, by key, in the order of the signature: results, gradients, tangents, probes."""
+        """Return the written arrays by key, in the order of the signature: results, gradients, tangents, probes."""
         found = {key: self._read(slot, value, part) for key, slot, value, part in self._outputs()}
         for name, parameter in self.probes.items():
             array = self.buffers[Role.PROBE, name, ()].take()
@@ -374,7 +374,7 @@ class Run:
                     yield f"{PREFIXES.get(key_role, '')}{part.key}", slot, value, part
 
     def _written(self) -> Iterator[tuple[ParameterRole, ParameterRole, KernelValue]]:
-        """What the key says, the slot's role, and the value of everything that may be there to be read."""
+        """Yield the prefix of the key, the role of the slot, and the value, for each array that can be read."""
         parameters, results = self.plan.signature.parameters, self.plan.signature.results
         written = tuple(value for value in parameters if value.is_written)
         in_place = tuple(value for value in written if value.memory is Memory.INOUT_TENSOR)
@@ -392,7 +392,7 @@ class Run:
 
 
 def _exact_words(sums: int, parameter: EntryParameter) -> int:
-    """Words of exact sums.
+    """Return the number of words of exact sums.
 
     Raises:
         ToolchainError: They don't fit into one buffer.
@@ -409,13 +409,13 @@ def _value_of(shape: tuple[int, ...]) -> int | list[int]:
 
 
 def folded(threads: int, group: int) -> tuple[int, int, int]:
-    """Threads in rows of as many groups as every API takes."""
+    """Return the thread counts as rows, each with as many groups as every API allows."""
     row = GROUPS_A_ROW * group
     return (threads, 1, 1) if threads <= row else (row, -(-threads // row), 1)
 
 
 def along_axes(extents: tuple[int, ...], group: tuple[int, int, int]) -> tuple[int, int, int]:
-    """Threads along the axes of a domain; in rows where one has more groups than every API takes."""
+    """Return thread counts along the axes of a domain; in rows if an axis has more groups than every API allows."""
     if any(extent > GROUPS_A_ROW * size for extent, size in zip(extents, group, strict=True)):
         return GROUPS_A_ROW * group[0], -(-math.prod(extents) // (GROUPS_A_ROW * group[0] * group[2])), group[2]
     x, y, z = extents

@@ -30,9 +30,9 @@ class RunnablePipeline:
 
     Attributes:
         pipeline: Its stages.
-        signature: What it takes; results are not in it, since their shapes follow from the stages.
+        signature: Its parameters. Results are missing, since their shapes follow from the stages.
         kernels: Its kernels by name.
-        alone: Whether it stands for a kernel.
+        alone: True if it represents a single kernel.
     """
 
     pipeline: Pipeline
@@ -42,7 +42,7 @@ class RunnablePipeline:
 
     @property
     def trained(self) -> tuple[str, ...]:
-        """The parameters that training changes."""
+        """Return the parameters that training changes."""
         return tuple(v.name for v in self.signature.parameters if v.memory in TRAINED and v.differentiable)
 
     def entry_names(self, modes: Collection[Mode] = tuple(Mode)) -> tuple[str, ...]:
@@ -52,12 +52,12 @@ class RunnablePipeline:
 
     @property
     def objective(self) -> Returned | None:
-        """The one number that is minimised, where there is one; what else is returned is no such number."""
+        """Return the single number to minimise, or None if there is not exactly one."""
         return self.objectives[0] if len(self.objectives) == 1 else None
 
     @property
     def objectives(self) -> tuple[Returned, ...]:
-        """The sums and means of floating-point numbers that are returned."""
+        """Return the sums and means of floating-point numbers that are returned."""
         sums = (r for r in self.pipeline.results if r.memory in (Memory.SUM, Memory.MEAN))
         return tuple(r for r in sums if isinstance(r.type, Scalar) and is_floating(r.type))
 
@@ -87,7 +87,7 @@ def pipeline_of_kernel(
 
 
 def _signature(pipeline: Pipeline, kernels: Mapping[str, KernelPlan]) -> KernelSignature:
-    """That of a kernel with the same parameters; ranges are those of the kernels they are passed to."""
+    """Return the signature of a kernel with the same parameters; ranges are those of the kernels that take them."""
     dims = next((dims for _, dims in _each(pipeline, kernels)), 1)
     kernel = Kernel(pipeline.name, "", pipeline.params, (), dims, span=pipeline.span)
     (signature,) = signatures(Module(pipeline.name, "", kernels=(kernel,))).values()

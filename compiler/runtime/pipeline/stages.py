@@ -39,7 +39,7 @@ class Shapes:
 
 
 def shapes_of(runnable: RunnablePipeline, prepared: Prepared) -> Shapes:
-    """Return the shapes that follow from what was given.
+    """Return the shapes that follow from the inputs.
 
     Raises:
         InputError: A stage's arguments don't fit together.
@@ -103,7 +103,7 @@ def _values(stage: Stage, signature: KernelSignature) -> Iterator[tuple[KernelVa
 
 
 def size_of(size: Size, known: Mapping[str, Shape]) -> int:
-    """Return the number a size is."""
+    """Return the value of a size."""
     match size:
         case int():
             return size

@@ -23,18 +23,18 @@ if TYPE_CHECKING:
 _Wanted = tuple[str, str, str]
 
 _LOADED: WeakKeyDictionary[Device, dict[frozenset[_Wanted], DeviceProgram]] = WeakKeyDictionary()
-"""What devices hold already: a pipeline wants the same in every run, and compiling it takes longer than a run."""
+"""Modules already on devices. Pipelines reuse them, since compiling takes longer than a run."""
 _NAMES = {dtype: name for name, dtype in DTYPES.items()}
 
 
 def scalar_name(buffer: DeviceBuffer) -> str:
-    """What a buffer's scalars are called in Slang."""
+    """Return the Slang name of a buffer's scalar type."""
     return _NAMES[buffer.dtype.str.lstrip("<=|")]
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One launch of an own kernel over ``count`` scalars."""
+    """One launch of a generated kernel over ``count`` scalars."""
 
     entry: str
     count: int
@@ -43,7 +43,7 @@ class Step:
 
 @dataclass(slots=True)
 class Steps:
-    """The own kernels that one pipeline needs."""
+    """The generated kernels that one pipeline needs."""
 
     wanted: dict[_Wanted, None] = field(default_factory=dict)
     program: DeviceProgram | None = None
@@ -69,7 +69,7 @@ class Steps:
         return self.step(kind, scalar_name(source), source.count, scalar_name(target), source=source, target=target)
 
     def load(self, device: Device, cache: Cache | None) -> None:
-        """Compile what was asked for, once for a device."""
+        """Compile the requested kernels, once per device."""
         if not self.wanted:
             return
         loaded, wanted = _LOADED.setdefault(device, {}), frozenset(self.wanted)
@@ -80,7 +80,7 @@ class Steps:
         self.program = loaded[wanted]
 
     def launches(self, planned: Iterable[KernelLaunch | Step]) -> list[KernelLaunch]:
-        """What was planned, ready to be submitted; steps over nothing are left out."""
+        """Return the planned launches, ready to submit; steps over nothing are left out."""
         return [self._launch(one) if isinstance(one, Step) else one for one in planned if not _is_empty(one)]
 
     def _launch(self, step: Step) -> KernelLaunch:
@@ -94,6 +94,6 @@ def _is_empty(one: KernelLaunch | Step) -> bool:
 
 
 def _folded(count: int) -> tuple[int, int, int]:
-    """Threads in rows of as many groups as every API takes."""
+    """Return the thread counts as rows, each with as many groups as every API allows."""
     row = GROUPS_A_ROW * GROUP
     return (count, 1, 1) if count <= row else (row, -(-count // row), 1)

@@ -30,12 +30,12 @@ if TYPE_CHECKING:
 
 VERSION: Final = 1
 _FREE: Final = {"settings": "the optimizer's settings are not those", "program": "the program is not the one"}
-"""What may differ when training goes on, and what is said then."""
+"""Settings that may differ on resume, each with the note for the user."""
 
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """What a file holds; ``record`` says what was trained how."""
+    """The contents of a file; ``record`` describes the program and its settings."""
 
     record: Mapping[str, object]
     parameters: Mapping[str, Array]
@@ -44,7 +44,7 @@ class Checkpoint:
 
 
 def record_of(trainer: Trainer) -> dict[str, object]:
-    """What has to be the same for training to go on, and what may change: the optimizer's settings, the program."""
+    """Return the settings that must be equal on resume, and those that may change: optimizer settings, program."""
     plan = trainer.plan
     return {
         "slangad": VERSION,
@@ -60,7 +60,7 @@ def record_of(trainer: Trainer) -> dict[str, object]:
 
 
 def _digest(trainer: Trainer) -> str:
-    """Return a digest of what is not trained, fields of trained structs that are NoDiff or hold integers among it."""
+    """Return a digest of all arrays that are not trained, including NoDiff and integer fields of trained structs."""
     digest, trained = hashlib.sha256(), {one.key for one in trainer.trained}
     for (role, name, path), array in sorted(trainer.prepared.arrays.items(), key=repr_of_slot):
         if ".".join((name, *map(str, path))) not in trained:
@@ -81,7 +81,7 @@ def repr_of_slot(item: tuple[object, object]) -> str:
 
 
 def save_checkpoint(path: Path, trainer: Trainer, record: Mapping[str, object]) -> None:
-    """Replace a checkpoint by what training is now.
+    """Replace a checkpoint with the present state.
 
     Raises:
         ToolchainError: It can't be written; the one before is as it was.
@@ -115,7 +115,7 @@ def load_checkpoint(path: Path) -> Checkpoint:
     """Read a checkpoint.
 
     Raises:
-        CompileError: It can't be read, or is none.
+        CompileError: It can't be read, or is no checkpoint.
     """
     try:
         arrays = read_arrays([path])
@@ -135,7 +135,7 @@ def _below(arrays: Mapping[str, Array], prefix: str) -> dict[str, Array]:
 
 
 def resume(trainer: Trainer, checkpoint: Checkpoint, path: Path) -> list[Diagnostic]:
-    """Go on from a checkpoint; gives notes about what changed.
+    """Restore a checkpoint; return notes about changes.
 
     Raises:
         CompileError: It is of another training.

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from slangad.compiler.runtime.training.train import Trainer
 
 SUBMISSION: Final = 0.1
-"""Seconds that one submission should take about."""
+"""Target duration of one submission, in seconds."""
 CHECKPOINT_SECONDS: Final = 10.0
 
 
@@ -34,7 +34,7 @@ class Ending:
 
     Attributes:
         steps: Steps in all, those before a resume included.
-        checkpoint: Where to keep what training is.
+        checkpoint: Where to save the state.
         every: Steps from one checkpoint to the next; 0 for every ten seconds.
     """
 
@@ -84,7 +84,7 @@ def _refuse_lost(trainer: Trainer) -> None:
 
 @dataclass
 class _Keeper:
-    """Writes checkpoints."""
+    """Write checkpoints."""
 
     trainer: Trainer
     ending: Ending
@@ -94,19 +94,19 @@ class _Keeper:
         self._last, self._time = self.trainer.step, time.monotonic()
 
     def room(self) -> int:
-        """Steps to the next checkpoint."""
+        """Return the number of steps to the next checkpoint."""
         every = self.ending.every
         return every - self.trainer.step % every if every and self.ending.checkpoint is not None else 1 << 30
 
     def now_and_then(self) -> None:
-        """Write one if it is time."""
+        """Write a checkpoint if it is due."""
         every = self.ending.every
         due = self.trainer.step % every == 0 if every else time.monotonic() - self._time > CHECKPOINT_SECONDS
         if due:
             self.at_end()
 
     def at_end(self) -> None:
-        """Write one if anything was done since the last."""
+        """Write a checkpoint if anything changed since the last."""
         if self.ending.checkpoint is not None and self.trainer.step != self._last:
             save_checkpoint(self.ending.checkpoint, self.trainer, self._record)
             self._last, self._time = self.trainer.step, time.monotonic()
@@ -114,7 +114,7 @@ class _Keeper:
 
 @contextmanager
 def _heard() -> Iterator[list[Callable[[], None]]]:
-    """Keep signals that ask to stop: what is yielded gets what the signal would have done. The second one does it."""
+    """Intercept stop signals; the yielded object receives the first one's effect. A second signal acts at once."""
     asked: list[Callable[[], None]] = []
     if threading.current_thread() is not threading.main_thread():
         yield asked

@@ -1,8 +1,8 @@
 """The loop of ``slangad train``: minimise the objective of a pipeline, with losses and parameters as the result.
 
-A step is one stretch of a submission: the batch is gathered, forward and backward run, the loss is written into a
+A step is one part of a submission: the batch is gathered, forward and backward run, the loss is written into a
 history on the device, the optimizer changes the parameters. A loss that is not finite, or below the threshold, stops
-the device itself: what follows in the submission changes nothing. So results do not depend on how many steps are
+the device itself: later launches of the submission change nothing. So results do not depend on how many steps are
 submitted at a time.
 """
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     Array = npt.NDArray[Any]
 
 HISTORY: Final = 256
-"""Steps of one submission at most."""
+"""Maximum number of steps in one submission."""
 _SLOTS: Final = {"sgd": ("velocity",), "adam": ("mean", "square"), "adamw": ("mean", "square")}
 
 
@@ -60,7 +60,7 @@ class TrainingPlan:
 
 @dataclass(frozen=True, slots=True)
 class Trained:
-    """One array that is trained: its values, gradient, and what the optimizer remembers of it."""
+    """One trained array: its values, its gradient, and the optimizer's state."""
 
     key: str
     part: ArrayPart
@@ -72,12 +72,12 @@ class Trained:
 
 @dataclass
 class Trainer:
-    """Training under way.
+    """A training in progress.
 
     Attributes:
         step: Steps done.
         losses: The loss before each of them.
-        stopped: Whether a loss below the threshold, or one that isn't finite, was seen.
+        stopped: True after a loss below the threshold, or one that isn't finite.
     """
 
     device: Device
@@ -99,7 +99,7 @@ class Trainer:
         plan: TrainingPlan,
         cache: Cache | None = None,
     ) -> Trainer:
-        """Take memory and compile what is needed.
+        """Allocate memory and compile the kernels.
 
         Raises:
             InputError: The stages' shapes don't fit together.
@@ -112,7 +112,7 @@ class Trainer:
         return made
 
     def close(self) -> None:
-        """Give all memory back."""
+        """Release all memory."""
         self.resident.close()
 
     # --- planning ---
@@ -137,7 +137,7 @@ class Trainer:
         steps.launches(dynamic)
 
     def _forward(self, flow: GradientFlow) -> set[int]:
-        """The stages that have to run forward: others make nothing but sums, which their backward pass makes too."""
+        """Return the stages that must run forward: the others make only sums, which their backward pass makes too."""
         needed = set()
         for stage in flow.stages:
             sums = all(use.value.memory in (Memory.SUM, Memory.MEAN) for use in stage.makes)
@@ -163,7 +163,7 @@ class Trainer:
                 yield Trained(part.key, part, values, resident.gradient(value.name, part), state, shape)
 
     def _gathered(self) -> Iterator[tuple[DeviceBuffer, DeviceBuffer, int]]:
-        """Yield all the data on the device, what a batch of it goes to, and the scalars of one element of the batch."""
+        """Yield the data on the device, the buffer of its batch, and the scalars of one element."""
         if not self.plan.batch:
             return
         import numpy as np
@@ -182,7 +182,7 @@ class Trainer:
 
     @property
     def epoch_steps(self) -> int:
-        """Steps until every element was in a batch, except the rest that fills no batch."""
+        """Return the steps until every element was in a batch; a last partial batch is dropped."""
         return self.prepared.domain[0] // self.plan.batch if self.plan.batch else 0
 
     def _gather(self, step: int) -> Iterator[Step]:
@@ -224,7 +224,7 @@ class Trainer:
         return min(count, HISTORY)
 
     def advance(self, count: int) -> None:
-        """Do some steps, fewer where training stops; ``room`` says how many at most."""
+        """Do some steps, fewer if training stops; ``room`` returns the maximum."""
         if self.plan.batch and self.step // self.epoch_steps != self._epoch:
             self._shuffle(self.step // self.epoch_steps)
         self._stop.fill(0)
@@ -249,11 +249,11 @@ class Trainer:
         return {one.key: typed(one.values.download(), one.part.dtype).reshape(one.shape) for one in self.trained}
 
     def state(self) -> dict[str, Array]:
-        """What the optimizer remembers, by name and key."""
+        """Return the optimizer's state, by name and key."""
         return {f"{n}.{one.key}": b.download() for one in self.trained for n, b in one.state.items()}
 
     def restore(self, parameters: Mapping[str, Array], state: Mapping[str, Array], losses: list[float]) -> None:
-        """Go on where training was with these."""
+        """Restore the state of a training."""
         for one in self.trained:
             one.values.upload(parameters[one.key].astype(one.values.dtype, copy=False))
             for name, buffer in one.state.items():
@@ -268,7 +268,7 @@ def kernel_kind(optimizer: Optimizer) -> str:
 
 
 def optimizer_settings(optimizer: Optimizer, number: int) -> dict[str, object]:
-    """Return the settings as the optimizer's kernel takes them; ``number`` counts the updates from 1."""
+    """Return the settings for the optimizer's kernel; ``number`` counts the updates from 1."""
     if optimizer.name == "sgd":
         return {"lr": optimizer["lr"], "momentum": optimizer["momentum"]}
     lr, beta1, beta2 = (optimizer[name] for name in ("lr", "beta1", "beta2"))
@@ -287,7 +287,7 @@ def optimizer_settings(optimizer: Optimizer, number: int) -> dict[str, object]:
 
 
 def _first_batch(runnable: RunnablePipeline, prepared: Prepared, batch: int) -> Prepared:
-    """What a batch is like: the arrays with one element per thread are as long as that."""
+    """Return the signature values of one batch: arrays with one element per thread have the batch's length."""
     if not batch:
         return prepared
     each = {v.name for v in runnable.signature.parameters if v.per_element}

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def check_trainable(runnable: RunnablePipeline) -> None:
-    """Refuse what has nothing to minimise or to train.
+    """Refuse pipelines without an objective or trained parameters.
 
     Raises:
         CompileError: It says what is missing.
@@ -47,7 +47,7 @@ def with_optimizer(runnable: RunnablePipeline, name: str | None, lr: float | Non
     """Return the pipeline with the requested optimizer, if there is one. Other settings keep their defaults.
 
     Raises:
-        CompileError: Nothing says what to minimise with, or how fast.
+        CompileError: The optimizer or its rate is missing.
     """
     own = runnable.pipeline.optimizer
     wanted = name or (own.name if own is not None else None)
@@ -68,7 +68,7 @@ def with_optimizer(runnable: RunnablePipeline, name: str | None, lr: float | Non
 def prepare_training(
     runnable: RunnablePipeline, given: Mapping[str, object], domain: Shape | None, plan: TrainingPlan
 ) -> tuple[Prepared, list[Diagnostic]]:
-    """What training begins with: what was given, and random values for trained parameters that were not.
+    """Return the initial arrays: those of the user, and random values for trained parameters that are missing.
 
     Raises:
         InputError: Something is missing or doesn't fit.
