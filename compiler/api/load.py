@@ -329,7 +329,7 @@ def load(path: str | Path, device: str = AUTO, *, deterministic: bool = False) -
     Args:
         path: A describing file in Python, YAML or Slang.
         device: Where calls run that don't say: cpu, cuda, vulkan, or auto for a GPU that works, else the CPU.
-        deterministic: Whether gradients have the same bits on every run, at the cost of memory and time.
+        deterministic: Make gradients bitwise repeatable, at the cost of memory and time.
 
     Raises:
         CompileError: The description was rejected.

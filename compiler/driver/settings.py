@@ -54,7 +54,7 @@ CHECK: Final = Record(
         Key("device", Choice(DEVICE_NAMES), "Where gradients are computed."),
         Key("samples", Integer(1, 1_000_000), "Samples per function."),
         Key("seed", Integer(0), "Of the random samples."),
-        Key("strict", Flag(), "Whether what could not be tested fails."),
+        Key("strict", Flag(), "True if a subject that could not be tested fails."),
         Key("ranges", MapOf(ListOf(Number(), 2, 2), PATH, "function.parameter"), "Where to draw samples."),
     ),
 )
@@ -70,7 +70,7 @@ SETTINGS: Final = Record(
         Key("defines", MapOf(Text("a text", or_number=True), NAME), "Macros for Slang files."),
         Key("specialize", ListOf(Text("FUNCTION<ARGS>")), "Generic functions of Slang files, with arguments."),
         Key("optimization", Integer(0, 3), "The optimisation level."),
-        Key("deterministic", Flag(), "Whether gradients have the same bits on every run."),
+        Key("deterministic", Flag(), "True if gradients have the same bits on every run."),
         Key("check", CHECK, "What `slangad check` does."),
     ),
 )

@@ -88,5 +88,5 @@ def test_optimizers__ir_python_and_yaml__have_the_same_settings() -> None:
         assert isinstance(shape, Record)
         assert [key.name for key in shape.keys] == [*usual]
         for key, value in zip(shape.keys, usual.values(), strict=True):
-            said = "" if value is None else f"{value:g} unless said".replace("1e-08", "1e-8")
+            said = "" if value is None else f"Default: {value:g}.".replace("1e-08", "1e-8")
             assert said in key.doc

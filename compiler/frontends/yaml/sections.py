@@ -67,7 +67,7 @@ _CALLABLE: Final = (
     _PARAMS,
     _RETURNS,
     *_BODY,
-    Key("differentiable", Flag(), "Whether it is differentiated: true unless said, false unless said for extern."),
+    Key("differentiable", Flag(), "True if it is differentiated. Default: true; for extern, false."),
     Key("derivative", Named("policy"), "A gradient policy instead of the automatic derivative."),
     Key(
         "backward",
@@ -105,7 +105,7 @@ METHOD: Final = Record(
     "a method",
     (
         *_CALLABLE,
-        Key("static", Flag(), "Whether it belongs to the struct rather than to a value: it then has no self."),
+        Key("static", Flag(), "True if the method belongs to the struct and has no self."),
     ),
     one_of=BODIES,
     alone=(_ONE_DERIVATIVE,),
@@ -136,7 +136,7 @@ KERNEL: Final = Record(
             "Where results live and their types: each float; a list for several. None for a kernel that only writes.",
         ),
         *_BODY,
-        Key("dims", Integer(1, 3), "The number of axes of the domain; 1 unless said."),
+        Key("dims", Integer(1, 3), "The number of axes of the domain. Default: 1."),
         Key(
             "group_size",
             Either((_GROUP, ListOf(_GROUP, 1, 3))),
@@ -162,24 +162,24 @@ PIPELINE: Final = Record(
         Key("returns", Named("result"), "What it returns: mean float; none where kernels only write."),
         Key("body", _STATEMENTS, "A straight line of kernel calls.", required=True),
         Key("optimizer", Named("optimizer"), "How `slangad train` minimises the result."),
-        Key("fuse", Flag(), "Whether neighbouring kernels over one domain may become one: true unless said."),
+        Key("fuse", Flag(), "True if neighbouring kernels over one domain may become one. Default: true."),
     ),
 )
 _LR: Final = Key("lr", Number(positive=True), "The learning rate.", required=True)
 _ADAM: Final = (
     _LR,
-    Key("beta1", Number(), "Decay of the mean of gradients; 0.9 unless said."),
-    Key("beta2", Number(), "Decay of the mean of their squares; 0.999 unless said."),
-    Key("eps", Number(positive=True), "Added to the denominator; 1e-8 unless said."),
+    Key("beta1", Number(), "Decay of the mean of gradients. Default: 0.9."),
+    Key("beta2", Number(), "Decay of the mean of their squares. Default: 0.999."),
+    Key("eps", Number(positive=True), "Added to the denominator. Default: 1e-8."),
 )
 OPTIMIZER: Final = Record(
     "an optimizer",
     (
-        Key("sgd", Record("sgd", (_LR, Key("momentum", Number(), "0 unless said."))), "Gradient descent."),
+        Key("sgd", Record("sgd", (_LR, Key("momentum", Number(), "Default: 0."))), "Gradient descent."),
         Key("adam", Record("adam", _ADAM), "Adam."),
         Key(
             "adamw",
-            Record("adamw", (*_ADAM, Key("weight_decay", Number(), "0.01 unless said."))),
+            Record("adamw", (*_ADAM, Key("weight_decay", Number(), "Default: 0.01."))),
             "Adam with weight decay.",
         ),
     ),
@@ -187,7 +187,7 @@ OPTIMIZER: Final = Record(
 )
 _STEP: Final = (
     Key("step", Number(positive=True), "Half the distance of the two evaluations.", required=True),
-    Key("relative", Flag(), "Whether the step is scaled by max(1, |x|)."),
+    Key("relative", Flag(), "True if the step is scaled by max(1, |x|)."),
 )
 _AT: Final = (
     Key("at", Number(), "The point.", required=True),
@@ -204,7 +204,7 @@ _CLIP: Final = Record(
     (
         Key("limit", Number(positive=True), "Every component of every gradient stays within plus and minus this."),
         Key("norm", Number(positive=True), "Instead: the norm of every parameter's gradient stays within this."),
-        Key("of", Named("plain_policy"), "The derivative that is clipped; the automatic one unless said."),
+        Key("of", Named("plain_policy"), "The derivative that is clipped. Default: the automatic one."),
     ),
     one_of=("limit", "norm"),
 )
@@ -258,7 +258,7 @@ ROOT: Final = Record(
     "a description",
     (
         Key("slangad", Integer(VERSION, VERSION), "The version of this format: 1.", required=True),
-        Key("name", Text("a file name without ending", FILE_STEM), "The emitted file's stem; this file's unless said."),
+        Key("name", Text("a file name without ending", FILE_STEM), "The stem of the emitted file. Default: of this one."),
         _DESCRIPTION,
         Key("constants", MapOf(Named("constant")), "Numbers, bools and tables by name."),
         Key("imports", ListOf(Text("a Slang file", SLANG_FILE)), "Slang files, relative to this one."),
