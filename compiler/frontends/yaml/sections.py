@@ -258,7 +258,7 @@ ROOT: Final = Record(
     "a description",
     (
         Key("slangad", Integer(VERSION, VERSION), "The version of this format: 1.", required=True),
-        Key("name", Text("a file name without ending", FILE_STEM), "The stem of the emitted file. Default: of this one."),
+        Key("name", Text("a file name without ending", FILE_STEM), "The stem of the emitted file. Default: this stem."),
         _DESCRIPTION,
         Key("constants", MapOf(Named("constant")), "Numbers, bools and tables by name."),
         Key("imports", ListOf(Text("a Slang file", SLANG_FILE)), "Slang files, relative to this one."),
