@@ -1,4 +1,4 @@
-"""The losses of a training as a picture: numbers go in, the bytes of a PNG, SVG or PDF come out. Needs matplotlib."""
+"""Draw the losses of a training as a PNG, SVG or PDF picture. Needs matplotlib."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pictures of a Jacobian: found, expected and difference go in, three tables with coloured cells come out.
+"""Draw a Jacobian as three tables with coloured cells: found, expected and difference.
 
 Numbers stand in the cells, so that colour says nothing alone. Of a large Jacobian the part around one entry is shown.
 """

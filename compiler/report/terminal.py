@@ -1,4 +1,4 @@
-"""Diagnostics and checks in colour: the pieces of the plain text rendering go in, rich texts for a console come out."""
+"""Convert diagnostics and checks to rich texts in colour for a console, from the pieces of the plain text."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ class Toolchain:
 
     Args:
         workers: How many processes may run at a time.
-        slangc: An executable to use in stead of the library.
+        slangc: An executable to use instead of the library.
         cache: Where results are kept, if anywhere.
 
     Raises:

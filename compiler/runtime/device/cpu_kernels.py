@@ -189,7 +189,7 @@ class _Groups:
 
 @dataclass(frozen=True, slots=True)
 class _FirstThreads:
-    """Runs the first thread of each group from ``start`` to ``end``."""
+    """Run the first thread of each group from ``start`` to ``end``."""
 
     function: Callable[..., object]
     blocks: list[tuple[npt.NDArray[Any], npt.NDArray[Any]]]
@@ -203,14 +203,14 @@ class _FirstThreads:
 
 @cache
 def _pool() -> ThreadPoolExecutor:
-    """Threads that wait for the next launch."""
+    """Return the threads that wait for the next launch."""
     return ThreadPoolExecutor(core_count())
 
 
 def _spread(run: _Groups | _FirstThreads, count: int, workers: int) -> None:
-    """Split the groups evenly; into more pieces than workers where these have nothing of their own.
+    """Split the groups evenly; into more pieces than workers if no buffer is sliced.
 
-    The calling thread works too: it need not wait for others to wake up, who may find that nothing is left.
+    The calling thread works too: a short launch need not wait until others wake up.
     """
     if workers == 1:
         run(0, count, 0)

@@ -1,4 +1,4 @@
-"""Run many small launches of one entry point on the CPU, each with its own arrays, at the cost of a function call each.
+"""Run many small launches of one entry point on the CPU, each with its own arrays, for one function call each.
 
 Slang's C++ has a function for one thread of an entry point. A loop around it, also in C++, visits rows and threads.
 """
@@ -62,7 +62,7 @@ void slangad_rows(
 
 
 class _Moving(ctypes.Structure):
-    """A block of parameters, and where in it addresses lie that go on with each row, by how much."""
+    """A block of parameters, the offsets of the addresses that advance with each row, and their strides."""
 
     _fields_ = (("parameters", ctypes.c_void_p), ("moving", ctypes.c_void_p), ("count", ctypes.c_size_t))
 
@@ -83,7 +83,7 @@ def launch_rows(
     """Launch an entry point once for each row of its buffers.
 
     Args:
-        module: A library made of what ``with_rows`` gave.
+        module: A library built from the output of ``with_rows``.
         entry: The entry point.
         threads: Its threads, shape (count, 6): the group's place and the thread's in it, along x, y and z.
         buffers: C-contiguous arrays with the launches along the first axis; each launch sees its row.
@@ -109,7 +109,7 @@ def launch_rows(
 def _moving(
     block: Block, buffers: Mapping[str, npt.NDArray[Any]], uniforms: Mapping[str, object]
 ) -> tuple[_Moving, npt.NDArray[Any], npt.NDArray[np.uint64]]:
-    """Return the first row's block and how it moves on, then what must be kept as long as that is used."""
+    """Return the first row's block and its strides, then the objects that must stay alive with it."""
     import numpy as np
 
     packed = np.zeros((), block.dtype)
@@ -137,7 +137,7 @@ def first_threads(groups: int) -> npt.NDArray[np.uint32]:
 
 @lru_cache(maxsize=256)
 def all_threads(count: tuple[int, int, int], group: tuple[int, int, int]) -> npt.NDArray[np.uint32]:
-    """So many threads along x, y and z, in groups of that size."""
+    """Return a number of threads along x, y and z, in groups of that size."""
     import numpy as np
 
     x, y, z = count

@@ -27,7 +27,7 @@ class Load(NamedTuple):
 
 
 class Mapping(NamedTuple):
-    """The memory of a buffer, to be known by a number."""
+    """The memory of a buffer, and the number that identifies it."""
 
     buffer: int
     place: str
@@ -67,7 +67,7 @@ class Submit(NamedTuple):
 
 
 class RefusedRequest(NamedTuple):
-    """A request that makes no sense, such as a missing buffer: raised on the other side."""
+    """An invalid request, such as a missing buffer. The parent raises it."""
 
     error: Exception
 

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from slangad.compiler.toolchain.cache import Cache
 
 TIME_LIMIT = 300.0
-"""Seconds the C++ compiler may take."""
+"""Time limit of the C++ compiler, in seconds."""
 _WORD_LIMIT = 20.0
-"""Seconds it may take to say what it is."""
+"""Time limit for the compiler's version output, in seconds."""
 
 _GNU_FLAGS = ("-std=c++17", "-shared", "-fPIC", "-w", "-ffp-contract=off", "-fno-math-errno")
 _FOR_SPEED = ("-fno-semantic-interposition", "-fno-trapping-math")
@@ -77,7 +77,7 @@ class CxxCompiler:
         return f"{self.command}|{program}|{status.st_size}|{status.st_mtime_ns}"
 
     def described(self) -> str:
-        """Return the command and the first line of what the compiler says of itself."""
+        """Return the command and the first line of the compiler's version output."""
         command = [*self.command, *(() if self.msvc else ("--version",))]
         try:
             said = subprocess.run(command, capture_output=True, text=True, timeout=_WORD_LIMIT, check=False)  # noqa: S603  (the user's own compiler)
@@ -88,7 +88,7 @@ class CxxCompiler:
 
 
 def find_cxx() -> CxxCompiler | None:
-    """The machine's C++ compiler: ``$CXX`` whether it is there or not, else c++, g++, clang++, cl, or ``ziglang``'s."""
+    """Return the C++ compiler: ``$CXX`` even if it does not exist, else c++, g++, clang++, cl, or ``ziglang``'s."""
     named = _words(os.environ.get("CXX", ""))
     if named:
         return CxxCompiler(tuple(named), msvc=Path(named[0]).stem.lower() in ("cl", "clang-cl"))
@@ -143,7 +143,7 @@ def _key(source: bytes, compiler: CxxCompiler, optimization: int, *, native: boo
 
 
 def _machine() -> str:
-    """Tell processors with different instructions apart: a cache may be shared."""
+    """Return a text that identifies the processor's instructions: machines may share a cache."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:

@@ -17,7 +17,7 @@ _SCATTERING_GROUPS: Final = {"cuda": _GROUPS // 2, "vulkan": _GROUPS // 4}
 in small pages there, of which fewer threads miss fewer (docs/decisions/memory.md)."""
 _FEW_TOTALS: Final = 32
 _COPIED_SCALARS: Final = 1 << 20
-"""Scalars of scratch memory that the copies of one tensor may take in any case."""
+"""Scalars of scratch memory that the copies of one tensor may always take."""
 _COPIES: Final = 64
 """Copies that it has where they are no more than the elements of the domain."""
 _ADDITIONS: Final = 512
@@ -29,7 +29,7 @@ _BUSY: Final[list[Device]] = []
 
 
 def leave_busy(device: Device) -> None:
-    """Keep a device that still runs a submission when it is closed: giving it back would wait for the submission."""
+    """Keep a device that is closed during a submission: releasing it would wait for the submission."""
     _BUSY.append(device)
 
 
@@ -39,7 +39,7 @@ def is_left_busy() -> bool:
 
 
 def spread(elements: int, group: int, totals: int, scatters_on: str = "") -> int:
-    """Return a group for every so many elements, up to as many as keep a large GPU busy; fewer where each adds up much.
+    """Return one group per fixed number of elements, at most what keeps a large GPU busy; fewer if each sums much.
 
     ``scatters_on`` names the device where groups keep sums of tensors.
     """
@@ -48,14 +48,14 @@ def spread(elements: int, group: int, totals: int, scatters_on: str = "") -> int
 
 
 def copies_of(elements: int, scalars: int) -> int:
-    """More copies of tensors that are small, by themselves or beside the domain: their elements take many additions."""
+    """Return the number of copies: more for small tensors, whose elements take many additions."""
     scalars = max(1, scalars)
     fitting = max(_COPIED_SCALARS // scalars, min(_COPIES, elements // scalars))
     return max(1, min(fitting, -(-elements // _ADDITIONS)))
 
 
 class KeptBindings(Generic[Bound]):
-    """What launches are bound to, kept from one submission to the next: binding takes longer than all else.
+    """The bindings of launches, kept from one submission to the next: binding takes most of the time.
 
     It keeps buffers alive, so it is forgotten together with the launch.
     """
@@ -64,7 +64,7 @@ class KeptBindings(Generic[Bound]):
         self._bound: WeakKeyDictionary[KernelLaunch, Bound] = WeakKeyDictionary()
 
     def of(self, launch: KernelLaunch, bind: Callable[[], Bound]) -> Bound:
-        """What the launch is bound to; ``bind`` binds it if it is new."""
+        """Return the bindings of a launch; ``bind`` creates them if the launch is new."""
         bound = self._bound.get(launch)
         if bound is None:
             bound = self._bound[launch] = bind()

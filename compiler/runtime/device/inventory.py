@@ -42,7 +42,7 @@ void probe(uint3 thread: SV_DispatchThreadID, StructuredBuffer<float> x, RWStruc
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One thing that was tried; ``detail`` says what was found, ``remedy`` what to do where it does not work."""
+    """One test; ``detail`` is its result, ``remedy`` the advice if it fails."""
 
     name: str
     works: bool
@@ -108,7 +108,7 @@ def _builds() -> bool:
 
 
 def _cpu_remedy() -> str:
-    """What to do about a C++ compiler that does not work: it may be the one that was asked for."""
+    """Return the advice for a C++ compiler that does not work. The user may have selected it."""
     named = os.environ.get("CXX", "").strip()
     return f"correct CXX, which names {named}, or unset it" if named else DEVICES["cpu"].remedy
 

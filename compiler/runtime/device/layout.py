@@ -37,8 +37,8 @@ class Block:
 
     Attributes:
         parameters: Slang's reflection of them.
-        names: What they are called.
-        elements: What the buffers among them are made of.
+        names: Their names.
+        elements: The element types of the buffers.
         offsets: Where a buffer's address lies in the struct; its count of elements comes next.
         writable: The names of buffers that may be written.
     """
@@ -52,11 +52,11 @@ class Block:
 
 
 def block_of(parameters: Iterable[Json], *, some: bool = False) -> Block:
-    """Return the block that those of some parameters which take room in one make.
+    """Return the block of those parameters that take room in it.
 
     Args:
         parameters: Slang's reflection of them.
-        some: Whether those that cannot be passed to the CPU (a texture, say) have room in it, and no more: of globals,
+        some: True if those that cannot be passed to the CPU (textures) only get room in it: globals,
             which are there whether an entry point reads them or not.
 
     Raises:
@@ -113,7 +113,7 @@ def dtype_of(type_: Json) -> np.dtype[Any]:
 
 
 def struct_dtype(fields: Sequence[Json], size: int = 0) -> np.dtype[Any]:
-    """The dtype of a struct whose fields carry their offsets, of ``size`` bytes at least; padded as C++ pads it."""
+    """Return the dtype of a struct whose fields carry their offsets, of at least ``size`` bytes, with C++ padding."""
     import numpy as np
 
     types = [dtype_of(field["type"]) for field in fields]
@@ -132,7 +132,7 @@ def struct_dtype(fields: Sequence[Json], size: int = 0) -> np.dtype[Any]:
 
 
 def alignment(kind: np.dtype[Any]) -> int:
-    """Return bytes the C++ type of this dtype is aligned to: that of its largest scalar."""
+    """Return the alignment in bytes of the C++ type of this dtype: that of its largest scalar."""
     if kind.subdtype:
         return alignment(kind.subdtype[0])
     if kind.fields:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class BuildOptions:
-    """Everything besides its text that a module is compiled with: folders of imports, macros, the cache."""
+    """The options of compiling a module: folders of imports, macros, the cache."""
 
     include_dirs: tuple[str, ...] = ()
     defines: tuple[tuple[str, str], ...] = ()
@@ -30,35 +30,35 @@ class BuildOptions:
 
 
 class DeviceBuffer(Protocol):
-    """Scalars on a device, one after the other. It holds anything until it is uploaded to, filled or written."""
+    """Scalars on a device, one after the other. Its contents are undefined until an upload, ``fill`` or a launch."""
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """What it holds."""
+        """Return the dtype of the scalars."""
 
     @property
     def count(self) -> int:
-        """How many."""
+        """Return the number of scalars."""
 
     def upload(self, array: npt.NDArray[Any]) -> None:
-        """Copy an array of as many scalars of this dtype to the device."""
+        """Copy an array with the same number of scalars of this dtype to the device."""
 
     def download(self) -> npt.NDArray[Any]:
-        """Return a copy of what it holds, of one axis; waits for what was submitted before."""
+        """Return the contents along one axis; waits for earlier submissions."""
 
     def take(self) -> npt.NDArray[Any]:
-        """The same, or the memory itself, for a buffer that is not used any more."""
+        """Return the contents, or the memory itself, of a buffer that is not used any more."""
 
     def fill(self, number: float) -> None:
         """Set everything to one number."""
 
     def close(self) -> None:
-        """Give the memory back."""
+        """Release the memory."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sliced:
-    """A buffer of as many equal slices as ``Device.copies`` said, on a host device: each worker sees one of its own."""
+    """A buffer of ``Device.copies`` equal slices on a host device: each worker sees one slice."""
 
     buffer: DeviceBuffer
     slices: int
@@ -66,10 +66,10 @@ class Sliced:
 
 @dataclass(frozen=True, eq=False)
 class KernelLaunch:
-    """One dispatch; itself only, whatever others are like, and what devices keep for it goes with it.
+    """One dispatch. Launches compare by identity; data that devices keep for one is dropped with it.
 
     Attributes:
-        program: What ``Device.load`` gave.
+        program: The result of ``Device.load``.
         entry: The entry point's name.
         threads: Threads along x, y and z; at least as many run, in whole groups.
         bindings: A buffer, or for values a number, a list or a mapping of them, for every parameter by name.
@@ -88,30 +88,30 @@ class DeviceProgram(Protocol):
 
     @property
     def emitted(self) -> EmittedModule:
-        """What was loaded."""
+        """Return the module that was loaded."""
 
 
 class Device(Protocol):
-    """An open device. Close it, or use it in a ``with``. One thread at a time may use it: whoever holds ``lock``."""
+    """An open device. Close it, or use it in a ``with``. Only the thread that holds ``lock`` may use it."""
 
     @property
     def name(self) -> str:
-        """As in ``DEVICES``."""
+        """Return its name in ``DEVICES``."""
 
     @property
     def adapter(self) -> str:
-        """What the machine calls it."""
+        """Return the machine's name for it."""
 
     @property
     def lock(self) -> AbstractContextManager[object]:
-        """Held from the first upload to the last download by threads that share the device; may be taken again."""
+        """Return the lock that threads hold from the first upload to the last download; it is reentrant."""
 
     @property
     def host(self) -> bool:
-        """Return True if it has neither groups nor atomics: what is shared is kept apart for each worker, in double."""
+        """Return True if it has neither groups nor atomics: each worker has its own sums, in double."""
 
     def parts(self, elements: int, group: int, totals: int, *, scatters: bool) -> int:
-        """Into how many partial sums, by groups of this size, work on elements is split.
+        """Return the number of partial sums, by groups of this size, that work on elements is split into.
 
         ``scatters`` says that groups keep sums of tensors while they work.
         """
@@ -128,7 +128,7 @@ class Device(Protocol):
         """
 
     def buffer(self, dtype: np.dtype[Any], count: int) -> DeviceBuffer:
-        """Take memory.
+        """Allocate memory.
 
         Raises:
             ToolchainError: There isn't that much.
@@ -142,13 +142,13 @@ class Device(Protocol):
         """
 
     def sampler(self, texture: Texture) -> object:
-        """What a texture is sampled with, as it is bound."""
+        """Return the sampler of a texture, as it is bound."""
 
     def submit(self, launches: Sequence[KernelLaunch], cleared: Sequence[DeviceBuffer] = ()) -> None:
         """Run launches one after the other; each sees what those before it wrote. May return before they are done.
 
         Args:
-            launches: What runs.
+            launches: The launches to run.
             cleared: Buffers that are set to zero first.
 
         Raises:
@@ -156,10 +156,10 @@ class Device(Protocol):
         """
 
     def wait(self) -> None:
-        """Return when everything submitted is done."""
+        """Wait until everything submitted is done."""
 
     def close(self) -> None:
-        """Give everything back."""
+        """Release all resources."""
 
     def __enter__(self) -> Device: ...
 

@@ -22,7 +22,7 @@ void probe(uint3 thread: SV_DispatchThreadID, RWStructuredBuffer<float> result)
 
 
 def main(name: str) -> dict[str, object]:
-    """Run a small kernel on the device; say what it is called and whether the result is right."""
+    """Run a small kernel on the device; print its name and if the result is right."""
     match name:
         case "cpu":
             adapter, values = _run_on_cpu()

@@ -15,14 +15,14 @@ from pathlib import Path
 
 
 class Segment:
-    """Zeroed memory; it goes when it is closed and nothing looks into it any more, at the latest with the process.
+    """Zeroed memory. It is freed once it is closed and no array uses it, at the latest with the process.
 
     Attributes:
         memory: The bytes.
     """
 
     def __init__(self, size: int) -> None:
-        """Take ``size`` bytes, or one where that is 0.
+        """Allocate ``size`` bytes, at least one.
 
         Raises:
             MemoryError: There isn't that much.
@@ -42,16 +42,16 @@ class Segment:
 
     @property
     def place(self) -> str:
-        """What ``attach`` takes in another process."""
+        """Return the location for ``attach`` in another process."""
         return self._path or f"/proc/{os.getpid()}/fd/{self._file}"
 
     @property
     def closed(self) -> bool:
-        """Return True if it was given back."""
+        """Return True if it was closed."""
         return self._file < 0
 
     def own(self) -> mmap.mmap:
-        """The same bytes in a mapping that is written to alone, and that a fork has pages of its own of.
+        """Return the same bytes in a private mapping, of which a fork gets its own pages.
 
         Raises:
             OSError: There are too many mappings or open files.
@@ -59,7 +59,7 @@ class Segment:
         return mmap.mmap(self._file, len(self.memory), access=mmap.ACCESS_COPY)
 
     def close(self) -> None:
-        """Give the memory back; arrays over it stay valid."""
+        """Release the memory; arrays over it stay valid."""
         file, self._file = self._file, -1
         if file < 0:
             return
@@ -82,13 +82,13 @@ def attach(place: str, size: int) -> mmap.mmap:
 
 
 def free_memory() -> int | None:
-    """Bytes that can be had before this machine, or the group of processes we are in, runs out; None where unknown."""
+    """Return the bytes available before this machine or its container runs out; None if unknown."""
     known = [amount for amount in (_machine_free(), _group_free()) if amount is not None]
     return min(known, default=None)
 
 
 def free_addresses() -> int | None:
-    """Bytes that this process may still map where ``ulimit -v`` limits them; None where nothing does, or unknown."""
+    """Return the bytes that this process may still map under ``ulimit -v``; None without a limit, or if unknown."""
     if sys.platform == "win32":
         return None
     import resource
@@ -104,7 +104,7 @@ def free_addresses() -> int | None:
 
 
 def _reserve(file: int, size: int) -> None:
-    """Give a file its size, with all its memory where that can be had: it must not run out later, in a kernel."""
+    """Set a file's size and reserve its memory if possible: it must not run out later, in a kernel."""
     os.ftruncate(file, size)
     take = getattr(os, "posix_fallocate", None)
     if take is not None:
@@ -133,7 +133,7 @@ def _machine_free() -> int | None:
 
 
 def _group_free() -> int | None:
-    """What the container's limit leaves; files it has read count as free, since they can be dropped."""
+    """Return the bytes that the container's limit leaves. Cached files count as free, since they can be dropped."""
     group = Path("/sys/fs/cgroup")
     try:
         limit, used = ((group / name).read_text(encoding="ascii").strip() for name in ("memory.max", "memory.current"))

@@ -47,7 +47,7 @@ _TAKEN: Final[tuple[Literal["C"], Literal["W"]]] = ("C", "W")
 _UNIFORMS = re.compile(r"push constant size \((\d+)\) exceeds the maximum allowed \((\d+)\)")
 """What slangpy prints where the arguments of an entry point are too large for Vulkan."""
 _AWAKE = 2e-3
-"""Seconds that a wait looks without a pause; after them a pause is a share of what was waited already."""
+"""Seconds that a wait polls without a pause; then each pause is a fraction of the time waited so far."""
 _GLANCES = 50
 _LONGEST_PAUSE = 0.05
 _ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
@@ -91,10 +91,10 @@ class _SlangpyQueue:
     in_software: bool
     last: int = 0
     is_left: bool = False
-    """Whether a wait was interrupted. Slangpy may have closed the device when this is asked, so it is not asked."""
+    """True after an interrupted wait. Slangpy may have closed the device by then, so it cannot be asked."""
 
     def require_memory(self, size: int) -> None:
-        """Refuse to take more memory than there is where it is this process's own: drivers crash there.
+        """Refuse an allocation above the free memory if the device uses host memory: drivers crash there.
 
         Raises:
             ToolchainError: There isn't that much.
@@ -108,7 +108,7 @@ class _SlangpyQueue:
         self.last = self.device.submit_command_buffer(commands)
 
     def finish(self) -> None:
-        """Return when everything submitted is done."""
+        """Wait until everything submitted is done."""
         begun, self.is_left = time.perf_counter(), True
         while self.last and not self.device.is_submit_finished(self.last):
             waited = time.perf_counter() - begun
@@ -163,11 +163,11 @@ class GpuBuffer:
         self.queue.submit(encoder.finish())
 
     def close(self) -> None:
-        """Nothing to do: the memory goes when nobody refers to it any more."""
+        """Do nothing: the memory is freed with the last reference."""
 
 
 class GpuDevice:
-    """A device of slangpy's."""
+    """A slangpy device."""
 
     def __init__(self, name: str, device: slangpy.Device) -> None:
         self.lock = _DeviceLock(device)
@@ -179,7 +179,7 @@ class GpuDevice:
 
     @property
     def adapter(self) -> str:
-        """What the driver calls it."""
+        """Return the driver's name for it."""
         return str(self.handle.info.adapter_name)
 
     def __enter__(self) -> GpuDevice:
@@ -191,15 +191,15 @@ class GpuDevice:
     host = False
 
     def parts(self, elements: int, group: int, totals: int, *, scatters: bool) -> int:
-        """Return a group for every so many elements, as many as keep a large GPU busy."""
+        """Return one group per fixed number of elements, at most what keeps a large GPU busy."""
         return spread(elements, group, totals, self.name if scatters else "")
 
     def copies(self, elements: int, scalars: int) -> int:
-        """More for small tensors, whose elements take many additions each."""
+        """Return the number of copies: more for small tensors, whose elements take many additions each."""
         return copies_of(elements, scalars)
 
     def load(self, emitted: EmittedModule, source: BuildOptions, entries: Collection[str]) -> GpuProgram:
-        """Compile entry points of a module; the driver's part of it happens here too."""
+        """Compile entry points of a module, including the driver's part."""
         import slangpy
 
         folder = self._folder_of(emitted.libraries)
@@ -223,7 +223,7 @@ class GpuDevice:
         return program
 
     def _folder_of(self, libraries: Mapping[str, str]) -> Path:
-        """Return a folder with the modules that are imported; it stays, since Slang may read them again."""
+        """Return a folder with the imported modules; it is kept, since Slang may read them again."""
         with temporary_files():
             folder = TemporaryFolder()
             self._folders.append(weakref.finalize(self, folder.close))
@@ -240,7 +240,7 @@ class GpuDevice:
         return failed("SA254", message, "make large values NoDiff[Param[...]]: a Param is in a buffer")
 
     def buffer(self, dtype: np.dtype[Any], count: int) -> GpuBuffer:
-        """Take memory on the device."""
+        """Allocate memory on the device."""
         import slangpy
 
         self._queue.require_memory(dtype.itemsize * count)
@@ -271,7 +271,7 @@ class GpuDevice:
             raise too_little_memory(self.name, texels.nbytes) from None
 
     def sampler(self, texture: Texture) -> slangpy.Sampler:
-        """Filters and addresses as the texture says."""
+        """Return a sampler with the texture's filter and address mode."""
         import slangpy
 
         modes = slangpy.TextureAddressingMode
@@ -304,7 +304,7 @@ class GpuDevice:
             raise _broken(self.name, error) from None
 
     def wait(self) -> None:
-        """Return when everything submitted is done."""
+        """Wait until everything submitted is done."""
         try:
             self._queue.finish()
             self.handle.wait()
@@ -312,7 +312,7 @@ class GpuDevice:
             raise _broken(self.name, error) from None
 
     def close(self) -> None:
-        """Give the device back, unless it is busy: that is so after an interrupt, and it would wait."""
+        """Release the device, unless it is busy after an interrupt: releasing would wait."""
         for remove in self._folders:
             remove()
         if self._queue.is_left:
@@ -323,7 +323,7 @@ class GpuDevice:
 
 
 def _bound(launch: KernelLaunch, device: slangpy.Device) -> slangpy.ShaderObject:
-    """Return the parameters of a launch; set through a cursor, since names of the user's may be those of arguments."""
+    """Return the parameters of a launch, set through a cursor: user names may equal argument names."""
     import slangpy
 
     assert isinstance(launch.program, GpuProgram)  # noqa: S101  (load gave it)
@@ -340,7 +340,7 @@ def _bound(launch: KernelLaunch, device: slangpy.Device) -> slangpy.ShaderObject
 
 
 def open_gpu(name: str, _limit: float | None = None) -> GpuDevice:
-    """Open a device of slangpy's.
+    """Open a slangpy device.
 
     Raises:
         ToolchainError: There is none here, or its driver doesn't work.
@@ -364,7 +364,7 @@ def open_gpu(name: str, _limit: float | None = None) -> GpuDevice:
 
 
 def _torch_context(name: str) -> list[slangpy.NativeHandle] | None:
-    """Return the CUDA context that torch works in, if it does, so that its tensors can be used as they are."""
+    """Return the CUDA context of torch, if it has one, so that its tensors need no copy."""
     import slangpy
 
     torch = sys.modules.get("torch")
@@ -399,7 +399,7 @@ def captured_prints() -> Iterator[Callable[[], tuple[str, ...]]]:
 
 
 def _module_name(emitted: EmittedModule) -> str:
-    """Return a name that no other text has: a session may keep modules by name."""
+    """Return a name that is unique to a text: a session may keep modules by name."""
     digest = hashlib.sha256(emitted.text.encode()).hexdigest()[:12]
     return f"{Path(emitted.file_name).stem}_{digest}"
 

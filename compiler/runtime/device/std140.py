@@ -19,7 +19,7 @@ _ROW: Final = 16
 
 
 def packed(parameters: Sequence[Json], values: Mapping[str, object]) -> bytes:
-    """Return a block with the values of some parameters, which have their offsets in it.
+    """Return a block with the values of some parameters, each at its offset.
 
     Args:
         parameters: Slang's reflection of each, those that are no uniforms among them.

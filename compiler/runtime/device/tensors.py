@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from slangad.compiler.runtime.device.model import Device, DeviceBuffer
 
 _NAMES = {"f2": "float16", "f4": "float32", "f8": "float64", "i4": "int32", "u4": "int32"}
-"""What torch calls the scalars of buffers; unsigned ones are kept as signed ones of the same bits."""
+"""The torch names of the scalars of buffers; unsigned ones are kept as signed ones of the same bits."""
 
 
 def is_tensor(value: object) -> bool:
@@ -29,12 +29,12 @@ def is_tensor(value: object) -> bool:
 
 
 def place_of(given: Mapping[str, Any]) -> Any:  # noqa: ANN401  (torch is no dependency)
-    """Return the torch device of the tensors that were given; None where there are none."""
+    """Return the torch device of the given tensors; None without tensors."""
     return next((value.device for value in given.values() if is_tensor(value)), None)
 
 
 def as_arrays(given: Mapping[str, object]) -> dict[str, object]:
-    """Arrays in place of tensors; a tensor on the CPU and its array share memory."""
+    """Replace tensors by arrays; a tensor on the CPU and its array share memory."""
     return {key: _array(value) if is_tensor(value) else value for key, value in given.items()}
 
 
@@ -43,7 +43,7 @@ def _array(tensor: Any) -> object:  # noqa: ANN401  (torch is no dependency)
 
 
 def as_tensors(arrays: Mapping[str, Any], device: Any) -> dict[str, Any]:  # noqa: ANN401  (torch is no dependency)
-    """Tensors on a device in place of arrays."""
+    """Replace arrays by tensors on a device."""
     import torch
 
     return {key: array if is_tensor(array) else torch.from_numpy(array).to(device) for key, array in arrays.items()}
@@ -55,8 +55,8 @@ class TensorBuffer:
 
     Attributes:
         handle: The tensor, of one axis.
-        dtype: What it holds.
-        count: How many.
+        dtype: The dtype of the scalars.
+        count: The number of scalars.
     """
 
     handle: Any
@@ -65,20 +65,20 @@ class TensorBuffer:
 
     @property
     def view(self) -> npt.NDArray[Any]:
-        """What a kernel of a cuda device sees of it: its address and the number of its scalars."""
+        """Return the address and the number of scalars, as kernels of a cuda device see it."""
         import numpy as np
 
         return np.array([self.handle.data_ptr(), self.handle.numel()], np.uint64)
 
     def upload(self, array: Any) -> None:  # noqa: ANN401  (an array or a tensor)
-        """Copy an array or a tensor of as many scalars in."""
+        """Copy in an array or a tensor with the same number of scalars."""
         import torch
 
         source = array if is_tensor(array) else torch.from_numpy(_signed(array))
         self.handle[: self.count].copy_(source.reshape(-1))
 
     def download(self) -> npt.NDArray[Any]:
-        """Return a copy of what it holds, on the CPU."""
+        """Return a copy of the contents, on the CPU."""
         found: npt.NDArray[Any] = self.handle[: self.count].cpu().numpy().view(self.dtype)
         return found
 
@@ -91,7 +91,7 @@ class TensorBuffer:
         self.handle.fill_(number)
 
     def close(self) -> None:
-        """Nothing to do: torch gives the memory back."""
+        """Do nothing: torch frees the memory."""
 
 
 def _signed(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -102,7 +102,7 @@ def _signed(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 
 def empty_buffer(dtype: np.dtype[Any], count: int, place: Any) -> TensorBuffer:  # noqa: ANN401  (torch is no dependency)
-    """Memory of torch's on a GPU."""
+    """Allocate memory of torch on a GPU."""
     import torch
 
     kind = getattr(torch, _NAMES[dtype.str.lstrip("<=|")])
@@ -110,7 +110,7 @@ def empty_buffer(dtype: np.dtype[Any], count: int, place: Any) -> TensorBuffer: 
 
 
 def borrowed_buffer(tensor: Any, dtype: np.dtype[Any]) -> TensorBuffer:  # noqa: ANN401  (torch is no dependency)
-    """Return a tensor's own memory where it lies as a buffer does; a copy otherwise."""
+    """Return a tensor's memory if its layout is that of a buffer; a copy otherwise."""
     import torch
 
     kind = getattr(torch, _NAMES[dtype.str.lstrip("<=|")])
@@ -119,12 +119,12 @@ def borrowed_buffer(tensor: Any, dtype: np.dtype[Any]) -> TensorBuffer:  # noqa:
 
 
 def buffer_on(device: Device, place: Any, dtype: np.dtype[Any], count: int) -> DeviceBuffer:  # noqa: ANN401  (torch is no dependency)
-    """Memory of a device's; of torch's where tensors stay on a GPU."""
+    """Allocate memory on a device; torch's memory if tensors stay on a GPU."""
     return device.buffer(dtype, count) if place is None else empty_buffer(dtype, count, place)
 
 
 def set_to(buffer: DeviceBuffer, given: Any, otherwise: float | None) -> None:  # noqa: ANN401  (an array or a tensor)
-    """What was given, else a number everywhere; None leaves what is there."""
+    """Set a buffer to a value or, without one, to a number everywhere; None leaves it unchanged."""
     if given is not None:
         buffer.upload(given if is_tensor(given) else typed(given, buffer.dtype.str))
     elif otherwise is not None:
@@ -132,7 +132,7 @@ def set_to(buffer: DeviceBuffer, given: Any, otherwise: float | None) -> None:  
 
 
 def typed(array: Any, dtype: str) -> Any:  # noqa: ANN401  (an array or a tensor)
-    """Return an array or a tensor with the scalars a part wants: bools, or narrower floats than sums are kept in."""
+    """Return an array or a tensor in the part's dtype: bools, or floats of fewer bits than the sums."""
     if not is_tensor(array):
         import numpy as np
 
@@ -144,7 +144,7 @@ def typed(array: Any, dtype: str) -> Any:  # noqa: ANN401  (an array or a tensor
 
 
 def plus(array: Any, given: Any) -> Any:  # noqa: ANN401  (arrays or tensors)
-    """Return the sum of what came out and what was given to be added to, if anything was."""
+    """Return the sum of the output and of the array to add to, if there is one."""
     if given is None:
         return array
     if not is_tensor(array):
@@ -158,7 +158,7 @@ def plus(array: Any, given: Any) -> Any:  # noqa: ANN401  (arrays or tensors)
 
 
 def synchronize(place: Any) -> None:  # noqa: ANN401  (torch is no dependency)
-    """Wait for what torch has under way on a GPU."""
+    """Wait for torch's pending work on a GPU."""
     import torch
 
     torch.cuda.current_stream(place).synchronize()

@@ -46,7 +46,7 @@ _NAME: Final = "webgpu"
 _TARGET: Final = DEVICES[_NAME].target
 _NOTES: Final = 5
 _WORD: Final = 4
-"""Bytes that sizes and copies are multiples of."""
+"""Sizes and copies are multiples of this many bytes."""
 _ELEMENT: Final = 64
 """Bytes of the largest element, a matrix: a buffer that is bound has room for one, even if nothing is in it."""
 _DOUBLE: Final = "'double' type emitted"
@@ -97,17 +97,17 @@ class _WgpuQueue:
 
     @property
     def is_left(self) -> bool:
-        """Return True if a wait was interrupted and what was submitted still runs."""
+        """Return True if a wait was interrupted and the submission still runs."""
         return self.waiting is not None and not self.waiting.done()
 
     def read(self, buffer: wgpu.GPUBuffer) -> memoryview:
-        """What a buffer holds when everything submitted is done; a thread waits, and this one for the thread."""
+        """Return the contents of a buffer after all submissions. A thread waits, so that signals are heard."""
         found = self.waiting = Future()
 
         def work() -> None:
             try:
                 found.set_result(self.device.queue.read_buffer(buffer))
-            except BaseException as error:  # raised where it is waited for
+            except BaseException as error:  # raised by the waiting thread
                 found.set_exception(error)
 
         Thread(target=work, daemon=True).start()
@@ -164,13 +164,13 @@ class WebgpuBuffer:
         self.queue.device.queue.submit([encoder.finish()])
 
     def close(self) -> None:
-        """Give the memory back; what was submitted before still finds it."""
+        """Release the memory; earlier submissions keep it alive."""
         if not self.queue.is_left:
             self.handle.destroy()
 
 
 class WebgpuDevice:
-    """A device of wgpu's."""
+    """A wgpu device."""
 
     name = _NAME
     host = False
@@ -183,7 +183,7 @@ class WebgpuDevice:
 
     @property
     def adapter(self) -> str:
-        """What the driver calls it."""
+        """Return the driver's name for it."""
         return str(self.handle.adapter.info["device"])
 
     def __enter__(self) -> WebgpuDevice:
@@ -193,11 +193,11 @@ class WebgpuDevice:
         self.close()
 
     def parts(self, elements: int, group: int, totals: int, *, scatters: bool) -> int:
-        """Return a group for every so many elements, as many as keep a large GPU busy."""
+        """Return one group per fixed number of elements, at most what keeps a large GPU busy."""
         return spread(elements, group, totals, self.name if scatters else "")
 
     def copies(self, elements: int, scalars: int) -> int:
-        """More for small tensors, whose elements take many additions each."""
+        """Return the number of copies: more for small tensors, whose elements take many additions each."""
         return copies_of(elements, scalars)
 
     # --- programs ---
@@ -252,7 +252,7 @@ class WebgpuDevice:
     # --- memory ---
 
     def buffer(self, dtype: np.dtype[Any], count: int) -> WebgpuBuffer:
-        """Take memory on the device."""
+        """Allocate memory on the device."""
         import wgpu
 
         size = max(_ELEMENT, -(-count * dtype.itemsize // _WORD) * _WORD)
@@ -282,7 +282,7 @@ class WebgpuDevice:
         return made.create_view()
 
     def sampler(self, texture: Texture) -> wgpu.GPUSampler:
-        """Filters and addresses as the texture says."""
+        """Return a sampler with the texture's filter and address mode."""
         mode = {"clamp": "clamp-to-edge", "repeat": "repeat", "mirror": "mirror-repeat"}[texture.address]
         wish = "linear" if texture.filter == "bilinear" else "nearest"
         return self.handle.create_sampler(
@@ -331,11 +331,11 @@ class WebgpuDevice:
         return value
 
     def wait(self) -> None:
-        """Return when everything submitted is done."""
+        """Wait until everything submitted is done."""
         self.handle.queue.on_submitted_work_done_sync()
 
     def close(self) -> None:
-        """Give the device back, unless a wait was interrupted, since that would take it up again."""
+        """Release the device, unless a wait was interrupted, since releasing would resume it."""
         if self._queue.is_left:
             leave_busy(self)
             return
@@ -344,7 +344,7 @@ class WebgpuDevice:
 
 
 def open_webgpu(_name: str = _NAME, _limit: float | None = None) -> WebgpuDevice:
-    """Open the adapter that wgpu takes for the fastest, with as much as it gives.
+    """Open the adapter that wgpu considers fastest, with its best limits.
 
     Raises:
         ToolchainError: wgpu isn't installed, or finds no adapter that works.
@@ -371,7 +371,7 @@ def _missing(notes: tuple[str, ...]) -> ToolchainError:
 
 
 def _row(slot: Binding, sampled: str) -> dict[str, object]:
-    """What a layout says of a slot."""
+    """Return the layout entry of a slot."""
     if slot.kind in (UNIFORM, *STORAGE):
         return {"buffer": {"type": slot.kind}}
     return {"sampler": {"type": "filtering"}} if slot.kind == "sampler" else {"texture": {"sample_type": sampled}}

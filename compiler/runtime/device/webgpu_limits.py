@@ -26,7 +26,7 @@ _WIDE: Final = "vec8<"
 
 
 def no_double(what: str) -> ToolchainError:
-    """Something computes in double."""
+    """Return the error for code that computes in double."""
     return beyond(what, "needs double, which it does not have")
 
 
@@ -105,5 +105,5 @@ def _mib(size: int) -> str:
 
 
 def beyond(what: str, why: str) -> ToolchainError:
-    """Something is more than the device can do."""
+    """Return the error for an exceeded limit of the device."""
     return failed("SA253", f"WebGPU can't do this: {what} {why}", help=_ELSEWHERE)

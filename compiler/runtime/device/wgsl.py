@@ -33,14 +33,14 @@ STORAGE: Final = ("storage", "read-only-storage")
 
 @dataclass(frozen=True, slots=True)
 class Binding:
-    """One thing an entry point is bound to.
+    """One binding of an entry point.
 
     Attributes:
         number: Its binding.
         kind: ``uniform``, ``storage``, ``read-only-storage``, ``sampler`` or ``texture``.
         name: The parameter's name; of a uniform block, none.
         parameters: Of a uniform block, Slang's reflection of all that may be in it.
-        shared: Whether the parameter is one of the whole module.
+        shared: True for a parameter of the whole module.
     """
 
     number: int
@@ -53,7 +53,7 @@ class Binding:
         """Return the bytes of a uniform block.
 
         Args:
-            values: What is bound, by name.
+            values: The bound values, by name.
             shared: Those of the names that are parameters of the whole module.
         """
         return packed(self.parameters, {name: v for name, v in values.items() if (name in shared) == self.shared})
@@ -61,7 +61,7 @@ class Binding:
 
 @dataclass(frozen=True, slots=True)
 class Shader:
-    """An entry point in WGSL: its code, the size of its groups, what it is bound to."""
+    """An entry point in WGSL: its code, the size of its groups, its bindings."""
 
     entry: str
     code: str
@@ -75,7 +75,7 @@ class Shader:
 
     @property
     def storage_buffers(self) -> int:
-        """How many buffers it is bound to at once."""
+        """Return the number of buffers bound at once."""
         return sum(slot.kind in STORAGE for slot in self.slots)
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """A kernel's parameter and the version of a value that is passed for it; ``made`` is the one a stage writes."""
+    """A kernel's parameter and the version of a value passed for it; ``made`` is the version that a stage writes."""
 
     value: KernelValue
     version: str
@@ -33,12 +33,12 @@ class StageFlow:
     """One stage.
 
     Attributes:
-        number: Which one.
+        number: Its index.
         stage: As described.
-        uses: Values that are passed.
-        fixed: Constants that are passed, by the kernel's name for them.
+        uses: The values it is passed.
+        fixed: The constants it is passed, by the kernel's parameter names.
         makes: The kernel's results and the versions they become.
-        active: Whether gradient flows through it.
+        active: True if gradient flows through it.
     """
 
     number: int

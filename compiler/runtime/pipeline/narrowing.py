@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def narrowed_gradients(plans: Iterable[KernelPlan], mode: RunMode, device: str) -> list[Diagnostic]:
-    """A note where gradients of doubles are added up in float: scattered ones on GPUs, with exact sums everywhere."""
+    """Return a note if gradients of doubles are summed in float: scattered ones on GPUs, with exact sums everywhere."""
     entries = (e for plan in plans for step in mode.steps for e in plan.entries.get(step, ()))
     told = told_narrowed(entries, device)
     help_ = "gradients that any thread may add to have the precision of float there; cpu has that of double"
@@ -25,7 +25,7 @@ def narrowed_gradients(plans: Iterable[KernelPlan], mode: RunMode, device: str) 
 
 
 def told_narrowed(entries: Iterable[EntryPoint], device: str) -> str:
-    """The same in a line; empty where nothing is narrowed."""
+    """Return the same as one line; empty if nothing is narrowed."""
     found = dict.fromkeys(key for entry in entries for key in _narrowed(entry, device))
     return f"{', '.join(found)}: added up on {device} in float, not double" if found else ""
 

@@ -30,18 +30,17 @@ _INTEGERS: Final = 4
 """Integers are drawn from 0 to 3."""
 _STRETCH: Final = 1 << 20
 _MOST_BYTES: Final = 1 << 46
-"""Of an array, where nothing tells how much memory there is."""
+"""Bytes of an array, if the free memory is unknown."""
 
 
 def draw_missing(
     signature: KernelSignature, mode: RunMode, given: Mapping[str, object], domain: Shape | None, seed: int,
     shapes: Mapping[str, Shape] | None = None,
 ) -> dict[str, object]:  # fmt: skip
-    """What was given, and a random array for every other input and tangent; cotangents keep their default.
+    """Return the given arrays, and random ones for all other inputs and tangents; cotangents keep their default.
 
-    Floats lie in the declared ranges, else in [-1, 1]. Each key has a stream of its own, so the values of one do not
-    depend on what else is given. ``shapes`` are those of tensors and textures. What has a shape that nothing tells is
-    left out.
+    Floats lie in the declared ranges, else in [-1, 1]. Each key has its own stream, so its values do not depend on the
+    other keys. ``shapes`` are those of tensors and textures. Inputs of unknown shape are left out.
 
     Raises:
         ToolchainError: There is too little memory for them.
@@ -86,7 +85,7 @@ def explain_undrawn(error: InputError, signature: KernelSignature) -> InputError
 
 
 def given_domain(signature: KernelSignature, places: tuple[ArrayKey, ...], given: Mapping[str, object]) -> Shape | None:
-    """Return the domain as the first array tells it that has one element per thread."""
+    """Return the domain: the shape of the first array with one element per thread."""
     for place in places:
         known = _shape(given[place.key]) if place.value.per_element and place.key in given else None
         if known is not None:
@@ -95,7 +94,7 @@ def given_domain(signature: KernelSignature, places: tuple[ArrayKey, ...], given
 
 
 def _shape(given: object) -> Shape | None:
-    """Return the shape of what was given; None if it has none; the conversion reports that."""
+    """Return the shape of a given value, or None if it has none, which the conversion reports."""
     import numpy as np
 
     try:
@@ -124,7 +123,7 @@ def _draw(
 def _floats(
     stream: np.random.Generator, ends: tuple[float, float], shape: tuple[int, ...], dtype: str
 ) -> npt.NDArray[Any]:
-    """Numbers between two; drawn in stretches, which are those of one draw, so that little memory is taken besides."""
+    """Return numbers in a range. They are drawn in blocks to save memory, with the values of one draw."""
     import numpy as np
 
     drawn: npt.NDArray[Any] = np.empty(math.prod(shape), dtype)
@@ -135,7 +134,7 @@ def _floats(
 
 
 def _require_memory(place: ArrayKey, shape: tuple[int, ...]) -> None:
-    """Refuse what would not fit before anything is taken: a machine may promise more than it has."""
+    """Refuse arrays that do not fit before any is allocated: a machine may promise more than it has."""
     import numpy as np
 
     size, free = math.prod(shape) * np.dtype(place.part.dtype).itemsize, free_memory()

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 Role = ParameterRole
 _ROLES: Final = {Memory.UNIFORM: (Role.UNIFORM,), Memory.TEXTURE2D: (Role.INPUT, Role.TANGENT)}
-"""Memories without a buffer, which are bound again for each stage."""
+"""Memories without a buffer; they are bound again for each stage."""
 
 
 @dataclass
@@ -46,11 +46,11 @@ class Resident:
     """The buffers of a pipeline by version and path, and the launches of its modes.
 
     Attributes:
-        values: What stages read and make.
+        values: The values that stages read and make.
         gradients: Of versions that gradient flows into; float or double.
         tangents: Of versions, for forward mode.
-        seeds: What gradients of results begin with.
-        stored: Gradients that one stage alone makes, and stores whole.
+        seeds: The initial gradients of results.
+        stored: Gradients that a single stage makes and stores completely.
         runs: Each stage by number and mode, with its scratch memory.
     """
 
@@ -77,7 +77,7 @@ class Resident:
                 self.values[value.name, part.path] = self._uploaded(value.name, part)
 
     def close(self) -> None:
-        """Give all memory back."""
+        """Release all memory."""
         own = (self.values, self.gradients, self.tangents, self.seeds)
         known = [*(b for buffers in own for b in buffers.values()), *self.scratch]
         known += [b for run in self.runs.values() for b in (*run.buffers.values(), *run.textures.values())]
@@ -88,7 +88,7 @@ class Resident:
     # --- buffers ---
 
     def buffer(self, scalar: str, count: int, *, fill: float | None = 0.0) -> DeviceBuffer:
-        """Memory that is given back with everything else."""
+        """Allocate memory that ``close`` releases."""
         import numpy as np
 
         made = buffer_on(self.device, self.prepared.place, np.dtype(DTYPES[scalar]), count)
@@ -110,18 +110,18 @@ class Resident:
         return buffer
 
     def count(self, version: str, part: ArrayPart) -> int:
-        """Scalars of a part of a value."""
+        """Return the number of scalars of a part of a value."""
         return math.prod((*self.shapes.values[version.partition("@")[0]], *part.shape))
 
     def _value(self, version: str, part: ArrayPart, scalar: str) -> DeviceBuffer:
         return self._kept(self.values, version, part, scalar)
 
     def gradient(self, version: str, part: ArrayPart) -> DeviceBuffer:
-        """What the gradients of a version come together in."""
+        """Return the buffer that collects the gradients of a version."""
         return self._kept(self.gradients, version, part, state_scalar(part.scalar.name))
 
     def add_to_gradient(self, version: str, part: ArrayPart, given: Array) -> Step:
-        """Add what was given; to be submitted after the backward pass."""
+        """Return the launch that adds a given array, to submit after the backward pass."""
         total = self.gradient(version, part)
         added = self.buffer(scalar_name(total), total.count, fill=None)
         set_to(added, given, None)
@@ -145,7 +145,7 @@ class Resident:
         return self.runs[stage.number, tangents]
 
     def _by_value(self, stage: StageFlow) -> Iterator[tuple[tuple[ParameterRole, str, Path], Array]]:
-        """Uniforms, constants and textures, which are no buffers."""
+        """Yield the arguments without buffers: uniforms, constants and textures."""
         for use in stage.uses:
             for role in _ROLES.get(use.value.memory, ()):
                 for part in use.value.parts:
@@ -157,7 +157,7 @@ class Resident:
                 yield from _constants(value, stage.fixed[value.name].scalars)
 
     def _launches(self, run: Run, mode: Mode) -> Iterator[Planned]:
-        """Yield the launches of a mode, after what has to be zero before them; none over nothing."""
+        """Yield the launches that zero buffers, then those of a mode; none over an empty domain."""
         run.launches = []
         run.add(mode)
         if not run.elements:
@@ -180,7 +180,7 @@ class Resident:
         return next(p.access for p in parameters if (p.role, p.parameter, p.path) == (role, name, path))
 
     def _read(self, buffer: DeviceBuffer, scalar: str) -> tuple[DeviceBuffer, list[Planned]]:
-        """Return a buffer as entry points want it, converted where it is of another type."""
+        """Return a buffer in the type of the entry points, converted if necessary."""
         if scalar_name(buffer) == scalar:
             return buffer, []
         converted = self.buffer(scalar, buffer.count)
@@ -197,7 +197,7 @@ class Resident:
                 yield from self._launches(run, Mode.FORWARD)
 
     def _inputs(self, run: Run, stage: StageFlow, mode: Mode) -> Iterator[Planned]:
-        """Binds what a stage reads and makes; a tensor that it writes begins with what is in the version before."""
+        """Bind the values that a stage reads and makes; a written tensor starts as a copy of the version before."""
         for use in stage.uses:
             for part in use.value.parts:
                 yield from self._input(run, use, part, mode)
@@ -275,7 +275,7 @@ class Resident:
     def _contribution(
         self, run: Run, flow: GradientFlow, use: Use, part: ArrayPart, taken: set[Place]
     ) -> tuple[list[Planned], list[Planned]]:
-        """What comes before and after a stage that sends gradient back to a value.
+        """Return the launches before and after a stage that sends gradient back to a value.
 
         Kernels that add to what is there add to the value's gradient, the first time they are passed the value;
         everything else goes through memory of its own.
@@ -340,17 +340,17 @@ class Resident:
         return flow_of(self.runnable, self.roots, mode)
 
     def upload_tangent(self, name: str, part: ArrayPart, array: Array | None) -> None:
-        """Set the tangent of a parameter, zero where nothing is given."""
+        """Set the tangent of a parameter, zero by default."""
         set_to(self._kept(self.tangents, name, part, part.scalar.name), array, 0.0)
 
     def seed(self, version: str, part: ArrayPart, array: Array | None) -> None:
-        """Set what the gradient of a result begins with: ones where nothing is given."""
+        """Set the initial gradient of a result, ones by default."""
         buffer = self.buffer(state_scalar(part.scalar.name), self.count(version, part), fill=None)
         set_to(buffer, array, 1.0)
         self.seeds[version, part.path] = buffer
 
     def submit(self, planned: list[Planned]) -> None:
-        """Run what was planned, in one submission."""
+        """Run the planned launches in one submission."""
         if self.prepared.place is not None:
             synchronize(self.prepared.place)
         self.device.submit(self.steps.launches(planned))

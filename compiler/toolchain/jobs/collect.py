@@ -54,7 +54,7 @@ class Collector:
             self._deaths.setdefault(key, (death, []))[1].append(target)
 
     def result(self) -> CompileResult:
-        """What became of the job."""
+        """Return the result of the job."""
         units = self.job.units()
         return CompileResult(
             artefacts=tuple(Artefact(*unit, self._code[unit]) for unit in units if unit in self._code),
@@ -65,7 +65,7 @@ class Collector:
         )
 
     def _say(self, output: str, target: str) -> bool:
-        """Keep what Slang said, once for all targets; return whether an error was among it."""
+        """Store Slang's messages, once for all targets; return True if one is an error."""
         messages = [unstage(message, self.staged, self.job) for message in parse_messages(output)]
         for message in messages:
             self._messages.setdefault(message, set()).update([target] if target else [])

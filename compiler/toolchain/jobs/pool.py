@@ -86,7 +86,7 @@ class Pool:
             raise
 
     def call(self, work: CompilerCall, limit: float) -> bool:
-        """Run one call for its effect; whether Slang accepted it."""
+        """Run one call for its effect; return True if Slang accepted it."""
         backend = self._borrow()
         try:
             events = list(backend.run(work, limit))
@@ -166,7 +166,7 @@ class Pool:
 
 
 def _concerns_one_of_many(event: Event, task: CompileTask) -> bool:
-    """Whether checking failed over something that may be wrong with one unit only, such as a target's abilities."""
+    """Return True if checking failed over a fault that may affect one unit only, such as a target's abilities."""
     if not isinstance(event, Front) or event.ok or len(task.units) == 1:
         return False
     return any(is_about_one_unit(message) for message in parse_messages(event.output))

@@ -31,7 +31,7 @@ class CompileJob:
         optimization: 0 to 3, as slangc's ``-O``.
         whole: One artefact per target with all entry points, rather than one per entry point and target.
         extra_arguments: Further slangc arguments, given last.
-        declarations: In stead of code, reflect what the module declares (see ``declarations``), with these functions
+        declarations: Instead of code, reflect what the module declares (see ``declarations``), with these functions
             looked up by name. Needs one target and ``whole``.
         without: Targets with entry points that are not wanted for them.
         time_limit: Seconds until the job counts as hanging.
@@ -74,12 +74,12 @@ class Artefact:
 
 @dataclass(frozen=True, slots=True)
 class CompileResult:
-    """What became of one job.
+    """The result of one job.
 
     Attributes:
         artefacts: In the order of ``CompileJob.units``; those that failed are missing.
         reflection: Target and entry (as in the artefacts) with Slang's reflection of it, a JSON text.
-        messages: What Slang said, in positions of the Slang text, without repetition.
+        messages: Slang's messages, in positions of the Slang text, without repetition.
         diagnostics: What went wrong around Slang: a crash, a time limit, a missing tool.
         dependencies: Files on disk that the source imported or included, absolute, sorted.
         cached: Whether the cache had it.

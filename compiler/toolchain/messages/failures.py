@@ -54,6 +54,6 @@ def no_temporary_files(error: OSError) -> ToolchainError:
 
 
 def not_written(output: str) -> OSError | None:
-    """Why a program that failed could not write a file, going by what it said; None where that was not why."""
+    """Return the reason that a failed program could not write a file, from its output; None for another failure."""
     number = next((number for words, number in _SAID.items() if words in output), None)
     return OSError(number, os.strerror(number)) if number is not None else None

@@ -34,7 +34,7 @@ _UNIT_CODES = range(36100, 36120)
 
 @dataclass(frozen=True, slots=True)
 class SlangMessage:
-    """One thing Slang said, at a place in the Slang text.
+    """One message of Slang, at a location in the Slang text.
 
     Lines and columns count from 1, the end column is exclusive; 0 means no place. ``notes`` are the further places and
     remarks Slang adds. ``targets`` are those it came up for, none if it came up before any.
@@ -85,7 +85,7 @@ def is_about_one_unit(message: SlangMessage) -> bool:
 
 
 def to_diagnostics(messages: Iterable[SlangMessage], locate: Locate) -> list[Diagnostic]:
-    """Turn what Slang said into diagnostics where the user can do something about it.
+    """Convert Slang's messages to diagnostics at locations that the user can edit.
 
     Args:
         messages: In positions of the Slang text.

@@ -1,4 +1,4 @@
-"""Slang's compiler library, called through its C functions: arguments and units go in, events come out.
+"""Slang's compiler library, called through its C functions. It takes arguments and units, and reports events.
 
 Runs in worker processes, because the library can crash or hang. One ``SlangSession`` (0.2 s to create) serves any
 number of calls. A call parses and checks once (``-no-codegen``), then links every entry point by itself, so that each
@@ -102,7 +102,7 @@ class SlangSession:
         return tuple(_text(self._library.spGetDependencyFilePath(request, index)) for index in range(count))
 
     def _link(self, request: int, entry: int) -> tuple[int, str]:
-        """Return the linked program of one entry point, or of all, with what Slang said."""
+        """Return the linked program of one entry point, or of all, with Slang's messages."""
         part, program, output = c_void_p(), c_void_p(), c_void_p()
         if entry < 0:
             self._library.spCompileRequest_getProgramWithEntryPoints(request, byref(part))
