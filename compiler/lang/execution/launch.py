@@ -60,7 +60,7 @@ class KernelParameter:
 
 
 @dataclass(frozen=True, slots=True)
-class CalledKernel:
+class ExecutedKernel:
     """A kernel's parameters and results."""
 
     name: str
@@ -89,7 +89,7 @@ class CalledKernel:
 class PythonLaunch:
     """A kernel with its arguments, ready to run thread by thread."""
 
-    kernel: CalledKernel
+    kernel: ExecutedKernel
     arguments: Mapping[str, object]
     shape: Domain
     body: Callable[..., object]
@@ -145,7 +145,7 @@ def prepare(
     return PythonLaunch(read, arguments, shape, body_of(kernel.python, {p.name: p.type for p in read.parameters}))
 
 
-def _read(kernel: KernelObject) -> CalledKernel:
+def _read(kernel: KernelObject) -> ExecutedKernel:
     annotations = annotations_of(kernel.python, kernel.frame_locals)
     parameters = []
     for parameter in python_parameters(kernel.python):
@@ -160,7 +160,7 @@ def _read(kernel: KernelObject) -> CalledKernel:
     for memory, _ in results:
         if memory.memory not in ("each", "sum", "mean"):
             raise AnnotationError(f"{kernel.name} returns {memory.value}", "write Each[…], Sum[…] or Mean[…]", "return")
-    return CalledKernel(kernel.name, tuple(parameters), results, result.is_tuple)
+    return ExecutedKernel(kernel.name, tuple(parameters), results, result.is_tuple)
 
 
 def _argument(parameter: KernelParameter, value: object) -> object:
