@@ -65,11 +65,6 @@ def member(ctx: Context, node: ast.Attribute, value: ir.Expr) -> ir.Expr:
             )
 
 
-def _are_extents(value: ir.Construct, components: str) -> bool:
-    """Return True if it is one component of a texture's size."""
-    return len(components) == 1 and len(value.args) > 1 and all(isinstance(a, ir.Extent) for a in value.args)
-
-
 def swizzle_components(name: str, size: int) -> str | None:
     """Return ``xyz`` for ``rgb``; None if a vector of this size has no such swizzle."""
     if not 1 <= len(name) <= 4:

@@ -14,7 +14,7 @@ from slangad.compiler.errors.spans import Span
 from slangad.compiler.frontends.yaml.text import line_starts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
 Plain = str | int | float | bool | None
 """The value of a scalar of YAML's core schema."""
@@ -132,8 +132,3 @@ def entries_of(node: Node | None) -> Iterator[tuple[ScalarNode, Node]]:
     """Return the entries of a mapping; none if it is missing or empty."""
     if isinstance(node, MappingNode):
         yield from ((e.key, e.value) for e in node.entries)
-
-
-def as_mapping(node: Node | None) -> Mapping[str, Node]:
-    """Return the same as a dictionary."""
-    return {key.text: value for key, value in entries_of(node)}
