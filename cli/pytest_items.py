@@ -142,7 +142,7 @@ class GradientItem(pytest.Item):
         self.user_properties += [(VERDICT, result.verdict.value), (REASON, result.reason)]
         if result.fails(strict=options_for(self.config).strict):
             raise WrongGradient(result)
-        if not result.verdict.good:
+        if not result.verdict.right:
             pytest.skip(f"{result.verdict.value}: {result.reason}")
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: object = None) -> str:  # noqa: ARG002  (pytest's signature)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from slangad.compiler.check import tolerances as tol
 
 if TYPE_CHECKING:
+    from slangad.compiler.report.model import Verdict
     from slangad.compiler.toolchain.cache import Cache
 
 
@@ -21,6 +22,8 @@ class CheckOptions:
         ranges: ``function.parameter`` or a part of it, lowest and highest value. They override declared ranges.
         only: Names of the subjects to check; all if empty.
         strict: Subjects that could not be checked fail too.
+        fail_on: Further verdicts that make the check fail.
+        min_checked: The least share of the subjects that must be checked.
         specialize: Generic functions of Slang files to check, with their arguments.
         time_limit: Seconds that the Slang compiler may take for a file.
         workers: Processes at a time.
@@ -47,6 +50,8 @@ class CheckOptions:
     ranges: tuple[tuple[str, float, float], ...] = ()
     only: tuple[str, ...] = ()
     strict: bool = False
+    fail_on: tuple[Verdict, ...] = ()
+    min_checked: float = 0.0
     include_dirs: tuple[str, ...] = ()
     defines: tuple[tuple[str, str], ...] = ()
     specialize: tuple[str, ...] = ()

@@ -71,6 +71,8 @@ def check(inputs: Sequence[Input], options: CheckOptions, progress: Callable[[in
         strict=options.strict,
         seconds=time.perf_counter() - start,
         command=options.full_command or command,
+        fail_on=options.fail_on,
+        min_checked=options.min_checked,
     )
 
 

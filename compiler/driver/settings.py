@@ -34,6 +34,7 @@ from slangad.compiler.frontends.yaml.shape import (
     Text,
 )
 from slangad.compiler.frontends.yaml.validate import validate
+from slangad.compiler.report.model import FAIL_ON
 from slangad.compiler.runtime.device.table import DEVICE_NAMES
 
 if sys.version_info >= (3, 11):
@@ -55,6 +56,8 @@ CHECK: Final = Record(
         Key("samples", Integer(1, 1_000_000), "Samples per function."),
         Key("seed", Integer(0), "Of the random samples."),
         Key("strict", Flag(), "True if a subject that could not be tested fails."),
+        Key("fail-on", ListOf(Choice(tuple(FAIL_ON))), "Further verdicts that make the check fail."),
+        Key("min-checked", Number(), "The least share of the functions that must be checked, from 0 to 1."),
         Key("ranges", MapOf(ListOf(Number(), 2, 2), PATH, "function.parameter"), "Where to draw samples."),
     ),
 )
@@ -85,6 +88,8 @@ class CheckSettings:
     seed: int | None = None
     strict: bool | None = None
     ranges: tuple[tuple[str, float, float], ...] = ()
+    fail_on: tuple[str, ...] = ()
+    min_checked: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +159,9 @@ def read_project(file: Path) -> Project | None:
         if not low <= high or not math.isfinite(high - low):
             place = finder.find(("tool", "slangad", "check", "ranges", name))
             problems.error("SA061", place, "a range goes from a lower to a higher finite number", help="[-1.0, 1.0]")
+    if not 0.0 <= settings.get("check", {}).get("min-checked", 0.0) <= 1.0:
+        place = finder.find(("tool", "slangad", "check", "min-checked"))
+        problems.error("SA061", place, "the least share of the functions is a number from 0 to 1", help="0.9")
     problems.raise_if_any()
     return _project(file, settings, finder.find(("tool", "slangad", "inputs")))
 
@@ -237,7 +245,15 @@ def _project(file: Path, settings: Mapping[str, Any], inputs: Span) -> Project:
         tuple(settings.get("specialize", ())),
         settings.get("optimization"),
         settings.get("deterministic"),
-        CheckSettings(check.get("device"), check.get("samples"), check.get("seed"), check.get("strict"), ranges),
+        CheckSettings(
+            check.get("device"),
+            check.get("samples"),
+            check.get("seed"),
+            check.get("strict"),
+            ranges,
+            tuple(check.get("fail-on", ())),
+            check.get("min-checked"),
+        ),
         inputs,
     )
 
