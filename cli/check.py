@@ -217,7 +217,7 @@ def check_command(session: Session, **arguments: Unpack[CheckArguments]) -> None
         session.say(_summary(report))
 
 
-def _files_of(arguments: CheckArguments) -> list[Input]:
+def _files_of(arguments: CheckArguments) -> tuple[Input, ...]:
     """Return the inputs of the command line; refuse those that are no files."""
     from slangad.compiler.driver.inputs import parse_inputs
 

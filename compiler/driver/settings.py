@@ -174,10 +174,10 @@ def read_project(file: Path) -> Project | None:
         if not low <= high or not math.isfinite(high - low):
             place = finder.find(("tool", "slangad", "check", "ranges", name))
             problems.error("SA061", place, "a range goes from a lower to a higher finite number", help="[-1.0, 1.0]")
-    for table, place in ((settings, ()), (settings.get("check", {}), ("check",))):
+    for table, path in ((settings, ()), (settings.get("check", {}), ("check",))):
         for flag in table.get("flags", ()):
             if refused_flag(flag):
-                at = finder.find(("tool", "slangad", *place, "flags"))
+                at = finder.find(("tool", "slangad", *path, "flags"))
                 problems.error("SA061", at, f"{flag}: {refused_flag(flag)}", help="remove it")
     problems.raise_if_any()
     return _project(file, settings, finder.find(("tool", "slangad", "inputs")))
