@@ -23,6 +23,7 @@ from slangad.compiler.ir.kernels import Memory
 from slangad.compiler.ir.subset import only, without_other_files
 from slangad.compiler.runtime.device.cpu_rows import with_rows
 from slangad.compiler.runtime.device.cxx import RejectionError, build_shared_library
+from slangad.compiler.toolchain.workers.processes import end_processes_until
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -102,8 +103,12 @@ def build_both(
 
     with ThreadPoolExecutor(2) as pool:
         first, second = pool.submit(f64.build, module.kernels), pool.submit(rest)
-        built, (other, counting) = first.result(), second.result()
-        return replace(built, libraries=(*built.libraries, *counting)), other
+        try:
+            built, (other, counting) = first.result(), second.result()
+        except KeyboardInterrupt:
+            end_processes_until(lambda: first.done() and second.done())
+            raise
+    return replace(built, libraries=(*built.libraries, *counting)), other
 
 
 def _build_loop_twins(
