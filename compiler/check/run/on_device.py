@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 Role = ParameterRole
 
+
 class _OnDevice:
     """What runs of kernels and of pipelines have in common."""
 
