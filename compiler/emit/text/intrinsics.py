@@ -19,8 +19,8 @@ _INTERNAL: Final = {"at": "sa::at", "element": "sa::element", "with": "sa::with"
 
 def spelling(call: Intrinsic) -> str:
     """Return the text before the parenthesis."""
-    if call.name == "clamp" and not _ordered(*call.args[1:]):
-        return f"{OWN_PREFIX}clamp"
+    if call.name == "clamp" and _ordered(*call.args[1:]):
+        return "clamp"
     return _INTERNAL[call.name] if call.name in _INTERNAL else INTRINSICS[call.name].slang
 
 
@@ -30,7 +30,7 @@ def is_own(call: Intrinsic) -> bool:
 
 
 def _ordered(low: Expr, high: Expr) -> bool:
-    """Return True if the bounds of a clamp are numbers in order. Otherwise, Slang's own clamp may be wrong."""
+    """Return True if the bounds of a clamp are numbers in order. Slang's own clamp is right for these."""
     lows, highs = _numbers(low), _numbers(high)
     return bool(lows and highs) and max(lows) <= min(highs)
 

@@ -61,7 +61,7 @@ COMPARISON = (
         ("x", "low", "high"),
         number,
         lambda np, x, low, high: np.fmin(np.fmax(x, low), high),
-        "clamp",
+        "sa::clamp",
         "x limited to [low, high], high if low > high; the value's argument gets the gradient, x at a tie.",
         partials=(
             lambda f, x, low, high: f.where((x >= low) & (x <= high), 1.0, 0.0),
