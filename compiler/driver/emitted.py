@@ -60,6 +60,7 @@ def job_of(slang: EmittedInput, options: Options) -> CompileJob:
         include_dirs=folders_of(slang.input.path, options.include_dirs),
         defines=options.defines,
         optimization=options.optimization,
+        extra_arguments=options.slang_flags,
         time_limit=options.time_limit,
         without=tuple(sorted(slang.without)),
     )
