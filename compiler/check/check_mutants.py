@@ -48,9 +48,7 @@ def check_mutants(
     options = replace(options, required_specializations=())  # of files that are not all read at once
     described = [item for item in inputs if not is_slang(item.path)]
     known = frozenset(name for item in inputs if is_slang(item.path) for name in _known(item))
-    options = _with_paths(
-        [item for item in inputs if is_slang(item.path)], replace(options, known_names=known)
-    )
+    options = _with_paths([item for item in inputs if is_slang(item.path)], replace(options, known_names=known))
     report = check(described, options, progress)
     results, seconds = list(report.results), report.seconds
     passed = tuple(result.function for result in results if result.verdict.good)

@@ -72,7 +72,6 @@ class FoundFolder:
         return f"'{self.reference.written}' is found in the parent folder {above}, which is searched as with -I {above}"
 
 
-
 @dataclass(frozen=True, slots=True)
 class Search:
     """What a Slang file reaches.
