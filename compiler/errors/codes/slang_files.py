@@ -1,11 +1,11 @@
-"""The diagnostic codes of Slang files: SA080 to SA085."""
+"""The diagnostic codes of Slang files: SA080 to SA086."""
 
 from __future__ import annotations
 
 from typing import Final
 
 from slangad.compiler.errors.diagnostics import Explanation
-from slangad.compiler.errors.examples import slang
+from slangad.compiler.errors.examples import file, slang
 
 CODES: Final[dict[str, Explanation]] = {
     "SA080": Explanation(
@@ -76,5 +76,17 @@ compiler may reject this function alone. The manifest lists the same functions u
             // range: x 0 1
             [Differentiable] float f(float x) { return x * x; }
         """),
+    ),
+    "SA086": Explanation(
+        "an import is found in a parent folder",
+        """This is a note. Slang does not find an import or included file in the folder of the importing file, or in a
+folder of -I. Exactly one parent folder has it, up to the root of the repository. slangad then searches that folder too,
+after all others. To choose the folder yourself, name it with -I, or as `include` in [tool.slangad].""",
+        wrong=file("sub/shade.slang", "import math.squares;\n[Differentiable] float f(float x) { return sq(x) * x; }")
+        .plus(file("math/squares.slang", "[Differentiable] float sq(float x) { return x * x; }"))
+        .run("slangad compile sub/shade.slang"),
+        right=file("sub/shade.slang", "import math.squares;\n[Differentiable] float f(float x) { return sq(x) * x; }")
+        .plus(file("math/squares.slang", "[Differentiable] float sq(float x) { return x * x; }"))
+        .run("slangad compile -I . sub/shade.slang"),
     ),
 }

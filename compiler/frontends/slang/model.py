@@ -46,8 +46,10 @@ class SlangSetting:
         reflect: Lets Slang read a file.
         specialize: Generic functions to compile, each with its arguments: ``f<float, 4>``.
         text: The text to use in place of that of the loaded file.
+        included: True if functions of included files are kernels, too.
     """
 
     reflect: Reflector
     specialize: tuple[str, ...] = ()
     text: str | None = None
+    included: bool = False
