@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from slangad.compiler.check import tolerances as tol
 
 if TYPE_CHECKING:
+    from slangad.compiler.frontends.reading.directives import Directives
     from slangad.compiler.toolchain.cache import Cache
 
 
@@ -38,6 +39,7 @@ class CheckOptions:
         known_names: Names that ``only`` may have besides those of the inputs.
         known_paths: Paths that ``required_ranges`` may have besides those of the inputs.
         adapter: The device's own name, for reports.
+        directives: What the project declares about functions, by patterns of names: ``shade*``, ``lib/*.slang:f``.
         repair: Check the parts of a Slang file that compile if others do not.
     """
 
@@ -67,4 +69,5 @@ class CheckOptions:
     known_names: frozenset[str] = frozenset()
     known_paths: frozenset[str] = frozenset()
     adapter: str = ""
+    directives: tuple[tuple[str, Directives], ...] = ()
     repair: bool = True

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from slangad.compiler.errors.diagnostics import CompileError, Diagnostic
 from slangad.compiler.errors.spans import NOWHERE, Span
+from slangad.compiler.frontends.reading.directives import DIRECTIVES, Directives, read_directives
 from slangad.compiler.frontends.reading.problems import Problems
 from slangad.compiler.frontends.targets import TARGET_NAMES
 from slangad.compiler.frontends.yaml.nodes import MappingEntry, MappingNode, Node, ScalarNode, SequenceNode
@@ -23,6 +24,7 @@ from slangad.compiler.frontends.yaml.shape import (
     NAME,
     PATH,
     Choice,
+    Either,
     Flag,
     Integer,
     Key,
@@ -35,6 +37,7 @@ from slangad.compiler.frontends.yaml.shape import (
 )
 from slangad.compiler.frontends.yaml.validate import validate
 from slangad.compiler.runtime.device.table import DEVICE_NAMES
+from slangad.compiler.slang_text.directives import DirectiveLine
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -48,6 +51,8 @@ FILE_NAME: Final = "pyproject.toml"
 INPUT_ENDINGS: Final = (".py", ".yaml", ".yml", ".slang")
 MODES: Final = ("forward", "backward", "jvp")
 
+_LINES: Final = Either((Text("a text", or_number=True), ListOf(Text("a text"))))
+_ANY: Final = ".+"
 CHECK: Final = Record(
     "[tool.slangad.check]",
     (
@@ -56,6 +61,15 @@ CHECK: Final = Record(
         Key("seed", Integer(0), "Of the random samples."),
         Key("strict", Flag(), "True if a subject that could not be tested fails."),
         Key("ranges", MapOf(ListOf(Number(), 2, 2), PATH, "function.parameter"), "Where to draw samples."),
+        Key(
+            "functions",
+            MapOf(
+                Record("a function", tuple(Key(name, _LINES, kind.purpose) for name, kind in DIRECTIVES.items())),
+                _ANY,
+                "a pattern",
+            ),
+            "What `// check:` lines say, by patterns of names: shade*, lib/*.slang:f.",
+        ),
     ),
 )
 SETTINGS: Final = Record(
@@ -85,6 +99,7 @@ class CheckSettings:
     seed: int | None = None
     strict: bool | None = None
     ranges: tuple[tuple[str, float, float], ...] = ()
+    directives: tuple[tuple[str, Directives], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,8 +169,9 @@ def read_project(file: Path) -> Project | None:
         if not low <= high or not math.isfinite(high - low):
             place = finder.find(("tool", "slangad", "check", "ranges", name))
             problems.error("SA061", place, "a range goes from a lower to a higher finite number", help="[-1.0, 1.0]")
+    directives = tuple(_directives(settings, finder, problems))
     problems.raise_if_any()
-    return _project(file, settings, finder.find(("tool", "slangad", "inputs")))
+    return _project(file, settings, directives, finder.find(("tool", "slangad", "inputs")))
 
 
 def _refusal(message: str, span: Span) -> CompileError:
@@ -222,7 +238,23 @@ def _scalar(value: str | float | bool, span: Span) -> ScalarNode:  # noqa: FBT00
     return ScalarNode(text, value, span, 0, 0, "plain")
 
 
-def _project(file: Path, settings: Mapping[str, Any], inputs: Span) -> Project:
+def _directives(
+    settings: Mapping[str, Any], finder: _KeyFinder, problems: Problems
+) -> Iterator[tuple[str, Directives]]:
+    """Yield what the project declares about the check of functions, by pattern."""
+    for pattern, keys in settings.get("check", {}).get("functions", {}).items():
+        lines = []
+        for key, value in keys.items():
+            place = finder.find(("tool", "slangad", "check", "functions", pattern, key))
+            for text in value if isinstance(value, list) else [value]:
+                words = (key, *str(text).split())
+                lines.append(DirectiveLine(place, tuple((word, place) for word in words)))
+        yield pattern, read_directives(lines, problems)
+
+
+def _project(
+    file: Path, settings: Mapping[str, Any], directives: tuple[tuple[str, Directives], ...], inputs: Span
+) -> Project:
     check = settings.get("check", {})
     ranges = tuple((path, float(low), float(high)) for path, (low, high) in check.get("ranges", {}).items())
     return Project(
@@ -237,7 +269,9 @@ def _project(file: Path, settings: Mapping[str, Any], inputs: Span) -> Project:
         tuple(settings.get("specialize", ())),
         settings.get("optimization"),
         settings.get("deterministic"),
-        CheckSettings(check.get("device"), check.get("samples"), check.get("seed"), check.get("strict"), ranges),
+        CheckSettings(
+            check.get("device"), check.get("samples"), check.get("seed"), check.get("strict"), ranges, directives
+        ),
         inputs,
     )
 

@@ -72,6 +72,7 @@ def make_plan(
         shapes=tuple(_shapes(subject, twins, options)),
         integers=_integers(function, subject, path, twins.module),
         device=options.device,
+        tolerance=subject.directives.tolerance,
         without_gradient=_without_gradient(subject, twins),
     )
 
@@ -156,6 +157,8 @@ def _integer_paths(type_: types.Type, name: str) -> Iterator[str]:
 def _notes(function: ir.Function | None, subject: Subject, twins: TwinModule) -> Iterator[Note]:
     """Yield notes on declarations that limit what the check can show."""
     yield from (Note(NoteKind.STOP, doubt) for doubt in subject.doubts)
+    if subject.directives.tolerance:
+        yield Note(NoteKind.INTENT, f"derivatives may be off by {subject.directives.tolerance:g} of themselves")
     if subject.unclipped:
         yield Note(NoteKind.INTENT, "checked without the clips of what it calls, which are checked by themselves")
     if function is None:

@@ -46,8 +46,10 @@ class SlangSetting:
         reflect: Lets Slang read a file.
         specialize: Generic functions to compile, each with its arguments: ``f<float, 4>``.
         text: The text to use in place of that of the loaded file.
+        lenient: True if wrong ranges in comments are left out without an error.
     """
 
     reflect: Reflector
     specialize: tuple[str, ...] = ()
     text: str | None = None
+    lenient: bool = False
