@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from slangad.compiler.check import tolerances as tol
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from slangad.compiler.frontends.reading.directives import Directives
     from slangad.compiler.toolchain.cache import Cache
 
@@ -40,6 +42,9 @@ class CheckOptions:
         known_paths: Paths that ``required_ranges`` may have besides those of the inputs.
         adapter: The device's own name, for reports.
         directives: What the project declares about functions, by patterns of names: ``shade*``, ``lib/*.slang:f``.
+        slangc: Executable that compiles in place of the library. The library still reads what Slang files declare.
+        slang_flags: Further arguments of Slang.
+        mode: The only mode to check, ``forward`` or ``backward``; both if empty.
         repair: Check the parts of a Slang file that compile if others do not.
     """
 
@@ -71,3 +76,6 @@ class CheckOptions:
     adapter: str = ""
     directives: tuple[tuple[str, Directives], ...] = ()
     repair: bool = True
+    slangc: Path | None = None
+    slang_flags: tuple[str, ...] = ()
+    mode: str = ""

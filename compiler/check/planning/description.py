@@ -9,7 +9,7 @@ from slangad.compiler.check.build.libraries import twin_job
 from slangad.compiler.check.model.names import is_mutant
 from slangad.compiler.check.model.subject import Subject
 from slangad.compiler.check.mutation.mutate import add_mutants, left_alone
-from slangad.compiler.check.planning.directives import with_directives, with_modes
+from slangad.compiler.check.planning.directives import with_directives
 from slangad.compiler.check.repair.load import decoded_text, load_what_compiles, mend_twin
 from slangad.compiler.check.repair.repaired import Mended
 from slangad.compiler.check.subjects.find import find_subjects, with_shapes
@@ -92,7 +92,6 @@ def describe_file(item: Input, options: CheckOptions, compilers: SlangCompilers)
         subjects = (*(subject for subject in subjects if is_mutant(subject.name)), *alone)
     if not options.mutate:
         subjects = with_directives(subjects, module, str(item.path), options)
-        module = with_modes(module, subjects)
     module, loose = without_clips(module)
     subjects = tuple(replace(subject, unclipped=_is_loose(subject, loose)) for subject in subjects)
     twins = _with_twins(module)

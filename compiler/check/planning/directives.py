@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from slangad.compiler.check.model.names import broken_of
 from slangad.compiler.check.model.outcomes import CheckOutcome, Disagreement
 from slangad.compiler.check.model.subject import Subject
-from slangad.compiler.emit.model import Mode
 from slangad.compiler.frontends.reading.directives import DIRECTIVES, NO_DIRECTIVES, Directives, read_directives
 from slangad.compiler.frontends.reading.problems import Problems
 from slangad.compiler.frontends.slang.ranges import fitting_ranges
@@ -25,13 +24,10 @@ if TYPE_CHECKING:
     from slangad.compiler.check.options import CheckOptions
     from slangad.compiler.errors.diagnostics import Diagnostic
     from slangad.compiler.errors.spans import Span
-    from slangad.compiler.ir.nodes import Function, Kernel, Module
+    from slangad.compiler.ir.nodes import Function, Module
     from slangad.compiler.ir.types import Type
     from slangad.compiler.slang_text.bodies import SlangSource
     from slangad.compiler.slang_text.headers import Header
-
-_LEFT_OUT: Final = {"backward": Mode.JVP.value, "forward": Mode.BACKWARD.value}
-"""The mode that is not checked, by the one that is."""
 
 
 def with_directives(
@@ -45,22 +41,6 @@ def with_directives(
     mistakes = [_mistake(one) for one in problems.sorted()]
     every = (*given, *mistakes)
     return tuple(sorted(every, key=_by_place)) if mistakes else every
-
-
-def with_modes(module: Module, subjects: Iterable[Subject]) -> Module:
-    """Return the module whose kernels have only the modes that their subjects ask for."""
-    left_out: dict[str, str] = {}
-    for subject in subjects:
-        if subject.directives.mode:
-            stages = subject.pipeline.kernels if subject.pipeline else ()
-            left_out |= dict.fromkeys((subject.kernel, subject.launch, *stages), _LEFT_OUT[subject.directives.mode])
-
-    def modes(kernel: Kernel) -> tuple[str, ...]:
-        known = kernel.modes or tuple(mode.value for mode in Mode)
-        return tuple(mode for mode in known if mode != left_out[kernel.name])
-
-    kernels = (replace(k, modes=modes(k)) if k.name in left_out else k for k in module.kernels)
-    return replace(module, kernels=tuple(kernels))
 
 
 def _by_place(subject: Subject) -> tuple[bool, int, int]:
@@ -126,12 +106,10 @@ def _with(subject: Subject, own: Directives, path: str, options: CheckOptions) -
     found = found.and_then(own)
     if found == NO_DIRECTIVES:
         return subject
-    left_out = [(_LEFT_OUT[found.mode], f"left out by `mode {found.mode}`")] if found.mode else []
     return replace(
         subject,
         directives=found,
         skipped=found.skip or subject.skipped,
-        missing=(*subject.missing, *left_out),
         ranges=(*ranges, *subject.ranges),
     )
 

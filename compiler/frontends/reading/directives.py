@@ -10,7 +10,15 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from slangad.compiler.frontends.reading.problems import did_you_mean
-from slangad.compiler.ir.nodes import Automatic, ClipGradient, FiniteDifference, Range, StraightThrough, Subgradient, Surrogate
+from slangad.compiler.ir.nodes import (
+    Automatic,
+    ClipGradient,
+    FiniteDifference,
+    Range,
+    StraightThrough,
+    Subgradient,
+    Surrogate,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -221,7 +229,9 @@ DIRECTIVES: Final[dict[str, DirectiveKind]] = {
         lambda words: Directives(tolerance=words.number(positive=True)),
     ),
     "skip": DirectiveKind(
-        "skip it only draws", "Skips the function, for a reason.", lambda words: Directives(skip=words.rest("the reason"))
+        "skip it only draws",
+        "Does not check the function.",
+        lambda words: Directives(skip=words.rest("the reason")),
     ),
     "expect": DirectiveKind("expect fail known defect of the driver", "Fails if the function passes.", _expect),
     "as": DirectiveKind("as shape w=16x4", "Gives a tensor or buffer this shape.", _as, repeated=True),
@@ -240,7 +250,8 @@ def read_directives(lines: Iterable[DirectiveLine], problems: Problems) -> Direc
             problems.error("SA086", span, message, help=did_you_mean(line.name, DIRECTIVES) or _known())
             continue
         if line.name in found.spans and not kind.repeated:
-            problems.error("SA086", line.words[0][1], f"'{line.name}' is declared twice", help="remove one of the lines")
+            message = f"'{line.name}' is declared twice"
+            problems.error("SA086", line.words[0][1], message, help="remove one of the lines")
             continue
         found = _with(found, line, kind, problems)
     return found
