@@ -28,9 +28,9 @@ class Verdict(str, Enum):
     KINK_BAD = "KINK_BAD"
     PRECISION = "PRECISION"
     NONDETERMINISTIC = "NONDETERMINISTIC"
-    EXPECTED_FAIL = "EXPECTED_FAIL"
     INCONCLUSIVE = "INCONCLUSIVE"
     SKIPPED = "SKIPPED"
+    EXPECTED_FAIL = "EXPECTED_FAIL"
 
     @property
     def good(self) -> bool:
