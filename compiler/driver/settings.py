@@ -38,6 +38,7 @@ from slangad.compiler.frontends.yaml.shape import (
 from slangad.compiler.frontends.yaml.validate import validate
 from slangad.compiler.runtime.device.table import DEVICE_NAMES
 from slangad.compiler.slang_text.directives import DirectiveLine
+from slangad.compiler.slang_text.endings import SLANG_ENDINGS
 from slangad.compiler.toolchain.jobs.arguments import refused_flag
 
 if sys.version_info >= (3, 11):
@@ -49,7 +50,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 FILE_NAME: Final = "pyproject.toml"
-INPUT_ENDINGS: Final = (".py", ".yaml", ".yml", ".slang")
+INPUT_ENDINGS: Final = (".py", ".yaml", ".yml", *SLANG_ENDINGS)
 MODES: Final = ("forward", "backward", "jvp")
 
 _LINES: Final = Either((Text("a text", or_number=True), ListOf(Text("a text"))))

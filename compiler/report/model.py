@@ -350,6 +350,7 @@ class Report:
         samples: How many a function gets at least.
         seconds: From start to end.
         command: The command line that makes this report again.
+        notes: Files with what is to be known of each: import folders that no option names.
     """
 
     version: str
@@ -361,6 +362,7 @@ class Report:
     strict: bool = False
     seconds: float = 0.0
     command: str = ""
+    notes: tuple[tuple[str, str], ...] = ()
     schema: int = SCHEMA
 
     @property

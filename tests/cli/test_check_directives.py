@@ -110,11 +110,11 @@ def test_directives__above_slang_functions__change_their_checks_and_wrong_ones_f
     wrong = {name: (one["verdict"], one["reason"]) for name, one in found.items() if name.startswith("check line")}
     assert wrong == {
         "check line 5": ("FAIL", "there is no parameter 'k' [SA064]"),
-        "check line 24": ("FAIL", "there is no directive 'tolerence' [SA086]"),
-        "check line 25": ("FAIL", "'sideways' is not 'backward' or 'forward' [SA086]"),
-        "check line 26": ("FAIL", "the reason is missing [SA086]"),
+        "check line 24": ("FAIL", "there is no directive 'tolerence' [SA087]"),
+        "check line 25": ("FAIL", "'sideways' is not 'backward' or 'forward' [SA087]"),
+        "check line 26": ("FAIL", "the reason is missing [SA087]"),
         "check line 27": ("FAIL", "a range needs a parameter, its lowest and its highest value [SA085]"),
-        "check line 43": ("FAIL", "'skip' stands above no differentiable function [SA086]"),
+        "check line 43": ("FAIL", "'skip' stands above no differentiable function [SA087]"),
     }
     assert found["check line 24"]["failures"][0]["notes"] == ["help: did you mean 'tolerance'?"]
 
@@ -127,5 +127,5 @@ def test_directives__of_the_project__select_functions_of_descriptions_by_pattern
     assert min(sample["inputs"][0]["value"] for sample in found["ramp"]["samples"]) >= 2.0
     project.write("pyproject.toml", SETTINGS.replace("fail a", "fial a"))
     refused = project.run("check", "described.py", code=1).stderr
-    assert "pyproject.toml:3:1: error[SA086]: 'fial' is not 'fail'" in refused
+    assert "pyproject.toml:3:1: error[SA087]: 'fial' is not 'fail'" in refused
     assert "did you mean 'fail'?" in refused

@@ -22,6 +22,7 @@ from slangad.compiler.frontends import load
 from slangad.compiler.frontends.slang.model import SlangSetting
 from slangad.compiler.ir.subset import only
 from slangad.compiler.passes import run_passes
+from slangad.compiler.slang_text.endings import is_slang
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -96,7 +97,7 @@ def describe_file(item: Input, options: CheckOptions, compilers: SlangCompilers)
     subjects = tuple(replace(subject, unclipped=_is_loose(subject, loose)) for subject in subjects)
     twins = _with_twins(module)
     texts = {} if mended.text is None else {item.path.name: mended.text}
-    if item.path.suffix != ".slang" or options.mutate:
+    if not is_slang(item.path) or options.mutate:
         return FileDescription(subjects, module, twins, texts)
     loop_twins = add_loop_twins(module, mended.text or decoded_text(item.path))
     twins = replace(twins, watches={**twins.watches, **(loop_twins.watches if loop_twins else {})})

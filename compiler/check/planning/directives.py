@@ -16,6 +16,7 @@ from slangad.compiler.frontends.slang.ranges import fitting_ranges
 from slangad.compiler.report.model import Leg
 from slangad.compiler.slang_text.calls import same_file
 from slangad.compiler.slang_text.directives import directive_lines
+from slangad.compiler.slang_text.endings import is_slang
 from slangad.compiler.slang_text.files import source_of
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ def with_directives(
 ) -> tuple[Subject, ...]:
     """Return the subjects of a file with their directives, and a failing subject for each line that is wrong."""
     problems = Problems()
-    sources = [source_of(file) for file in module.sources or (path,) if file.endswith(".slang")]
+    sources = [source_of(file) for file in module.sources or (path,) if is_slang(file)]
     read = [one for source in sources for one in _read(source, subjects, module, problems)]
     given = [_with(subject, _of(subject, read), path, options) for subject in subjects]
     mistakes = [_mistake(one) for one in problems.sorted()]
@@ -71,7 +72,7 @@ def _read(
     for line in directive_lines(source.code.comments.values(), file):
         if line.span not in attached and line.name in DIRECTIVES and not _is_prose(line.name, line.words):
             message = f"'{line.name}' stands above no differentiable function"
-            problems.error("SA086", line.span, message, help="move the line directly above the function")
+            problems.error("SA087", line.span, message, help="move the line directly above the function")
 
 
 def _is_prose(name: str, words: Sequence[tuple[str, Span]]) -> bool:

@@ -19,6 +19,7 @@ from slangad.compiler.ir.walk import body_exprs, statements
 from slangad.compiler.report.model import Generated, Note, NoteKind
 from slangad.compiler.runtime.pipeline.narrowing import told_narrowed
 from slangad.compiler.slang_text.calls import codes_of
+from slangad.compiler.slang_text.endings import is_slang
 from slangad.compiler.slang_text.files import text_of
 
 if TYPE_CHECKING:
@@ -124,7 +125,7 @@ def _integers(function: ir.Function | None, subject: Subject, path: Path, module
     """Return the integers worth a try; those of a Slang function are read from its text."""
     if function is None or not isinstance(function.body, ir.External):
         return subject.integers
-    constants = numbers_named(text_of(source) for source in module.sources if source.endswith(".slang"))
+    constants = numbers_named(text_of(source) for source in module.sources if is_slang(source))
     return integers_in(
         _text(subject, path), _integer_inputs(function), codes_of(subject.span, module.sources), constants
     )

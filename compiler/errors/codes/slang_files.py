@@ -1,4 +1,4 @@
-"""The diagnostic codes of Slang files: SA080 to SA086."""
+"""The diagnostic codes of Slang files: SA080 to SA087."""
 
 from __future__ import annotations
 
@@ -79,6 +79,18 @@ the highest value.""",
         """),
     ),
     "SA086": Explanation(
+        "an import is found in a parent folder",
+        """This is a note. Slang does not find an import or included file in the folder of the importing file, or in a
+folder of -I. Exactly one parent folder has it, up to the root of the repository. slangad then searches that folder too,
+after all others. To choose the folder yourself, name it with -I, or as `include` in [tool.slangad].""",
+        wrong=file("sub/shade.slang", "import math.squares;\n[Differentiable] float f(float x) { return sq(x) * x; }")
+        .plus(file("math/squares.slang", "[Differentiable] float sq(float x) { return x * x; }"))
+        .run("slangad compile sub/shade.slang"),
+        right=file("sub/shade.slang", "import math.squares;\n[Differentiable] float f(float x) { return sq(x) * x; }")
+        .plus(file("math/squares.slang", "[Differentiable] float sq(float x) { return x * x; }"))
+        .run("slangad compile -I . sub/shade.slang"),
+    ),
+    "SA087": Explanation(
         "a directive of the check can't be read",
         """A line `// check: …` above a differentiable function of a Slang file, or a key of
 `[tool.slangad.check.functions]`, tells `slangad check` what is meant: `range`, `derivative`, `mode`, `tolerance`,

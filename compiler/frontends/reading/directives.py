@@ -126,7 +126,7 @@ class _Words:
 
     def wrong(self, span: Span, message: str, help_: str = "") -> _BadWord:
         """Report a word; return the exception to raise."""
-        code = "SA085" if self.line.name == "range" else "SA086"
+        code = "SA085" if self.line.name == "range" else "SA087"
         self.problems.error(code, span, message, help=help_ or f"// check: {self.usage}")
         return _BadWord(message)
 
@@ -247,11 +247,11 @@ def read_directives(lines: Iterable[DirectiveLine], problems: Problems) -> Direc
         if kind is None:
             span = line.words[0][1] if line.words else line.span
             message = f"there is no directive '{line.name}'" if line.words else "the directive is missing"
-            problems.error("SA086", span, message, help=did_you_mean(line.name, DIRECTIVES) or _known())
+            problems.error("SA087", span, message, help=did_you_mean(line.name, DIRECTIVES) or _known())
             continue
         if line.name in found.spans and not kind.repeated:
             message = f"'{line.name}' is declared twice"
-            problems.error("SA086", line.words[0][1], message, help="remove one of the lines")
+            problems.error("SA087", line.words[0][1], message, help="remove one of the lines")
             continue
         found = _with(found, line, kind, problems)
     return found
