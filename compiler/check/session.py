@@ -14,6 +14,7 @@ from slangad.compiler.check.planning.selection import paths_of, refuse_unknown_n
 from slangad.compiler.check.planning.tasks import device_job, make_task
 from slangad.compiler.check.run.libraries import LibraryFiles
 from slangad.compiler.check.subjects.requested_shapes import refuse_shapes
+from slangad.compiler.check.verdict.decide import with_expectation
 from slangad.compiler.check.verdict.explain.callers import with_causes_in_callees
 from slangad.compiler.check.verdict.explain.traps import with_traps
 from slangad.compiler.check.verdict.not_run import file_result
@@ -154,7 +155,8 @@ class _Session:
             if again is not None:
                 return self.check_file(item, again)
         results = self._check_all(item, reduced, subjects, built)
-        return with_causes_in_callees(results, subjects, description.module)
+        found = with_causes_in_callees(results, subjects, description.module)
+        return [with_expectation(*one) for one in zip(found, subjects, strict=True)]
 
     def _setting(self, item: Input, texts: Mapping[str, str]) -> BuildSetting:
         own, include = self._options, folders_of(item.path, self._options.include_dirs)

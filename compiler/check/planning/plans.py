@@ -57,10 +57,12 @@ def make_plan(
     missing = [(Mode(mode), reason) for mode, reason in subject.missing]
     missing += [(Mode(mode), reason) for mode, reason in refusals.items() if mode and mode != "forward"]
     linear = not twins.clipped & {subject.kernel, *(subject.pipeline.kernels if subject.pipeline else ())}
-    if options.mode and linear:  # a clip is checked in both modes together
+    asked = options.mode or subject.directives.mode
+    if asked and linear:  # a clip is checked in both modes together
         known = {mode for mode, _ in missing}
-        others = (mode for mode in (Mode.BACKWARD, Mode.JVP) if mode is not ASKED_MODES[options.mode])
-        missing += [(mode, f"--mode {options.mode}") for mode in others if mode not in known]
+        reason = f"--mode {asked}" if options.mode else f"declared `mode {asked}`"
+        others = (mode for mode in (Mode.BACKWARD, Mode.JVP) if mode is not ASKED_MODES[asked])
+        missing += [(mode, reason) for mode in others if mode not in known]
     return SubjectPlan(
         subject,
         str(path),
@@ -81,6 +83,7 @@ def make_plan(
         shapes=tuple(_shapes(subject, twins, options)),
         integers=_integers(function, subject, path, twins.module),
         device=options.device,
+        tolerance=subject.directives.tolerance,
         without_gradient=_without_gradient(subject, twins),
     )
 
@@ -165,6 +168,8 @@ def _integer_paths(type_: types.Type, name: str) -> Iterator[str]:
 def _notes(function: ir.Function | None, subject: Subject, twins: TwinModule) -> Iterator[Note]:
     """Yield notes on declarations that limit what the check can show."""
     yield from (Note(NoteKind.STOP, doubt) for doubt in subject.doubts)
+    if subject.directives.tolerance:
+        yield Note(NoteKind.INTENT, f"derivatives may be off by {subject.directives.tolerance:g} of themselves")
     if subject.unclipped:
         yield Note(NoteKind.INTENT, "checked without the clips of what it calls, which are checked by themselves")
     if function is None:

@@ -65,7 +65,8 @@ def load_slang(path: Path, setting: SlangSetting) -> Module:
     _check_specializations(setting.specialize, declared, problems, scan)
     left_out: list[LeftOut] = []
     found = list(_found(declared, asked, files, left_out))
-    converted = tuple(_converted(found, path.name, declared, problems, left_out))
+    ranges = Problems() if setting.lenient else problems
+    converted = tuple(_converted(found, path.name, declared, ranges, left_out))
     problems.raise_if_any()
     if not converted:
         raise _nothing(scan, left_out)
