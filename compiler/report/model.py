@@ -33,6 +33,7 @@ class Verdict(str, Enum):
     NONDETERMINISTIC = "NONDETERMINISTIC"
     INCONCLUSIVE = "INCONCLUSIVE"
     SKIPPED = "SKIPPED"
+    EXPECTED_FAIL = "EXPECTED_FAIL"
     UNGUARDED = "UNGUARDED"
 
     @property
@@ -43,7 +44,12 @@ class Verdict(str, Enum):
     @property
     def bad(self) -> bool:
         """Return True if something is wrong, strict or not."""
-        return not self.good and self not in FAIL_ON.values()
+        return not (self.good or self in FAIL_ON.values() or self is Verdict.EXPECTED_FAIL)
+
+    @property
+    def unchecked(self) -> bool:
+        """Return True if nothing is known."""
+        return self in (Verdict.INCONCLUSIVE, Verdict.SKIPPED)
 
     @property
     def right(self) -> bool:
@@ -341,17 +347,17 @@ class Result:
 
     @property
     def told(self) -> tuple[Failure, ...]:
-        """The failures to show to people: none where others are to blame, which have their own."""
-        return () if self.because else self.failures
+        """The failures to show to people: none that are expected, or where others are to blame."""
+        return () if self.because or self.verdict is Verdict.EXPECTED_FAIL else self.failures
 
     def fails(self, *, strict: bool, fail_on: tuple[Verdict, ...] = ()) -> bool:
         """Return True if it makes the check fail."""
-        return self.verdict.bad or self.verdict in fail_on or (strict and not self.verdict.good)
+        return self.verdict.bad or self.verdict in (FAIL_ON.values() if strict else fail_on)
 
     @property
     def ran(self) -> bool:
         """Return True if its derivatives were compared with something: it compiled, ran, and gave enough numbers."""
-        tried = self.verdict not in (Verdict.SKIPPED, Verdict.INCONCLUSIVE)
+        tried = not self.verdict.unchecked
         return tried and not (self.failures and all(failure.leg is Leg.COMPILE for failure in self.failures))
 
 
@@ -401,6 +407,7 @@ class Report:
         command: The command line that makes this report again.
         fail_on: Further verdicts that make the check fail.
         min_checked: The least share of the functions that must be checked.
+        notes: Files with what is to be known of each: import folders that no option names.
     """
 
     version: str
@@ -412,6 +419,7 @@ class Report:
     strict: bool = False
     seconds: float = 0.0
     command: str = ""
+    notes: tuple[tuple[str, str], ...] = ()
     schema: int = SCHEMA
     fail_on: tuple[Verdict, ...] = ()
     min_checked: float = 0.0

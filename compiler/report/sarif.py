@@ -40,7 +40,7 @@ def level_of(verdict: Verdict, *, fails: bool) -> Level:
     """Return how bad a verdict is: an error if it makes the check fail."""
     if fails:
         return "error"
-    return "note" if verdict.value == "SKIPPED" or verdict.good else "warning"
+    return "warning" if verdict.value in ("INCONCLUSIVE", "UNGUARDED") else "note"
 
 
 def _run(report: Report) -> Json:

@@ -52,6 +52,11 @@ VERDICTS: Final[dict[Verdict, Words]] = {
         "Right, but not finite at a zero, tie or end of an input without a declared range, where the value is finite.",
         "Declare a range without that input, or guard the division or root there.",
     ),
+    Verdict.EXPECTED_FAIL: Words(
+        "Fails as expected",
+        "It fails, and a line `check: expect fail` says so.",
+        "Remove the line when the function is repaired; the check fails then.",
+    ),
     Verdict.INCONCLUSIVE: Words(
         "Could not be decided",
         "No sample could tell right from wrong.",

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from slangad.compiler.check.model.integers import NO_INTEGERS, Integers
+from slangad.compiler.frontends.reading.directives import NO_DIRECTIVES, Directives
 from slangad.compiler.ir.nodes import Kernel, KernelResult, Range
 
 if TYPE_CHECKING:
@@ -87,6 +88,7 @@ class Subject:
         failure: Why it fails without being run.
         signature: The types of its parameters in parentheses, if others may have the same name.
         apart: Added to its name where others have the same; see ``subjects.overloads``.
+        directives: What the user declares about its check.
     """
 
     name: str
@@ -107,6 +109,7 @@ class Subject:
     failure: Disagreement | None = None
     signature: str = ""
     apart: str = ""
+    directives: Directives = NO_DIRECTIVES
 
     @property
     def label(self) -> str:
