@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from slangad.compiler.check import tolerances as tol
 from slangad.compiler.check.build.libraries import twin_job
 from slangad.compiler.check.model.names import is_mutant
 from slangad.compiler.check.model.subject import Subject
@@ -80,6 +81,8 @@ def describe_file(item: Input, options: CheckOptions, compilers: SlangCompilers)
         ToolchainError: Slang dies of it, or there is none.
     """
     setting = compilers.slang_setting
+    if not options.mutate:
+        setting = replace(setting, instances=tol.INSTANCES)
     mended = load_what_compiles(item.path, setting) if options.repair else Mended(None, load(item.path, setting))
     loaded = with_shapes(mended.module, options.shapes)
     if options.mutate:

@@ -45,9 +45,11 @@ class SlangSetting:
     Attributes:
         reflect: Lets Slang read a file.
         specialize: Generic functions to compile, each with its arguments: ``f<float, 4>``.
+        instances: Most instances of each other generic function, with arguments that suit the files.
         text: The text to use in place of that of the loaded file.
     """
 
     reflect: Reflector
     specialize: tuple[str, ...] = ()
+    instances: int = 0
     text: str | None = None

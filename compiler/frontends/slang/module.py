@@ -19,6 +19,7 @@ from slangad.compiler.frontends.reading.encoding import decode, read_bytes
 from slangad.compiler.frontends.reading.problems import Problems
 from slangad.compiler.frontends.slang.functions import Candidate, Converted, convert, kernel_names
 from slangad.compiler.frontends.slang.imports import Repeated, SourceText, repeated_imports
+from slangad.compiler.frontends.slang.instances import chosen_instances
 from slangad.compiler.frontends.slang.layout import Unlaid
 from slangad.compiler.frontends.slang.locations import SourceFiles
 from slangad.compiler.frontends.slang.reflected import DeclaredFunction, ReflectedModule, read_declared
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from slangad.compiler.errors.spans import Span
+    from slangad.compiler.frontends.slang.arguments import Row
     from slangad.compiler.frontends.slang.locations import FunctionLocation
     from slangad.compiler.frontends.slang.model import SlangSetting
 
@@ -58,10 +60,18 @@ def load_slang(path: Path, setting: SlangSetting) -> Module:
     problems = Problems()
     asked = tuple(word.replace("::", ".") for word in setting.specialize if _is_generic_call(word))
     extra = tuple(sorted(scan.derivatives_of))
+
+    def read(further: tuple[str, ...]) -> ReflectedModule:
+        return read_declared(setting.reflect(path, (*asked, *extra, *further), setting.text).text)
+
     reflection = setting.reflect(path, (*asked, *extra), setting.text)
     declared = read_declared(reflection.text)
     files = SourceFiles(SourceText(path, text), scan, reflection.dependencies)
     _check_specializations(setting.specialize, declared, problems, scan)
+    if setting.instances:
+        wanted = _unspecialized(declared, asked, files)
+        chosen, declared_with = chosen_instances(wanted, read, setting.instances)
+        asked, declared = (*asked, *chosen), declared_with or declared
     left_out: list[LeftOut] = []
     found = list(_found(declared, asked, files, left_out))
     converted = tuple(_converted(found, path.name, declared, problems, left_out))
@@ -119,6 +129,17 @@ def _nothing(scan: Scan, left_out: list[LeftOut]) -> CompileError:
         return _rejected("SA080", "there is no differentiable function in this file", scan, help_)
     notes = tuple(f"{left.function}: {left.reason}" for left in left_out)
     return _rejected("SA081", "none of the differentiable functions in this file can be a kernel", scan, "", notes)
+
+
+def _unspecialized(
+    declared: ReflectedModule, asked: tuple[str, ...], files: SourceFiles
+) -> Iterator[tuple[dict[str, Row], dict[str, Row]]]:
+    """Yield instances to try of each generic function of the file for which the user gives no arguments."""
+    given = {_without_arguments(text) for text in asked}
+    for function, which in _numbered(list(_candidates(declared, files.main))):
+        place = files.place(function, which) if function.generic and function.qualified not in given else None
+        if place is not None and function.name.isidentifier():
+            yield files.candidates(function.pattern, place)
 
 
 def _is_generic_call(text: str) -> bool:
