@@ -96,7 +96,11 @@ class GradientFile(pytest.File):
 
         options = options_for(self.config, self._shown)
         setting = Options(
-            targets=("cpp",), include_dirs=options.include_dirs, defines=options.defines, cache=options.cache
+            targets=("cpp",),
+            include_dirs=options.include_dirs,
+            defines=options.defines,
+            slang_flags=options.slang_flags,
+            cache=options.cache,
         )
         try:
             with SlangCompilers(setting) as compilers:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from slangad.compiler.check import tolerances as tol
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from slangad.compiler.toolchain.cache import Cache
 
 
@@ -38,6 +40,9 @@ class CheckOptions:
         known_names: Names that ``only`` may have besides those of the inputs.
         known_paths: Paths that ``required_ranges`` may have besides those of the inputs.
         adapter: The device's own name, for reports.
+        slangc: Executable that compiles in place of the library. The library still reads what Slang files declare.
+        slang_flags: Further arguments of Slang.
+        mode: The only mode to check, ``forward`` or ``backward``; both if empty.
         repair: Check the parts of a Slang file that compile if others do not.
     """
 
@@ -68,3 +73,6 @@ class CheckOptions:
     known_paths: frozenset[str] = frozenset()
     adapter: str = ""
     repair: bool = True
+    slangc: Path | None = None
+    slang_flags: tuple[str, ...] = ()
+    mode: str = ""

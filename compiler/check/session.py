@@ -67,7 +67,7 @@ def check(inputs: Sequence[Input], options: CheckOptions, progress: Callable[[in
         options.device,
         options.samples,
         tuple(results),
-        used(options.device, options.adapter),
+        used(options),
         strict=options.strict,
         seconds=time.perf_counter() - start,
         command=options.full_command or command,
@@ -101,6 +101,8 @@ class _Session:
             include_dirs=options.include_dirs,
             defines=options.defines,
             specialize=options.specialize,
+            slangc=options.slangc,
+            slang_flags=options.slang_flags,
             workers=options.workers,
             time_limit=options.time_limit,
             cache=options.cache,
@@ -147,7 +149,8 @@ class _Session:
     def _setting(self, item: Input, texts: Mapping[str, str]) -> BuildSetting:
         folder = str(item.path.absolute().parent)
         include = (folder, *self._options.include_dirs)
-        return BuildSetting(include, self._options.defines, self._options.time_limit, self._options.cache, texts)
+        own = self._options
+        return BuildSetting(include, own.defines, own.time_limit, own.cache, texts, own.slang_flags)
 
     def _check_all(
         self, item: Input, description: FileDescription, subjects: Sequence[Subject], built: tuple[Built, Built]

@@ -57,6 +57,7 @@ def job_of(slang: EmittedInput, options: Options) -> CompileJob:
         include_dirs=(str(slang.input.path.absolute().parent), *options.include_dirs),
         defines=options.defines,
         optimization=options.optimization,
+        extra_arguments=options.slang_flags,
         time_limit=options.time_limit,
         without=tuple(sorted(slang.without)),
     )

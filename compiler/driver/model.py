@@ -33,6 +33,7 @@ class Options:
         dump: Called with the name of each pass and the module after it.
         keep_ir: Keep the IR in the result.
         deterministic: Make gradients bitwise repeatable, at the cost of memory and time.
+        slang_flags: Further arguments of Slang, given last.
         own_targets: Prefer the targets that a description names to ``targets``.
     """
 
@@ -43,6 +44,7 @@ class Options:
     specialize: tuple[str, ...] = ()
     optimization: int = 1
     slangc: Path | None = None
+    slang_flags: tuple[str, ...] = ()
     workers: int = 2
     time_limit: float = DEFAULT_TIME_LIMIT
     cache: Cache | None = None

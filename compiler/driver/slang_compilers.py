@@ -109,7 +109,7 @@ class SlangCompilers:
             defines=options.defines if beside is None else beside.defines,
             whole=True,
             declarations=asked,
-            extra_arguments=("-ignore-capabilities",),
+            extra_arguments=("-ignore-capabilities", *options.slang_flags),
             time_limit=options.time_limit,
         )
         return self._toolchain(external=False).compile([job])[0]

@@ -72,13 +72,14 @@ class Built:
 
 @dataclass(frozen=True, slots=True)
 class BuildSetting:
-    """How to build: folders of imports, macros, time limit, cache, and texts to use in place of Slang files."""
+    """How to build: imports, macros, time limit, cache, texts to use in place of Slang files, arguments of Slang."""
 
     include_dirs: tuple[str, ...]
     defines: tuple[tuple[str, str], ...]
     time_limit: float
     cache: Cache | None
     texts: Mapping[str, str] = field(default_factory=dict)
+    slang_flags: tuple[str, ...] = ()
 
 
 def build_both(
@@ -121,8 +122,16 @@ def twin_job(module: Module, setting: BuildSetting) -> CompileJob:
     emitted = emit_module(only(module, ()))
     emitted = replace(emitted, libraries={**emitted.libraries, **setting.texts})
     files = tuple(path for path in module.sources if path.endswith(".slang"))
-    limit = setting.time_limit
-    return build_job(emitted, (), setting.include_dirs, setting.defines, f64=True, time_limit=limit, files=files)
+    return build_job(
+        emitted,
+        (),
+        setting.include_dirs,
+        setting.defines,
+        f64=True,
+        time_limit=setting.time_limit,
+        files=files,
+        slang_flags=setting.slang_flags,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,7 +293,14 @@ class _Builder:
             emitted = replace(emitted, file_name=f"{number}_{emitted.file_name}")
         files = tuple(path for path in self.module.sources if path.endswith(".slang"))
         return build_job(
-            emitted, names, setting.include_dirs, setting.defines, f64=self.f64, time_limit=limit, files=files
+            emitted,
+            names,
+            setting.include_dirs,
+            setting.defines,
+            f64=self.f64,
+            time_limit=limit,
+            files=files,
+            slang_flags=setting.slang_flags,
         )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.check import tolerances as tol
 from slangad.compiler.check.legs.lost_gradients import without_gradient
@@ -32,6 +32,9 @@ if TYPE_CHECKING:
     from slangad.compiler.check.twins.declared import TwinModule
     from slangad.compiler.emit.model import EmittedModule
 
+ASKED_MODES: Final = {"forward": Mode.JVP, "backward": Mode.BACKWARD}
+"""Modes of ``--mode``."""
+
 
 def make_plan(
     subject: Subject, path: Path, program: tuple[TwinModule, EmittedModule], f64: Built, options: CheckOptions
@@ -52,6 +55,11 @@ def make_plan(
     refusals = {r.mode: r.reason for r in f64.refusals if r.kernel == subject.kernel}
     missing = [(Mode(mode), reason) for mode, reason in subject.missing]
     missing += [(Mode(mode), reason) for mode, reason in refusals.items() if mode and mode != "forward"]
+    linear = not twins.clipped & {subject.kernel, *(subject.pipeline.kernels if subject.pipeline else ())}
+    if options.mode and linear:  # a clip is checked in both modes together
+        known = {mode for mode, _ in missing}
+        others = (mode for mode in (Mode.BACKWARD, Mode.JVP) if mode is not ASKED_MODES[options.mode])
+        missing += [(mode, f"--mode {options.mode}") for mode in others if mode not in known]
     return SubjectPlan(
         subject,
         str(path),
@@ -67,7 +75,7 @@ def make_plan(
             *_narrowed(subject, emitted, options.device),
         ),
         command=_command(subject, path, options, (samples, seed)),
-        linear=not twins.clipped & {subject.kernel, *(subject.pipeline.kernels if subject.pipeline else ())},
+        linear=linear,
         clip=subject.policy if isinstance(subject.policy, ir.ClipGradient) else None,
         shapes=tuple(_shapes(subject, twins, options)),
         integers=_integers(function, subject, path, twins.module),
