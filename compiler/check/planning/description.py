@@ -92,6 +92,8 @@ def describe_file(item: Input, options: CheckOptions, compilers: SlangCompilers)
     if options.mutate:
         alone = (Subject(name, "function", span, skipped=why) for name, span, why in left_alone(loaded))
         subjects = (*(subject for subject in subjects if is_mutant(subject.name)), *alone)
+    asked = {text.replace("::", ".") for text in options.specialize}
+    subjects = tuple(replace(s, chosen=s.name not in asked and s.plain != s.name) for s in subjects)
     module, loose = without_clips(module)
     subjects = tuple(replace(subject, unclipped=_is_loose(subject, loose)) for subject in subjects)
     twins = _with_twins(module)

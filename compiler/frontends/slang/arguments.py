@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass, field
-from itertools import chain, islice, product
+from itertools import chain, islice, pairwise, product
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from slangad.compiler.frontends.slang.generics import (
@@ -48,7 +48,8 @@ class Surroundings:
         interfaces: The names of interfaces.
         generic: The names of generic types.
         cases: By enum, its enumerators.
-        own: The types of the module's own file.
+        own: The structs of the module's own file.
+        structs: The structs that have a body in these files.
     """
 
     texts: Sequence[Sequence[Token]]
@@ -58,6 +59,7 @@ class Surroundings:
     generic: set[str] = field(default_factory=set)
     cases: dict[str, list[str]] = field(default_factory=dict)
     own: list[str] = field(default_factory=list)
+    structs: set[str] = field(default_factory=set)
     _open: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
@@ -93,9 +95,15 @@ class Surroundings:
             self.generic.add(name)
         elif tokens is self.texts[0] and tokens[k].text == "struct":
             self.own.append(name)
+        if tokens[k].text == "struct" and tokens[k - 1].text != "extern" and "=" not in names:
+            self.structs.add(name)
         if tokens[k].text == "enum":
             body = until(tokens[k + 2 + len(head) :], "}")
-            self.cases[name] = [b.text for a, b in zip(body, body[1:], strict=False) if a.text in ("{", ",")]
+            self.cases[name] = [b.text for a, b in pairwise(body) if a.text in ("{", ",")]
+
+    def is_empty(self, name: str) -> bool:
+        """Return True if a struct without known fields has none: it is declared here and inherits from no struct."""
+        return name in self.structs and self.bases[name].isdisjoint(self.structs)
 
     def conforming(self, interface: str) -> Iterator[str]:
         """Yield the types that declare an interface, or one that inherits from it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -22,6 +23,7 @@ _OF_INTEGERS: Final = ("__Builtin", "IInteger", "ILogical")
 _NUMBERS: Final = frozenset({"int", "uint", "int32_t", "uint32_t", "int64_t", "uint64_t"})
 _BEFORE_TYPES: Final = frozenset({"typename", "each", "type"})
 _YOURS: Final = "YOUR_TYPE"
+_ARGUMENTS: Final = re.compile(r"<[^<>]*>")
 TYPE: Final = "type"
 BOOL: Final = "bool"
 NUMBER: Final = "number"
@@ -45,6 +47,13 @@ class GenericParameter:
         if not self.bounds or self.bounds[0].startswith(_OF_FLOATS):
             return "float"
         return "int" if self.bounds[0].startswith(_OF_INTEGERS) else ""
+
+
+def without_arguments(text: str) -> str:
+    """Return a name without generic arguments: ``Table.first`` for ``Table<float, 4>.first``."""
+    while text != (text := _ARGUMENTS.sub("", text)):
+        pass
+    return text
 
 
 def tokens_of(texts: Sequence[str]) -> list[Sequence[Token]]:

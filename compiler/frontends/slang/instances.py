@@ -23,7 +23,7 @@ def chosen_instances(
     """Return the instances that Slang accepts, and the module read with them; None if there are no candidates.
 
     Args:
-        wanted: For each function, groups of instances with their arguments. The first group with an accepted one counts.
+        wanted: For each function, groups of instances with arguments. The first group with an accepted one counts.
         read: Reads the module, and looks up functions by name.
         most: The most instances of one function. Every argument occurs in them if possible.
     """
@@ -55,8 +55,7 @@ def _harmless(names: Sequence[str], read: Reader) -> list[str]:
     for half in (names[:middle], names[middle:]):
         try:
             read(tuple(half))
-        except CompileError:
-            good += _harmless(half, read)
-        else:
             good += half
+        except CompileError:  # noqa: PERF203  (the other half may be good)
+            good += _harmless(half, read)
     return good
