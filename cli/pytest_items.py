@@ -91,6 +91,7 @@ class GradientFile(pytest.File):
 
     def _names(self) -> list[tuple[str, int]]:
         from slangad.compiler.check import tolerances as tol
+        from slangad.compiler.check.planning.directives import with_directives
         from slangad.compiler.check.repair.load import load_what_compiles
         from slangad.compiler.check.subjects.find import find_subjects
         from slangad.compiler.driver.model import Options
@@ -107,11 +108,12 @@ class GradientFile(pytest.File):
         )
         try:
             with SlangCompilers(compile_options) as compilers:
-                setting = SlangSetting(compilers.reflect, options.specialize, tol.INSTANCES)
+                setting = SlangSetting(compilers.reflect, options.specialize, tol.INSTANCES, lenient=True)
                 loaded = load_what_compiles(self._shown, setting)
         except (CompileError, ToolchainError):
             return [(WHOLE_FILE, 0)]
         subjects = loaded.with_broken(find_subjects(loaded.module)[1])
+        subjects = with_directives(subjects, loaded.module, str(self._shown), options)
         return [(subject.label, subject.span.line) for subject in subjects]
 
     def _check(self) -> dict[str, Result]:
@@ -146,10 +148,14 @@ class GradientItem(pytest.Item):
 
     def runtest(self) -> None:
         """Run the check of the file, or use its result."""
+        from slangad.compiler.report.model import Verdict
+
         result = self.parent.result_of(self)
         self.user_properties += [(VERDICT, result.verdict.value), (REASON, result.reason)]
         if result.fails(strict=options_for(self.config).strict):
             raise WrongGradient(result)
+        if result.verdict is Verdict.EXPECTED_FAIL:
+            pytest.xfail(result.reason)
         if not result.verdict.good:
             pytest.skip(f"{result.verdict.value}: {result.reason}")
 

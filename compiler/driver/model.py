@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from slangad.compiler.errors.diagnostics import Diagnostic
     from slangad.compiler.errors.spans import Span
     from slangad.compiler.ir.nodes import LeftOut, Module
+    from slangad.compiler.slang_text.search import FoundFolder
     from slangad.compiler.toolchain.cache import Cache
 
 OutputKind = Literal["slang", "library", "ir", "artefact", "reflection", "manifest", "depfile"]
@@ -116,6 +117,7 @@ class EmittedInput:
         asked: The targets to compile for, also those that lack something it uses.
         module: Its IR. None if the description comes from the cache.
         without: Pairs of target and entry point that are known to fail.
+        found_folders: The folders of imports that no option names.
     """
 
     input: Input
@@ -124,6 +126,7 @@ class EmittedInput:
     asked: tuple[str, ...] = ()
     module: Module | None = None
     without: frozenset[tuple[str, str]] = frozenset()
+    found_folders: tuple[FoundFolder, ...] = ()
 
     @property
     def emitted(self) -> EmittedModule:

@@ -98,7 +98,7 @@ def test_check__arguments_that_slang_refuses__are_left_out(checked: Checked) -> 
     assert [name for name, result in results.items() if result.verdict is Verdict.PASS] == ["large<3>", "large<4>"]
     (left,) = [result for result in results.values() if result.verdict is not Verdict.PASS]
     assert (left.function, left.verdict) == ("huge", Verdict.SKIPPED)
-    assert left.reason == "it is generic, and Slang refuses it for 'huge<1>': Slang: static assertion failed, N is small"
+    assert "Slang refuses it for 'huge<1>': Slang: static assertion failed, N is small" in left.reason
 
 
 def test_check__a_mistake_in_a_generic_function__is_named_with_its_arguments(checked: Checked) -> None:

@@ -23,6 +23,8 @@ from slangad.compiler.ir.kernels import Memory
 from slangad.compiler.ir.subset import only, without_other_files
 from slangad.compiler.runtime.device.cpu_rows import with_rows
 from slangad.compiler.runtime.device.cxx import RejectionError, build_shared_library
+from slangad.compiler.slang_text.endings import is_slang
+from slangad.compiler.toolchain.workers.processes import end_processes_until
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -104,8 +106,12 @@ def build_both(
 
     with ThreadPoolExecutor(2) as pool:
         first, second = pool.submit(f64.build, module.kernels), pool.submit(rest)
-        built, (other, counting) = first.result(), second.result()
-        return replace(built, libraries=(*built.libraries, *counting)), other
+        try:
+            built, (other, counting) = first.result(), second.result()
+        except KeyboardInterrupt:
+            end_processes_until(lambda: first.done() and second.done())
+            raise
+    return replace(built, libraries=(*built.libraries, *counting)), other
 
 
 def _build_loop_twins(
@@ -123,7 +129,7 @@ def twin_job(module: Module, setting: BuildSetting) -> CompileJob:
     """Return a job with the settings to read the float64 twins of a module's Slang files. It makes no code."""
     emitted = emit_module(only(module, ()))
     emitted = replace(emitted, libraries={**emitted.libraries, **setting.texts})
-    files = tuple(path for path in module.sources if path.endswith(".slang"))
+    files = tuple(path for path in module.sources if is_slang(path))
     return build_job(
         emitted,
         (),
@@ -152,7 +158,7 @@ class _Builder:
             kernels = [kernel for kernel in kernels if not kernel.name.startswith("oracle_")]
         near = [kernel for kernel in kernels if kernel.name not in self.apart]
         alone = [kernel for kernel in kernels if kernel.name in self.apart]
-        if not self.module.source.endswith(".slang"):  # launches need all entry points in one library
+        if not is_slang(self.module.source):  # launches need all entry points in one library
             return _joined([self._together(near), *(self._together([kernel]) for kernel in alone)])
         return _joined([self._together(near), self._entry_by_entry(alone)])
 
@@ -281,7 +287,7 @@ class _Builder:
 
     def _emit(self, kernels: Sequence[Kernel]) -> EmittedModule:
         part = only(self.module, kernels)
-        if not self.module.source.endswith(".slang") and len(kernels) < len(self.module.kernels):
+        if not is_slang(self.module.source) and len(kernels) < len(self.module.kernels):
             part = without_other_files(part)  # which may be what is wrong with other kernels
         emitted = emit_module(part)
         libraries = {**emitted.libraries, **self.setting.texts}
@@ -293,7 +299,7 @@ class _Builder:
         limit = setting.time_limit + tol.COMPILE_LIMIT_EACH * len(names)
         if number is not None:
             emitted = replace(emitted, file_name=f"{number}_{emitted.file_name}")
-        files = tuple(path for path in self.module.sources if path.endswith(".slang"))
+        files = tuple(path for path in self.module.sources if is_slang(path))
         return build_job(
             emitted,
             names,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from slangad.compiler.check.model.integers import NO_INTEGERS, Integers
 from slangad.compiler.check.model.names import broken_of
+from slangad.compiler.frontends.reading.directives import NO_DIRECTIVES, Directives
 from slangad.compiler.frontends.slang.generics import without_arguments
 from slangad.compiler.ir.nodes import Kernel, KernelResult, Range
 
@@ -90,6 +91,7 @@ class Subject:
         signature: The types of its parameters in parentheses, if others may have the same name.
         apart: Added to its name where others have the same; see ``subjects.overloads``.
         chosen: True if it is an instance of a generic function with arguments that the check chose.
+        directives: What the user declares about its check.
     """
 
     name: str
@@ -111,6 +113,7 @@ class Subject:
     signature: str = ""
     apart: str = ""
     chosen: bool = False
+    directives: Directives = NO_DIRECTIVES
 
     @property
     def plain(self) -> str:

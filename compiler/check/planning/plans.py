@@ -18,6 +18,7 @@ from slangad.compiler.ir.walk import body_exprs, statements
 from slangad.compiler.report.model import Generated, Note, NoteKind
 from slangad.compiler.runtime.pipeline.narrowing import told_narrowed
 from slangad.compiler.slang_text.calls import codes_of
+from slangad.compiler.slang_text.endings import is_slang
 from slangad.compiler.slang_text.files import text_of
 
 if TYPE_CHECKING:
@@ -55,10 +56,12 @@ def make_plan(
     missing = [(Mode(mode), reason) for mode, reason in subject.missing]
     missing += [(Mode(mode), reason) for mode, reason in refusals.items() if mode and mode != "forward"]
     linear = not twins.clipped & {subject.kernel, *(subject.pipeline.kernels if subject.pipeline else ())}
-    if options.mode and linear:  # a clip is checked in both modes together
+    asked = options.mode or subject.directives.mode
+    if asked and linear:  # a clip is checked in both modes together
         known = {mode for mode, _ in missing}
-        others = (mode for mode in (Mode.BACKWARD, Mode.JVP) if mode is not ASKED_MODES[options.mode])
-        missing += [(mode, f"--mode {options.mode}") for mode in others if mode not in known]
+        reason = f"--mode {asked}" if options.mode else f"declared `mode {asked}`"
+        others = (mode for mode in (Mode.BACKWARD, Mode.JVP) if mode is not ASKED_MODES[asked])
+        missing += [(mode, reason) for mode in others if mode not in known]
     return SubjectPlan(
         subject,
         str(path),
@@ -79,6 +82,7 @@ def make_plan(
         shapes=tuple(_shapes(subject, twins, options)),
         integers=_integers(function, subject, path, twins.module),
         device=options.device,
+        tolerance=subject.directives.tolerance,
         without_gradient=_without_gradient(subject, twins),
     )
 
@@ -120,7 +124,7 @@ def _integers(function: ir.Function | None, subject: Subject, path: Path, module
     """Return the integers worth a try; those of a Slang function are read from its text."""
     if function is None or not isinstance(function.body, ir.External):
         return subject.integers
-    constants = numbers_named(text_of(source) for source in module.sources if source.endswith(".slang"))
+    constants = numbers_named(text_of(source) for source in module.sources if is_slang(source))
     return integers_in(
         _text(subject, path), _integer_inputs(function), codes_of(subject.span, module.sources), constants
     )
@@ -163,6 +167,8 @@ def _integer_paths(type_: types.Type, name: str) -> Iterator[str]:
 def _notes(function: ir.Function | None, subject: Subject, twins: TwinModule) -> Iterator[Note]:
     """Yield notes on declarations that limit what the check can show."""
     yield from (Note(NoteKind.STOP, doubt) for doubt in subject.doubts)
+    if subject.directives.tolerance:
+        yield Note(NoteKind.INTENT, f"derivatives may be off by {subject.directives.tolerance:g} of themselves")
     if subject.unclipped:
         yield Note(NoteKind.INTENT, "checked without the clips of what it calls, which are checked by themselves")
     if function is None:

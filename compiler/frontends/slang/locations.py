@@ -13,9 +13,10 @@ from slangad.compiler.frontends.slang.imports import SourceText
 from slangad.compiler.slang_text.calls import is_backward_alone
 from slangad.compiler.slang_text.files import text_of
 from slangad.compiler.slang_text.headers import Header, Scan, scan_text, whole_file
+from slangad.compiler.slang_text.search import textual_files
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from slangad.compiler.errors.spans import Span
     from slangad.compiler.frontends.slang.arguments import Row
@@ -37,21 +38,27 @@ class SourceFiles:
         text: The text of the file itself.
         main: The scan of that text.
         dependencies: The paths of its dependencies. The file itself may be among them.
+        included: True if functions of included files are kernels, too.
     """
 
-    def __init__(self, text: SourceText, main: Scan, dependencies: Iterable[str]) -> None:
+    def __init__(self, text: SourceText, main: Scan, dependencies: Iterable[str], *, included: bool = False) -> None:
         own = Path(main.file).resolve()
         self.text = text
         self.main = main
+        self._included = included
         self._others = [path for path in dependencies if Path(path).resolve() != own]
         self._scanned: dict[str, Scan] = {}
 
     @property
-    def own(self) -> Iterator[Scan]:
-        """The file and the other parts of its module."""
+    def text_scans(self) -> Iterator[Scan]:
+        """The scans of everything that is part of the module's text: the file, its parts, and included files."""
         yield self.main
-        if "__include" in self.main.words:
-            yield from (scan for scan in self._scans() if scan.is_part)
+        yield from self._scans(textual_files(self.text.path, self._others))
+
+    @property
+    def own(self) -> Iterator[Scan]:
+        """The scans of the files whose functions are kernels."""
+        return (scan for scan in self.text_scans if self._included or scan is self.main or scan.is_part)
 
     def macros(self) -> Iterator[str]:
         """Yield every macro that one of the files defines."""
@@ -111,8 +118,8 @@ class SourceFiles:
             found.update((h.name, found[min(h.calls & found.keys())]) for h in grown)
         return found
 
-    def _scans(self) -> Iterator[Scan]:
-        for path in self._others:
+    def _scans(self, among: Collection[str] | None = None) -> Iterator[Scan]:
+        for path in self._others if among is None else [path for path in self._others if path in among]:
             if path not in self._scanned:
                 self._scanned[path] = scan_text(text_of(path), _shown(path))
             yield self._scanned[path]

@@ -1,8 +1,8 @@
 """Load a Slang file as a module: its differentiable functions, each with a kernel that runs it once per element.
 
-The functions stay in the file (``External``). The emitted module imports the file. It includes the file instead if the
-file hides names from importers or has entry points, which Slang would check against every target after an import. The
-emitted module repeats the imports of the file that declare structs of kernels.
+The functions stay in the file (``External``). The emitted module imports the file. It includes the file instead if
+the file is no ``.slang`` file, hides names from importers, or has entry points, which Slang would check against every
+target after an import. The emitted module repeats the imports of the file that declare structs of kernels.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from slangad.compiler.frontends.slang.layout import Unlaid
 from slangad.compiler.frontends.slang.locations import SourceFiles
 from slangad.compiler.frontends.slang.reflected import DeclaredFunction, ReflectedModule, read_declared
 from slangad.compiler.ir.nodes import LeftOut, Module, StructDef
+from slangad.compiler.slang_text.endings import SLANG
 from slangad.compiler.slang_text.headers import Scan, scan_text, whole_file
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ def load_slang(path: Path, setting: SlangSetting) -> Module:
 
     reflection = setting.reflect(path, (*asked, *extra), setting.text)
     declared = read_declared(reflection.text)
-    files = SourceFiles(SourceText(path, text), scan, reflection.dependencies)
+    files = SourceFiles(SourceText(path, text), scan, reflection.dependencies, included=setting.included)
     _check_specializations(setting.specialize, declared, problems, scan)
     if setting.instances:
         wanted = _unspecialized(declared, asked, files)
@@ -75,7 +76,8 @@ def load_slang(path: Path, setting: SlangSetting) -> Module:
     declared = _with_empty_structs(declared, files)
     left_out: list[LeftOut] = []
     found = list(_found(declared, asked, files, left_out, every=setting.instances > 0))
-    converted = tuple(_converted(found, path.name, declared, problems, left_out))
+    ranges = Problems() if setting.lenient else problems
+    converted = tuple(_converted(found, path.name, declared, ranges, left_out))
     problems.raise_if_any()
     if not converted:
         raise _nothing(scan, left_out)
@@ -94,7 +96,8 @@ def _module(
 ) -> Module:
     dependencies, left_out = rest
     functions = tuple(one.function for one in converted)
-    included = any(scan.controls_visibility or scan.has_entry_points for scan in files.own)
+    hides = any(scan.controls_visibility or scan.has_entry_points for scan in files.text_scans)
+    included = hides or path.suffix != SLANG
     kernels = tuple(one.kernel(name) for one, name in zip(converted, kernel_names(functions), strict=True))
     structs = used_structs(functions, kernels, (), ())
     keys = [struct.key for struct in structs]
