@@ -119,9 +119,7 @@ def _params(candidate: Candidate, structs: Mapping[str, DeclaredStruct]) -> Iter
         yield ir.Param(name, _laid_out(shown, param.type, structs), param.no_diff, span, param.direction)
 
 
-def _needs_wrapper(
-    candidate: Candidate, params: Collection[ir.Param], structs: Mapping[str, DeclaredStruct]
-) -> bool:
+def _needs_wrapper(candidate: Candidate, params: Collection[ir.Param], structs: Mapping[str, DeclaredStruct]) -> bool:
     """Return True if Slang can't differentiate a function by its name.
 
     It is an overloaded or a generic method, or Slang wants a pair for an object without gradient whose struct is

@@ -99,9 +99,7 @@ def _argument(parameter: GenericParameter, texts: Sequence[Sequence[Token]]) -> 
     return parameter.builtin or next(found, _YOURS)
 
 
-def _declared(
-    name: str, span: Span | None, texts: Sequence[Sequence[Token]]
-) -> Iterator[tuple[GenericParameter, ...]]:
+def _declared(name: str, span: Span | None, texts: Sequence[Sequence[Token]]) -> Iterator[tuple[GenericParameter, ...]]:
     """Yield the parameters of each declaration of a name."""
     for tokens in texts:
         for k, token in enumerate(tokens[:-1]):
