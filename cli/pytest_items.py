@@ -84,10 +84,13 @@ class GradientFile(pytest.File):
         if self._results is None:
             self._results = self._check()
         found = self._results.get(item.name) or self._results.get("")
+        if found is None and "<" in item.name:
+            pytest.skip("Slang refuses the function for these arguments")
         assert found, f"the check left out {item.name}"  # noqa: S101  (it lists what was collected)
         return found
 
     def _names(self) -> list[tuple[str, int]]:
+        from slangad.compiler.check import tolerances as tol
         from slangad.compiler.check.planning.directives import with_directives
         from slangad.compiler.check.repair.load import load_what_compiles
         from slangad.compiler.check.subjects.find import find_subjects
@@ -96,7 +99,7 @@ class GradientFile(pytest.File):
         from slangad.compiler.frontends.slang.model import SlangSetting
 
         options = options_for(self.config, self._shown)
-        setting = Options(
+        compile_options = Options(
             targets=("cpp",),
             include_dirs=options.include_dirs,
             defines=options.defines,
@@ -104,9 +107,9 @@ class GradientFile(pytest.File):
             cache=options.cache,
         )
         try:
-            with SlangCompilers(setting) as compilers:
-                lenient = SlangSetting(compilers.reflect, options.specialize, lenient=True)
-                loaded = load_what_compiles(self._shown, lenient)
+            with SlangCompilers(compile_options) as compilers:
+                setting = SlangSetting(compilers.reflect, options.specialize, tol.INSTANCES, lenient=True)
+                loaded = load_what_compiles(self._shown, setting)
         except (CompileError, ToolchainError):
             return [(WHOLE_FILE, 0)]
         subjects = loaded.with_broken(find_subjects(loaded.module)[1])

@@ -18,7 +18,7 @@ from slangad.compiler.check.verdict.decide import with_expectation
 from slangad.compiler.check.verdict.explain.callers import with_causes_in_callees
 from slangad.compiler.check.verdict.explain.traps import with_traps
 from slangad.compiler.check.verdict.not_run import file_result
-from slangad.compiler.check.verdict.refusals import refused, twins_lost
+from slangad.compiler.check.verdict.refusals import refused, twins_lost, without_refused_instances
 from slangad.compiler.check.versions import used
 from slangad.compiler.check.workers.pool import Workers
 from slangad.compiler.driver.compile import refuse_specializations
@@ -156,6 +156,7 @@ class _Session:
             again = without_twinless(item, description, self._options, self._compilers[0], setting)
             if again is not None:
                 return self.check_file(item, again)
+        subjects = without_refused_instances(subjects, *built)
         results = self._check_all(item, reduced, subjects, built)
         found = with_causes_in_callees(results, subjects, description.module)
         return [with_expectation(*one) for one in zip(found, subjects, strict=True)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from slangad.compiler.check import tolerances as tol
 from slangad.compiler.check.build.libraries import twin_job
 from slangad.compiler.check.model.names import is_mutant
 from slangad.compiler.check.model.subject import Subject
@@ -81,7 +82,7 @@ def describe_file(item: Input, options: CheckOptions, compilers: SlangCompilers)
         CompileError: Nothing of the file can be read.
         ToolchainError: Slang dies of it, or there is none.
     """
-    setting = replace(compilers.slang_setting, lenient=True)
+    setting = replace(compilers.slang_setting, lenient=True, instances=0 if options.mutate else tol.INSTANCES)
     mended = load_what_compiles(item.path, setting) if options.repair else Mended(None, load(item.path, setting))
     loaded = with_shapes(mended.module, options.shapes)
     if options.mutate:
@@ -91,6 +92,8 @@ def describe_file(item: Input, options: CheckOptions, compilers: SlangCompilers)
     if options.mutate:
         alone = (Subject(name, "function", span, skipped=why) for name, span, why in left_alone(loaded))
         subjects = (*(subject for subject in subjects if is_mutant(subject.name)), *alone)
+    asked = {text.replace("::", ".") for text in options.specialize}
+    subjects = tuple(replace(s, chosen=s.name not in asked and s.plain != s.name) for s in subjects)
     if not options.mutate:
         subjects = with_directives(subjects, module, str(item.path), options)
     module, loose = without_clips(module)

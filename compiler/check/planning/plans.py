@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.check import tolerances as tol
 from slangad.compiler.check.legs.lost_gradients import without_gradient
-from slangad.compiler.check.model.names import broken_of
 from slangad.compiler.check.model.plan import SubjectPlan
 from slangad.compiler.check.sampling.samples import constants_in, covers
 from slangad.compiler.check.subjects.slang_integers import ended_by, integers_in, numbers_named
@@ -216,7 +215,7 @@ def _shapes(subject: Subject, twins: TwinModule, options: CheckOptions) -> Itera
 
 def _requested_ranges(subject: Subject, options: CheckOptions) -> Iterator[ir.Range]:
     """Yield the ranges of a subject on the command line."""
-    owners = {f"{name}." for name in (broken_of(subject.name), subject.label)}
+    owners = sorted((f"{name}." for name in subject.names), key=len)
     for path, low, high in options.ranges:
         for owner in owners:
             if path.startswith(owner):
