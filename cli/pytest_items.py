@@ -88,8 +88,10 @@ class GradientFile(pytest.File):
         return found
 
     def _names(self) -> list[tuple[str, int]]:
+        from slangad.compiler.check.planning.files import with_main_files
         from slangad.compiler.check.repair.load import load_what_compiles
         from slangad.compiler.check.subjects.find import find_subjects
+        from slangad.compiler.driver.inputs import Input
         from slangad.compiler.driver.model import Options
         from slangad.compiler.driver.slang_compilers import SlangCompilers
         from slangad.compiler.frontends.slang.model import SlangSetting
@@ -102,12 +104,13 @@ class GradientFile(pytest.File):
             slang_flags=options.slang_flags,
             cache=options.cache,
         )
+        (item,) = with_main_files([Input(self._shown)], options.include_dirs)
         try:
             with SlangCompilers(setting) as compilers:
-                loaded = load_what_compiles(self._shown, SlangSetting(compilers.reflect, options.specialize))
+                loaded = load_what_compiles(item.path, SlangSetting(compilers.reflect, options.specialize))
         except (CompileError, ToolchainError):
             return [(WHOLE_FILE, 0)]
-        subjects = loaded.with_broken(find_subjects(loaded.module)[1])
+        subjects = [one for one in loaded.with_broken(find_subjects(loaded.module)[1]) if item.includes(one.span)]
         return [(subject.label, subject.span.line) for subject in subjects]
 
     def _check(self) -> dict[str, Result]:
