@@ -16,10 +16,11 @@ from slangad.compiler.check.planning.selection import paths_of, refuse_unknown_n
 from slangad.compiler.check.planning.tasks import device_job, make_task
 from slangad.compiler.check.run.libraries import LibraryFiles
 from slangad.compiler.check.subjects.requested_shapes import refuse_shapes
+from slangad.compiler.check.verdict.decide import with_expectation
 from slangad.compiler.check.verdict.explain.callers import with_causes_in_callees
 from slangad.compiler.check.verdict.explain.traps import with_traps
 from slangad.compiler.check.verdict.not_run import file_result
-from slangad.compiler.check.verdict.refusals import refused, twins_lost
+from slangad.compiler.check.verdict.refusals import refused, twins_lost, without_refused_instances
 from slangad.compiler.check.versions import used
 from slangad.compiler.check.workers.pool import Workers
 from slangad.compiler.driver.compile import refuse_specializations
@@ -76,6 +77,8 @@ def check(inputs: Sequence[Input], options: CheckOptions, progress: Callable[[in
         seconds=time.perf_counter() - start,
         notes=tuple(_notes(inputs, options)),
         command=options.full_command or command,
+        fail_on=options.fail_on,
+        min_checked=options.min_checked,
     )
 
 
@@ -159,8 +162,10 @@ class _Session:
             again = without_twinless(item, description, self._options, self._compilers[0], setting)
             if again is not None:
                 return self.check_file(item, again)
+        subjects = without_refused_instances(subjects, *built)
         results = self._check_all(item, reduced, subjects, built)
-        return with_causes_in_callees(results, subjects, description.module)
+        found = with_causes_in_callees(results, subjects, description.module)
+        return [with_expectation(*one) for one in zip(found, subjects, strict=True)]
 
     def _setting(self, item: Input, texts: Mapping[str, str]) -> BuildSetting:
         own, include = self._options, folders_of(item.path, self._options.include_dirs)

@@ -24,6 +24,7 @@ from slangad.compiler.ir.subset import only, without_other_files
 from slangad.compiler.runtime.device.cpu_rows import with_rows
 from slangad.compiler.runtime.device.cxx import RejectionError, build_shared_library
 from slangad.compiler.slang_text.endings import is_slang
+from slangad.compiler.toolchain.workers.processes import end_processes_until
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
     from slangad.compiler.toolchain.cache import Cache
     from slangad.compiler.toolchain.jobs.request import CompileJob, CompileResult
 
+SLANG: Final = "Slang: "
+"""How the reason of a refusal begins that is an error of the Slang compiler."""
 DEATHS: Final = {"SA240": "the Slang compiler crashes on it", "SA241": "the Slang compiler takes too long on it"}
 
 
@@ -103,8 +106,12 @@ def build_both(
 
     with ThreadPoolExecutor(2) as pool:
         first, second = pool.submit(f64.build, module.kernels), pool.submit(rest)
-        built, (other, counting) = first.result(), second.result()
-        return replace(built, libraries=(*built.libraries, *counting)), other
+        try:
+            built, (other, counting) = first.result(), second.result()
+        except KeyboardInterrupt:
+            end_processes_until(lambda: first.done() and second.done())
+            raise
+    return replace(built, libraries=(*built.libraries, *counting)), other
 
 
 def _build_loop_twins(
@@ -332,4 +339,4 @@ def _joined(parts: Iterable[Built]) -> Built:
 def _reason(result: CompileResult) -> str:
     for diagnostic in result.diagnostics:
         return DEATHS.get(diagnostic.code, diagnostic.message)
-    return next((f"Slang: {m.text}" for m in result.messages if m.is_error), "Slang gives no code for it")
+    return next((f"{SLANG}{m.text}" for m in result.messages if m.is_error), "Slang gives no code for it")
