@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from slangad import __version__
 from slangad.compiler.check.build.libraries import BuildSetting, build_both
-from slangad.compiler.check.planning.description import describe_file, without_twinless
+from slangad.compiler.check.planning.description import describe_file
 from slangad.compiler.check.planning.plans import make_plan
 from slangad.compiler.check.planning.selection import paths_of, refuse_unknown_names, wanted
 from slangad.compiler.check.planning.tasks import device_job, make_task
@@ -17,7 +17,7 @@ from slangad.compiler.check.subjects.requested_shapes import refuse_shapes
 from slangad.compiler.check.verdict.explain.callers import with_causes_in_callees
 from slangad.compiler.check.verdict.explain.traps import with_traps
 from slangad.compiler.check.verdict.not_run import file_result
-from slangad.compiler.check.verdict.refusals import refused, twins_lost
+from slangad.compiler.check.verdict.refusals import refused
 from slangad.compiler.check.versions import used
 from slangad.compiler.check.workers.pool import Workers
 from slangad.compiler.driver.compile import refuse_specializations
@@ -26,6 +26,7 @@ from slangad.compiler.driver.slang_compilers import SlangCompilers
 from slangad.compiler.emit import emit_module
 from slangad.compiler.errors.diagnostics import CompileError, ToolchainError
 from slangad.compiler.report.model import Report, Result
+from slangad.compiler.toolchain.locate import slangpy_modules
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -96,9 +97,10 @@ class _Session:
 
     def __init__(self, options: CheckOptions) -> None:
         self._options = options
+        self._include_dirs = (*options.include_dirs, *slangpy_modules())
         compile_options = Options(
             targets=("cpp",),
-            include_dirs=options.include_dirs,
+            include_dirs=self._include_dirs,
             defines=options.defines,
             specialize=options.specialize,
             workers=options.workers,
@@ -136,17 +138,12 @@ class _Session:
         built = build_both(
             reduced.twins.module, self._setting(item, description.texts), self._compilers, reduced.loop_twins
         )
-        if self._options.repair and item.path.suffix == ".slang" and twins_lost(runnable, *built):
-            setting = self._setting(item, {})
-            again = without_twinless(item, description, self._options, self._compilers[0], setting)
-            if again is not None:
-                return self.check_file(item, again)
         results = self._check_all(item, reduced, subjects, built)
         return with_causes_in_callees(results, subjects, description.module)
 
     def _setting(self, item: Input, texts: Mapping[str, str]) -> BuildSetting:
         folder = str(item.path.absolute().parent)
-        include = (folder, *self._options.include_dirs)
+        include = (folder, *self._include_dirs)
         return BuildSetting(include, self._options.defines, self._options.time_limit, self._options.cache, texts)
 
     def _check_all(
