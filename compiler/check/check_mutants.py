@@ -20,6 +20,8 @@ from slangad.compiler.check.verdict.decide import redecided, verdict_of
 from slangad.compiler.driver.inputs import Input
 from slangad.compiler.frontends.reading.encoding import decode, read_bytes
 from slangad.compiler.report.model import Result
+from slangad.compiler.slang_text.endings import is_slang
+from slangad.compiler.slang_text.search import folders_of
 from slangad.compiler.toolchain.temporary import TemporaryFolder
 
 if TYPE_CHECKING:
@@ -44,11 +46,9 @@ def check_mutants(
         NoSuchNameError: A name that was asked for is nowhere.
     """
     options = replace(options, required_specializations=())  # of files that are not all read at once
-    described = [item for item in inputs if item.path.suffix != ".slang"]
-    known = frozenset(name for item in inputs if item.path.suffix == ".slang" for name in _known(item))
-    options = _with_paths(
-        [item for item in inputs if item.path.suffix == ".slang"], replace(options, known_names=known)
-    )
+    described = [item for item in inputs if not is_slang(item.path)]
+    known = frozenset(name for item in inputs if is_slang(item.path) for name in _known(item))
+    options = _with_paths([item for item in inputs if is_slang(item.path)], replace(options, known_names=known))
     report = check(described, options, progress)
     results, seconds = list(report.results), report.seconds
     passed = tuple(result.function for result in results if result.verdict.good)
@@ -56,7 +56,7 @@ def check_mutants(
         more = check(described, replace(options, probed=passed, required_ranges=()))
         results, seconds = _explained(results, more.results), seconds + more.seconds
     for item in inputs:
-        if item.path.suffix == ".slang":
+        if is_slang(item.path):
             mutants, took = _of_slang(item, options)
             results += mutants
             seconds += took
@@ -141,7 +141,7 @@ def _options(item: Input, broken: MutatedText, options: CheckOptions) -> CheckOp
         for name in {owner.name, owner.label}
         if path.startswith(f"{name}.")
     ]
-    include = (*options.include_dirs, str(item.path.absolute().parent))
+    own, *others = folders_of(item.path, options.include_dirs)
     return replace(
         options,
         mutate=False,
@@ -149,7 +149,7 @@ def _options(item: Input, broken: MutatedText, options: CheckOptions) -> CheckOp
         only=(),
         required_ranges=(),
         ranges=(*options.ranges, *more),
-        include_dirs=include,
+        include_dirs=(*others, own),
     )
 
 

@@ -14,10 +14,11 @@ from slangad.compiler.check.planning.selection import paths_of, refuse_unknown_n
 from slangad.compiler.check.planning.tasks import device_job, make_task
 from slangad.compiler.check.run.libraries import LibraryFiles
 from slangad.compiler.check.subjects.requested_shapes import refuse_shapes
+from slangad.compiler.check.verdict.decide import with_expectation
 from slangad.compiler.check.verdict.explain.callers import with_causes_in_callees
 from slangad.compiler.check.verdict.explain.traps import with_traps
 from slangad.compiler.check.verdict.not_run import file_result
-from slangad.compiler.check.verdict.refusals import refused
+from slangad.compiler.check.verdict.refusals import refused, without_refused_instances
 from slangad.compiler.check.versions import used
 from slangad.compiler.check.workers.pool import Workers
 from slangad.compiler.driver.compile import refuse_specializations
@@ -26,10 +27,12 @@ from slangad.compiler.driver.slang_compilers import SlangCompilers
 from slangad.compiler.emit import emit_module
 from slangad.compiler.errors.diagnostics import CompileError, ToolchainError
 from slangad.compiler.report.model import Report, Result
+from slangad.compiler.slang_text.endings import is_slang
+from slangad.compiler.slang_text.search import folders_of, search
 from slangad.compiler.toolchain.locate import slangpy_modules
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from slangad.compiler.check.build.libraries import Built
     from slangad.compiler.check.model.subject import Subject
@@ -68,9 +71,10 @@ def check(inputs: Sequence[Input], options: CheckOptions, progress: Callable[[in
         options.device,
         options.samples,
         tuple(results),
-        used(options.device, options.adapter),
+        used(options),
         strict=options.strict,
         seconds=time.perf_counter() - start,
+        notes=tuple(_notes(inputs, options)),
         command=options.full_command or command,
     )
 
@@ -81,6 +85,13 @@ def paths_in(inputs: Sequence[Input], options: CheckOptions) -> frozenset[str] |
         described = [session.describe(item) for item in inputs]
     read = [one for one in described if not isinstance(one, Result)]
     return frozenset(path for one in read for path in paths_of(one)) if len(read) == len(described) else None
+
+
+def _notes(inputs: Sequence[Input], options: CheckOptions) -> Iterator[tuple[str, str]]:
+    """Yield the folders that are searched for imports although no option names them, each with the file."""
+    for item in inputs:
+        if is_slang(item.path):
+            yield from ((str(item.path), one.note) for one in search(item.path, options.include_dirs).folders)
 
 
 def _refuse_unknown(described: Sequence[tuple[Input, FileDescription]], options: CheckOptions) -> None:
@@ -103,6 +114,8 @@ class _Session:
             include_dirs=self._include_dirs,
             defines=options.defines,
             specialize=options.specialize,
+            slangc=options.slangc,
+            slang_flags=options.slang_flags,
             workers=options.workers,
             time_limit=options.time_limit,
             cache=options.cache,
@@ -138,13 +151,14 @@ class _Session:
         built = build_both(
             reduced.twins.module, self._setting(item, description.texts), self._compilers, reduced.loop_twins
         )
+        subjects = without_refused_instances(subjects, *built)
         results = self._check_all(item, reduced, subjects, built)
-        return with_causes_in_callees(results, subjects, description.module)
+        found = with_causes_in_callees(results, subjects, description.module)
+        return [with_expectation(*one) for one in zip(found, subjects, strict=True)]
 
     def _setting(self, item: Input, texts: Mapping[str, str]) -> BuildSetting:
-        folder = str(item.path.absolute().parent)
-        include = (folder, *self._include_dirs)
-        return BuildSetting(include, self._options.defines, self._options.time_limit, self._options.cache, texts)
+        own, include = self._options, folders_of(item.path, self._include_dirs)
+        return BuildSetting(include, own.defines, own.time_limit, own.cache, texts, own.slang_flags)
 
     def _check_all(
         self, item: Input, description: FileDescription, subjects: Sequence[Subject], built: tuple[Built, Built]

@@ -51,6 +51,7 @@ def lines_of_check(report: Report, *, detail: bool = False) -> Iterator[Line]:
     width = min(max((len(name_of(result)) for result in report.results), default=0), NAME_WIDTH)
     for file, results in groupby(report.results, lambda result: result.file):
         yield (StyledText(_clean(file) or "(no file)", "place"),)
+        yield from ((StyledText(f"  note: {_clean(text)}", "faint"),) for of, text in report.notes if of == file)
         for result in results:
             yield from _row(result, width)
             if detail and result.float32 is not None:

@@ -39,6 +39,7 @@ def build_job(
     *,
     f64: bool,
     time_limit: float,
+    slang_flags: tuple[str, ...] = (),
 ) -> CompileJob:
     """Return the compile job of the entry points ``names`` for the CPU.
 
@@ -49,6 +50,7 @@ def build_job(
         defines: Macros.
         f64: True for double in place of float and half.
         time_limit: Seconds that the compiler may take.
+        slang_flags: Further arguments of Slang.
     """
     main, modules, looking = emitted.text, dict(emitted.libraries), frozenset[str]()
     if f64:
@@ -68,6 +70,7 @@ def build_job(
         include_dirs=sources.folders,
         defines=(*defines, *(MACROS if f64 else ())),
         whole=True,
+        extra_arguments=slang_flags,
         time_limit=time_limit,
     )
 

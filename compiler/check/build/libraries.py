@@ -25,7 +25,9 @@ from slangad.compiler.ir.kernels import Memory
 from slangad.compiler.ir.subset import only, without_other_files
 from slangad.compiler.runtime.device.cpu_rows import with_rows
 from slangad.compiler.runtime.device.cxx import RejectionError, build_shared_library
+from slangad.compiler.slang_text.endings import is_slang
 from slangad.compiler.slang_text.files import text_of
+from slangad.compiler.toolchain.workers.processes import end_processes_until
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -37,6 +39,8 @@ if TYPE_CHECKING:
     from slangad.compiler.toolchain.cache import Cache
     from slangad.compiler.toolchain.jobs.request import CompileJob, CompileResult
 
+SLANG: Final = "Slang: "
+"""How the reason of a refusal begins that is an error of the Slang compiler."""
 DEATHS: Final = {"SA240": "the Slang compiler crashes on it", "SA241": "the Slang compiler takes too long on it"}
 
 
@@ -75,13 +79,14 @@ class Built:
 
 @dataclass(frozen=True, slots=True)
 class BuildSetting:
-    """How to build: folders of imports, macros, time limit, cache, and texts to use in place of Slang files."""
+    """How to build: imports, macros, time limit, cache, texts to use in place of Slang files, arguments of Slang."""
 
     include_dirs: tuple[str, ...]
     defines: tuple[tuple[str, str], ...]
     time_limit: float
     cache: Cache | None
     texts: Mapping[str, str] = field(default_factory=dict)
+    slang_flags: tuple[str, ...] = ()
 
 
 def build_both(
@@ -106,7 +111,11 @@ def build_both(
 
     with ThreadPoolExecutor(2) as pool:
         first, second = pool.submit(f64.build, module.kernels), pool.submit(rest)
-        built, (other, counting) = first.result(), second.result()
+        try:
+            built, (other, counting) = first.result(), second.result()
+        except KeyboardInterrupt:
+            end_processes_until(lambda: first.done() and second.done())
+            raise
     again = f32.with_whole_files(other)
     built = built if again is other else f64.with_whole_files(built)
     return replace(built, libraries=(*built.libraries, *counting)), again
@@ -127,14 +136,14 @@ def _build_loop_twins(
 
 def _reached_texts(module: Module, setting: BuildSetting) -> ReachedTexts | None:
     """Return the files of which kernels of a Slang file get what they reach; None for other modules."""
-    if not module.source.endswith(".slang"):
+    if not is_slang(module.source):
         return None
     return ReachedTexts(_sources(module, setting).files, setting.defines)
 
 
 def _sources(module: Module, setting: BuildSetting) -> SourceTexts:
     """Return the Slang files of a module, each with the text to use."""
-    files = [path for path in module.sources if path.endswith(".slang")]
+    files = [path for path in module.sources if is_slang(path)]
     texts = {file: setting.texts.get(Path(file).name) or text_of(file) for file in files}
     return SourceTexts(module.source, texts, setting.include_dirs)
 
@@ -164,7 +173,7 @@ class _Builder:
         near = [kernel for kernel in kernels if not {kernel.name} & (self.apart | self.overloads)]
         alone = [kernel for kernel in kernels if kernel.name in self.apart]
         others = [kernel for kernel in kernels if kernel.name in self.overloads - self.apart]
-        if not self.module.source.endswith(".slang"):  # launches need all entry points in one library
+        if not is_slang(self.module.source):  # launches need all entry points in one library
             return _joined([self._together(near), *(self._together([kernel]) for kernel in alone)])
         apart = (self._together([kernel]) for kernel in others)
         return _joined([self._together(near), self._entry_by_entry(alone), *apart])
@@ -309,7 +318,7 @@ class _Builder:
 
     def _emit(self, kernels: Sequence[Kernel]) -> EmittedModule:
         part = only(self.module, kernels)
-        if not self.module.source.endswith(".slang") and len(kernels) < len(self.module.kernels):
+        if not is_slang(self.module.source) and len(kernels) < len(self.module.kernels):
             part = without_other_files(part)  # which may be what is wrong with other kernels
         emitted = emit_module(part)
         return replace(emitted, text=prelude(self.module) + emitted.text)
@@ -325,7 +334,15 @@ class _Builder:
             checked = {entry.kernel for entry in emitted.entry_points}
             spans = [kernel.span for kernel in self.module.kernels if kernel.name in checked]
             sources = replace(sources, files=self.reached.texts(emitted.text, spans, f64=self.f64))
-        return build_job(emitted, names, sources, setting.defines, f64=self.f64, time_limit=limit)
+        return build_job(
+            emitted,
+            names,
+            sources,
+            setting.defines,
+            f64=self.f64,
+            time_limit=limit,
+            slang_flags=setting.slang_flags,
+        )
 
 
 def prelude(module: Module) -> str:
@@ -359,4 +376,4 @@ def _reason(result: CompileResult, *, located: bool = False) -> str:
     error = next((message for message in result.messages if message.is_error), None)
     if error is None:
         return "Slang gives no code for it"
-    return f"Slang: {error.text}" + (f" ({Path(error.file).name}:{error.line})" if located and error.line else "")
+    return f"{SLANG}{error.text}" + (f" ({Path(error.file).name}:{error.line})" if located and error.line else "")

@@ -33,7 +33,7 @@ class LegEntry:
 
 
 def _has_backward(context: LegContext) -> bool:
-    return Mode.BACKWARD in context.f64.entries
+    return Mode.BACKWARD in context.f64.entries and Mode.BACKWARD not in dict(context.plan.missing)
 
 
 LEGS: Final = (
@@ -43,7 +43,7 @@ LEGS: Final = (
     LegEntry(Leg.PRIMAL, lambda c: Leg.FORWARD in c.jacobians, compare_primal),
     LegEntry(Leg.ACCUMULATION, lambda c: c.companions.launches is not None and _has_backward(c), compare_accumulation),
     LegEntry(Leg.BOUND, lambda c: c.companions.watch is not None, compare_bounds),
-    LegEntry(Leg.JOINED, lambda c: c.companions.apart is not None, compare_stages),
+    LegEntry(Leg.JOINED, lambda c: c.companions.apart is not None and _has_backward(c), compare_stages),
     LegEntry(Leg.FLOAT32, lambda c: c.f32 is not None or c.companions.device is not None, compare_float32),
 )
 """All legs but those of the reference (``Leg.REVERSE``, ``Leg.FORWARD``) and of the build (``Leg.COMPILE``)."""

@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from slangad.compiler.check import tolerances as tol
 from slangad.compiler.check.model.names import is_mutant
 from slangad.compiler.check.model.subject import Subject
 from slangad.compiler.check.mutation.mutate import add_mutants, left_alone
+from slangad.compiler.check.planning.directives import with_directives
 from slangad.compiler.check.repair.load import decoded_text, load_what_compiles
 from slangad.compiler.check.repair.repaired import Mended
 from slangad.compiler.check.subjects.find import find_subjects, with_shapes
@@ -19,6 +21,7 @@ from slangad.compiler.check.twins.unclipped import without_clips
 from slangad.compiler.frontends import load
 from slangad.compiler.ir.subset import only
 from slangad.compiler.passes import run_passes
+from slangad.compiler.slang_text.endings import is_slang
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -74,7 +77,7 @@ def describe_file(item: Input, options: CheckOptions, compilers: SlangCompilers)
         CompileError: Nothing of the file can be read.
         ToolchainError: Slang dies of it, or there is none.
     """
-    setting = compilers.slang_setting
+    setting = replace(compilers.slang_setting, lenient=True, instances=0 if options.mutate else tol.INSTANCES)
     mended = load_what_compiles(item.path, setting) if options.repair else Mended(None, load(item.path, setting))
     loaded = with_shapes(mended.module, options.shapes)
     if options.mutate:
@@ -84,11 +87,15 @@ def describe_file(item: Input, options: CheckOptions, compilers: SlangCompilers)
     if options.mutate:
         alone = (Subject(name, "function", span, skipped=why) for name, span, why in left_alone(loaded))
         subjects = (*(subject for subject in subjects if is_mutant(subject.name)), *alone)
+    asked = {text.replace("::", ".") for text in options.specialize}
+    subjects = tuple(replace(s, chosen=s.name not in asked and s.plain != s.name) for s in subjects)
+    if not options.mutate:
+        subjects = with_directives(subjects, module, str(item.path), options)
     module, loose = without_clips(module)
     subjects = tuple(replace(subject, unclipped=_is_loose(subject, loose)) for subject in subjects)
     twins = _with_twins(module)
     texts = {} if mended.text is None else {item.path.name: mended.text}
-    if item.path.suffix != ".slang" or options.mutate:
+    if not is_slang(item.path) or options.mutate:
         return FileDescription(subjects, module, twins, texts)
     loop_twins = add_loop_twins(module, mended.text or decoded_text(item.path))
     twins = replace(twins, watches={**twins.watches, **(loop_twins.watches if loop_twins else {})})

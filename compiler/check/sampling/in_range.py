@@ -45,7 +45,8 @@ class CheckScope:
 
 def scope_of(plan: SubjectPlan, functions: SubjectFunctions) -> CheckScope:
     """Return what to look at; of a launch as much as is affordable."""
-    legs = tuple(leg for leg, mode in MODES.items() if mode in functions.f64.entries)
+    missing = {mode for mode, _ in plan.missing}
+    legs = tuple(leg for leg, mode in MODES.items() if mode in functions.f64.entries and mode not in missing)
     scope = CheckScope(
         functions, legs if plan.linear else tuple(leg for leg in legs if leg is not Leg.REVERSE), Effort()
     )
