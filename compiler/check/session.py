@@ -76,6 +76,8 @@ def check(inputs: Sequence[Input], options: CheckOptions, progress: Callable[[in
         seconds=time.perf_counter() - start,
         notes=tuple(_notes(inputs, options)),
         command=options.full_command or command,
+        fail_on=options.fail_on,
+        min_checked=options.min_checked,
     )
 
 
