@@ -48,7 +48,7 @@ def with_copies(
         users: The files that import the library.
     """
     files, folders = given.files, given.folders
-    placed = {place: file for file in reversed(files) for place in reversed([*_places(file, folders)])}
+    placed = {place: file for file in reversed([*files]) for place in reversed([*_places(file, folders)])}
     texts = {
         place: f'{files[file]}\nimport "{"../" * place.count("/")}{library}";\n' if file in users else files[file]
         for place, file in placed.items()
