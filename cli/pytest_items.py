@@ -115,8 +115,8 @@ class GradientFile(pytest.File):
                 loaded = load_what_compiles(item.path, setting)
         except (CompileError, ToolchainError):
             return [(WHOLE_FILE, 0)]
-        subjects = [one for one in loaded.with_broken(find_subjects(loaded.module)[1]) if item.includes(one.span)]
-        subjects = with_directives(subjects, loaded.module, str(item.path), options)
+        found = [one for one in loaded.with_broken(find_subjects(loaded.module)[1]) if item.includes(one.span)]
+        subjects = with_directives(found, loaded.module, str(item.path), options)
         return [(subject.label, subject.span.line) for subject in subjects]
 
     def _check(self) -> dict[str, Result]:
