@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import shlex
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from slangad import __version__
 from slangad.compiler.check.build.libraries import BuildSetting, build_both
-from slangad.compiler.check.planning.description import describe_file, without_twinless
+from slangad.compiler.check.planning.description import describe_file
+from slangad.compiler.check.planning.files import describe_all, with_main_files
 from slangad.compiler.check.planning.plans import make_plan
 from slangad.compiler.check.planning.selection import paths_of, refuse_unknown_names, wanted
 from slangad.compiler.check.planning.tasks import device_job, make_task
@@ -18,7 +20,7 @@ from slangad.compiler.check.verdict.decide import with_expectation
 from slangad.compiler.check.verdict.explain.callers import with_causes_in_callees
 from slangad.compiler.check.verdict.explain.traps import with_traps
 from slangad.compiler.check.verdict.not_run import file_result
-from slangad.compiler.check.verdict.refusals import refused, twins_lost, without_refused_instances
+from slangad.compiler.check.verdict.refusals import refused, without_refused_instances
 from slangad.compiler.check.versions import used
 from slangad.compiler.check.workers.pool import Workers
 from slangad.compiler.driver.compile import refuse_specializations
@@ -29,6 +31,7 @@ from slangad.compiler.errors.diagnostics import CompileError, ToolchainError
 from slangad.compiler.report.model import Report, Result
 from slangad.compiler.slang_text.endings import is_slang
 from slangad.compiler.slang_text.search import folders_of, search
+from slangad.compiler.toolchain.locate import slangpy_modules
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -54,14 +57,14 @@ def check(inputs: Sequence[Input], options: CheckOptions, progress: Callable[[in
     """
     start = time.perf_counter()
     with _Session(options) as session:
-        described = [(item, session.describe(item)) for item in inputs]
+        described = describe_all(with_main_files(inputs, options.include_dirs), session.describe, options.include_dirs)
         read = [(item, one) for item, one in described if not isinstance(one, Result)]
         if len(read) == len(described):  # a name may be in a file that can't be read
             _refuse_unknown(read, options)
         results: list[Result] = []
         for number, (item, description) in enumerate(described):
             if progress is not None:
-                progress(number, len(inputs))
+                progress(number, len(described))
             results += [description] if isinstance(description, Result) else session.check_file(item, description)
     command = " ".join([options.command, *(shlex.quote(str(item.path)) for item in inputs)])
     return Report(
@@ -83,7 +86,7 @@ def check(inputs: Sequence[Input], options: CheckOptions, progress: Callable[[in
 def paths_in(inputs: Sequence[Input], options: CheckOptions) -> frozenset[str] | None:
     """Return ``function.parameter`` for everything that can be checked; None if a file can't be read."""
     with _Session(options) as session:
-        described = [session.describe(item) for item in inputs]
+        described = [session.describe(item) for item in with_main_files(inputs, options.include_dirs)]
     read = [one for one in described if not isinstance(one, Result)]
     return frozenset(path for one in read for path in paths_of(one)) if len(read) == len(described) else None
 
@@ -109,9 +112,10 @@ class _Session:
 
     def __init__(self, options: CheckOptions) -> None:
         self._options = options
+        self._include_dirs = (*options.include_dirs, *slangpy_modules())
         compile_options = Options(
             targets=("cpp",),
-            include_dirs=options.include_dirs,
+            include_dirs=self._include_dirs,
             defines=options.defines,
             specialize=options.specialize,
             slangc=options.slangc,
@@ -131,10 +135,14 @@ class _Session:
         for compilers in self._compilers:
             compilers.__exit__(None, None, None)
 
-    def describe(self, item: Input) -> FileDescription | Result:
-        """Return the description of a file, or the result of a file that can't be read."""
+    def describe(self, item: Input, *, repair: bool = True) -> FileDescription | Result:
+        """Return the description of a file, or the result of a file that can't be read.
+
+        Without ``repair``, a file that does not compile as a whole is a result.
+        """
         try:
-            return describe_file(item, self._options, self._compilers[0])
+            options = self._options if repair else replace(self._options, repair=False)
+            return describe_file(item, options, self._compilers[0])
         except (CompileError, ToolchainError) as error:
             if isinstance(error, ToolchainError) and error.diagnostics[0].code not in _UNREADABLE:
                 raise
@@ -151,18 +159,13 @@ class _Session:
         built = build_both(
             reduced.twins.module, self._setting(item, description.texts), self._compilers, reduced.loop_twins
         )
-        if self._options.repair and is_slang(item.path) and twins_lost(runnable, *built):
-            setting = self._setting(item, {})
-            again = without_twinless(item, description, self._options, self._compilers[0], setting)
-            if again is not None:
-                return self.check_file(item, again)
         subjects = without_refused_instances(subjects, *built)
         results = self._check_all(item, reduced, subjects, built)
         found = with_causes_in_callees(results, subjects, description.module)
         return [with_expectation(*one) for one in zip(found, subjects, strict=True)]
 
     def _setting(self, item: Input, texts: Mapping[str, str]) -> BuildSetting:
-        own, include = self._options, folders_of(item.path, self._options.include_dirs)
+        own, include = self._options, folders_of(item.path, self._include_dirs)
         return BuildSetting(include, own.defines, own.time_limit, own.cache, texts, own.slang_flags)
 
     def _check_all(
