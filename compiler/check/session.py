@@ -18,6 +18,7 @@ from slangad.compiler.check.run.libraries import LibraryFiles
 from slangad.compiler.check.subjects.requested_shapes import refuse_shapes
 from slangad.compiler.check.verdict.decide import with_expectation
 from slangad.compiler.check.verdict.explain.callers import with_causes_in_callees
+from slangad.compiler.check.verdict.explain.places import with_places
 from slangad.compiler.check.verdict.explain.traps import with_traps
 from slangad.compiler.check.verdict.not_run import file_result
 from slangad.compiler.check.verdict.refusals import refused, without_refused_instances
@@ -162,6 +163,7 @@ class _Session:
         subjects = without_refused_instances(subjects, *built)
         results = self._check_all(item, reduced, subjects, built)
         found = with_causes_in_callees(results, subjects, description.module)
+        found = with_places(found, subjects, description.module)
         return [with_expectation(*one) for one in zip(found, subjects, strict=True)]
 
     def _setting(self, item: Input, texts: Mapping[str, str]) -> BuildSetting:
