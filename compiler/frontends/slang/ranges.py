@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final
 
-from slangad.compiler.frontends.reading.parameter_paths import part_type
+from slangad.compiler.frontends.reading.parameter_paths import part_type, steps_of
 from slangad.compiler.ir.nodes import Range
 from slangad.compiler.slang_text.ranges import range_comments
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
     from slangad.compiler.errors.spans import Span
     from slangad.compiler.frontends.reading.problems import Problems
@@ -22,11 +22,29 @@ _HELP: Final = "// range: m.roughness 0.1 1.0"
 
 
 def read_ranges(
-    comments: Iterable[LineComment], file: str, types: dict[str, Type], problems: Problems
+    comments: Iterable[LineComment],
+    file: str,
+    types: dict[str, Type],
+    problems: Problems,
+    outer: Collection[str] = (),
 ) -> tuple[Range, ...]:
-    """Return the ranges that comments declare, and report the wrong ones."""
-    read = (_read(comment, types, problems) for comment in range_comments(comments, file))
+    """Return the ranges that comments declare, and report the wrong ones.
+
+    Args:
+        comments: The comment lines above a function.
+        file: The name of the file in spans.
+        types: The types of the parameters by name.
+        problems: Receives what is wrong.
+        outer: The globals of the file. Ranges of these are left to the check.
+    """
+    found = (one for one in range_comments(comments, file) if not _is_outer(one, types, outer))
+    read = (_read(comment, types, problems) for comment in found)
     return tuple(range_ for range_ in read if range_ is not None)
+
+
+def _is_outer(comment: RangeComment, types: dict[str, Type], outer: Collection[str]) -> bool:
+    name = steps_of(comment.words[0][0])[:1] if comment.words else []
+    return any(one in outer and one not in types for one in name)
 
 
 def _read(comment: RangeComment, types: dict[str, Type], problems: Problems) -> Range | None:
