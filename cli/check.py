@@ -12,17 +12,20 @@ from typing import TYPE_CHECKING, Final, TypedDict
 
 import click
 
-from slangad.cli.parameters import DeviceName, InputName, Macro, finite
-from slangad.cli.project import is_default, with_macros_of
+from slangad.cli.parameters import DeviceName, InputName, finite, slang_options
+from slangad.cli.project import add_slang_settings, is_default
 from slangad.cli.reporting import ReportFile, publish_all, write_text
 from slangad.compiler.check import tolerances as tol
-from slangad.compiler.report.formats import FORMATS
+from slangad.compiler.report.formats import FORMATS, format_of
+from slangad.compiler.report.model import FAIL_ON
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from slangad.cli.console import Session
     from slangad.compiler.check.options import CheckOptions
+    from slangad.compiler.driver.inputs import Input
+    from slangad.compiler.frontends.reading.directives import Directives
     from slangad.compiler.report.model import Report
 
 _FOLDER = click.Path(path_type=Path, file_okay=False)
@@ -39,14 +42,20 @@ class CheckArguments(TypedDict):
     samples: int
     seed: int
     ranges: tuple[tuple[str, float, float], ...]
+    directives: tuple[tuple[str, Directives], ...]
     shapes: tuple[tuple[str, tuple[int, ...]], ...]
     only: tuple[str, ...]
     strict: bool
+    fail_on: tuple[str, ...]
+    min_checked: float
     mutate: bool
     jobs: int
     include_dirs: tuple[str, ...]
     defines: tuple[tuple[str, str], ...]
     specialize: tuple[str, ...]
+    slangc: Path | None
+    slang_flags: tuple[str, ...]
+    mode: str | None
     time_limit: float
     run_limit: float
     cache_dir: Path | None
@@ -126,17 +135,25 @@ class SampleShape(click.ParamType[tuple[str, tuple[int, ...]]]):
 )
 @click.option("--only", multiple=True, metavar="NAME", help="Check this function or kernel only.")
 @click.option("--strict", is_flag=True, help="Also fail if a gradient could not be checked.")
+@click.option(
+    "--fail-on",
+    multiple=True,
+    type=click.Choice(list(FAIL_ON)),
+    help="Also fail on this verdict; --strict means all of them.",
+)
+@click.option(
+    "--min-checked",
+    default=0.0,
+    type=click.FloatRange(0.0, 1.0),
+    metavar="SHARE",
+    help="Fail if a smaller share of the functions was checked, such as 0.9.",
+)
 @click.option("--mutate", is_flag=True, help="Change custom derivatives; report which changes the check misses.")
 @click.option(
     "-j", "--jobs", default=os.cpu_count() or 1, type=click.IntRange(1), help="Number of processes.  [default: cores]"
 )
-@click.option(
-    "-I", "include_dirs", multiple=True, type=click.Path(file_okay=False), help="Folder with Slang imports; repeatable."
-)
-@click.option("-D", "defines", multiple=True, type=Macro(), help="Define a macro for Slang files.")
-@click.option(
-    "--specialize", multiple=True, metavar="FUNCTION<ARGS>", help="Check a generic Slang function for these arguments."
-)
+@click.option("--mode", type=click.Choice(("forward", "backward")), help="Check this mode only.  [default: both]")
+@slang_options
 @click.option(
     "--time-limit",
     default=tol.COMPILE_LIMIT,
@@ -159,9 +176,7 @@ class SampleShape(click.ParamType[tuple[str, tuple[int, ...]]]):
     "--format",
     "output_format",
     type=click.Choice(list(FORMATS)),
-    default="text",
-    show_default=True,
-    help="Report format.",
+    help="Report format.  [default: by the suffix of --output (.json, .xml, .sarif, .html), else text]",
 )
 @click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write the report to this file.")
 @click.option(
@@ -188,21 +203,16 @@ def check_command(session: Session, **arguments: Unpack[CheckArguments]) -> None
     from slangad.compiler.check.planning.selection import NoSuchNameError
     from slangad.compiler.check.session import check
     from slangad.compiler.check.subjects.requested_shapes import RequestedShapeError
-    from slangad.compiler.driver.inputs import parse_inputs
     from slangad.compiler.errors.diagnostics import CheckFailed
 
+    arguments["output_format"] = arguments["output_format"] or format_of(str(arguments["output"] or ""))
     required_ranges = tuple(path for path, _, _ in arguments["ranges"])
     apply_project(arguments)
-    if not arguments["inputs"]:
-        raise click.UsageError("Nothing to check: name a file, or list inputs under [tool.slangad] in pyproject.toml.")
     if arguments["mutate"] and (arguments["reports"] or arguments["output_format"] not in ("text", "json")):
         raise click.UsageError("--mutate reports as text or JSON only.")
-    inputs = parse_inputs(arguments["inputs"])
-    for item in inputs:
-        if item.path.is_dir():
-            raise click.UsageError(f"No file in the folder {str(item.path)!r} describes a differentiable function.")
-        if not item.path.is_file():
-            raise click.UsageError(f"There is no file {str(item.path)!r}.")
+    inputs = _files_of(arguments)
+    if arguments["device"] != "cpu" and (arguments["slangc"] or arguments["slang_flags"]):
+        session.say("slangad check: --slangc and -X apply to code for the CPU; slangpy compiles for the device itself")
     with session.progress("checking") as progress:
         try:
             examine = check_mutants if arguments["mutate"] else check
@@ -223,6 +233,21 @@ def check_command(session: Session, **arguments: Unpack[CheckArguments]) -> None
         raise CheckFailed(_summary(report))
     if arguments["output"] is not None or arguments["output_format"] != "text":
         session.say(_summary(report))
+
+
+def _files_of(arguments: CheckArguments) -> tuple[Input, ...]:
+    """Return the inputs of the command line; refuse those that are no files."""
+    from slangad.compiler.driver.inputs import parse_inputs
+
+    if not arguments["inputs"]:
+        raise click.UsageError("Nothing to check: name a file, or list inputs under [tool.slangad] in pyproject.toml.")
+    inputs = parse_inputs(arguments["inputs"])
+    for item in inputs:
+        if item.path.is_dir():
+            raise click.UsageError(f"No file in the folder {str(item.path)!r} describes a differentiable function.")
+        if not item.path.is_file():
+            raise click.UsageError(f"There is no file {str(item.path)!r}.")
+    return inputs
 
 
 def _report_mutants(session: Session, report: Report, arguments: CheckArguments) -> None:
@@ -269,9 +294,9 @@ def _report_mutants(session: Session, report: Report, arguments: CheckArguments)
 
 
 def _summary(report: Report) -> str:
-    from slangad.compiler.report.check_text import tally
+    from slangad.compiler.report.check_text import summary
 
-    return f"slangad check: {tally(report)}"
+    return f"slangad check: {summary(report)}"
 
 
 def options_of(arguments: CheckArguments) -> CheckOptions:
@@ -289,13 +314,19 @@ def options_of(arguments: CheckArguments) -> CheckOptions:
         samples_from_user=not is_default("samples"),
         seed_from_user=not is_default("seed"),
         ranges=arguments["ranges"],
+        directives=arguments.get("directives", ()),
         shapes=arguments["shapes"],
         only=arguments["only"],
         strict=arguments["strict"],
+        fail_on=tuple(FAIL_ON[name] for name in arguments["fail_on"]),
+        min_checked=arguments["min_checked"],
         mutate=arguments["mutate"],
         include_dirs=arguments["include_dirs"],
         defines=arguments["defines"],
         specialize=arguments["specialize"],
+        slangc=arguments["slangc"],
+        slang_flags=arguments["slang_flags"],
+        mode=arguments["mode"] or "",
         time_limit=arguments["time_limit"],
         run_limit=arguments["run_limit"],
         workers=arguments["jobs"],
@@ -330,7 +361,10 @@ def _words(arguments: CheckArguments) -> str:
     words += [f"--shape={path}={'x'.join(str(n) for n in shape)}" for path, shape in arguments["shapes"]]
     words += [f"-I{folder}" for folder in arguments["include_dirs"]]
     words += [f"-D{name}={value}" if value else f"-D{name}" for name, value in arguments["defines"]]
+    words += [word for flag in arguments["slang_flags"] for word in ("-X", flag)]
     words += [f"--specialize={text}" for text in arguments["specialize"]]
+    words += [f"--slangc={arguments['slangc']}"] if arguments["slangc"] else []
+    words += [f"--mode={arguments['mode']}"] if arguments["mode"] else []
     return shlex.join(words)
 
 
@@ -353,7 +387,8 @@ def apply_project(arguments: CheckArguments) -> None:
         return
     if not arguments["inputs"]:
         arguments["inputs"] = inputs_of(project)
-        arguments["specialize"] = (*arguments["specialize"], *project.specialize)
+        specialized = (*project.slang.specialize, *project.check.slang.specialize)
+        arguments["specialize"] = (*arguments["specialize"], *specialized)
     settings = project.check
     if settings.device is not None and is_default("device"):
         arguments["device"] = settings.device
@@ -363,6 +398,12 @@ def apply_project(arguments: CheckArguments) -> None:
         arguments["seed"] = settings.seed
     if settings.strict is not None and is_default("strict"):
         arguments["strict"] = settings.strict
+    if settings.min_checked is not None and is_default("min_checked"):
+        arguments["min_checked"] = settings.min_checked
+    arguments["fail_on"] = (*settings.fail_on, *arguments["fail_on"])
     arguments["ranges"] = (*settings.ranges, *arguments["ranges"])
-    arguments["include_dirs"] = (*arguments["include_dirs"], *project.include)
-    arguments["defines"] = with_macros_of(project, arguments["defines"])
+    arguments["directives"] = settings.directives
+    if settings.mode is not None and is_default("mode"):
+        arguments["mode"] = settings.mode
+    for slang in (settings.slang, project.slang):
+        add_slang_settings(arguments, slang)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypedDict
 
 import click
 
-from slangad.cli.parameters import InputName, Macro, Program, TargetName, finite
+from slangad.cli.parameters import InputName, TargetName, finite, slang_options
 from slangad.cli.project import apply_project
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ class CompileArguments(TypedDict):
     optimization: int
     deterministic: bool
     slangc: Path | None
+    slang_flags: tuple[str, ...]
     include_dirs: tuple[str, ...]
     defines: tuple[tuple[str, str], ...]
     specialize: tuple[str, ...]
@@ -82,18 +83,8 @@ _FORMATS = click.Choice(["text", "json"])
     "-j", "--jobs", default=os.cpu_count() or 1, type=click.IntRange(1), help="Compiler processes.  [default: cores]"
 )
 @click.option("-O", "optimization", default=1, type=click.IntRange(0, 3), show_default=True, help="Optimisation level.")
-@click.option(
-    "-I", "include_dirs", multiple=True, type=click.Path(file_okay=False), help="Folder with Slang imports; repeatable."
-)
-@click.option("-D", "defines", multiple=True, type=Macro(), help="Define a macro for Slang files.")
-@click.option(
-    "--specialize",
-    multiple=True,
-    metavar="FUNCTION<ARGS>",
-    help="Compile a generic function with these arguments.",
-)
+@slang_options
 @click.option("--deterministic/--no-deterministic", default=False, help="Make gradients bit-identical on every run.")
-@click.option("--slangc", type=Program(), help="Use this slangc instead of the built-in compiler.")
 @click.option("--watch", is_flag=True, help="Compile again whenever an input or a file it depends on changes.")
 @click.option("--depfile", type=_FILE, help="Also write a depfile for all inputs to this file.")
 @click.option(
@@ -235,6 +226,7 @@ def _options_of(session: Session, arguments: CompileArguments) -> Options:
         optimization=arguments["optimization"],
         deterministic=arguments["deterministic"],
         slangc=arguments["slangc"],
+        slang_flags=arguments["slang_flags"],
         workers=arguments["jobs"],
         time_limit=arguments["time_limit"] or DEFAULT_TIME_LIMIT,
         cache=None if arguments["no_cache"] else Cache(cache_dir) if cache_dir else default_cache(),

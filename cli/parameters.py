@@ -109,6 +109,21 @@ class Macro(click.ParamType[tuple[str, str]]):
         return name, text
 
 
+class SlangFlag(click.ParamType[str]):
+    """An argument for the Slang compiler."""
+
+    name = "flag"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return it; refuse those that slangad sets itself."""
+        from slangad.compiler.toolchain.jobs.arguments import refused_flag
+
+        refusal = refused_flag(value)
+        if refusal:
+            self.fail(f"{value}: {refusal}.", param, ctx)
+        return value
+
+
 class Program(click.ParamType[Path]):
     """A program, with the shell's rule: a bare name is searched on PATH, a path is a file."""
 
@@ -233,6 +248,29 @@ def finite(ctx: click.Context, param: click.Parameter, value: float | None) -> f
     if value is not None and not math.isfinite(value):
         raise click.BadParameter(f"{value} is not a finite number.", ctx, param)
     return value
+
+
+def slang_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the options that say how Slang compiles."""
+    options = (
+        click.option(
+            "-I", "include_dirs", multiple=True, type=click.Path(file_okay=False),
+            help="Folder with Slang imports; repeatable.",
+        ),
+        click.option("-D", "defines", multiple=True, type=Macro(), help="Define a macro for Slang files."),
+        click.option(
+            "-X", "slang_flags", multiple=True, type=SlangFlag(), metavar="FLAG",
+            help="Pass this argument to Slang: -X -experimental-feature; repeatable.",
+        ),
+        click.option(
+            "--specialize", multiple=True, metavar="FUNCTION<ARGS>",
+            help="Take a generic Slang function with these arguments.",
+        ),
+        click.option("--slangc", type=Program(), help="Compile with this slangc instead of the built-in compiler."),
+    )  # fmt: skip
+    for option in reversed(options):
+        command = option(command)
+    return command
 
 
 class LaunchArguments(TypedDict):

@@ -9,8 +9,9 @@ import click
 from click.core import ParameterSource
 
 if TYPE_CHECKING:
+    from slangad.cli.check import CheckArguments
     from slangad.cli.compile import CompileArguments
-    from slangad.compiler.driver.settings import Project
+    from slangad.compiler.driver.settings import Project, SlangSettings
 
 
 def apply_project(arguments: CompileArguments) -> None:
@@ -26,7 +27,7 @@ def apply_project(arguments: CompileArguments) -> None:
 
     if not arguments["inputs"]:
         arguments["inputs"] = inputs_of(project)
-        arguments["specialize"] = (*arguments["specialize"], *project.specialize)
+        arguments["specialize"] = (*arguments["specialize"], *project.slang.specialize)
     if project.targets is not None and is_default("targets") and arguments["output"] != "-":
         arguments["targets"] = project.targets
     if project.modes is not None and is_default("modes"):
@@ -37,8 +38,7 @@ def apply_project(arguments: CompileArguments) -> None:
         arguments["optimization"] = project.optimization
     if project.deterministic is not None and is_default("deterministic"):
         arguments["deterministic"] = project.deterministic
-    arguments["include_dirs"] = (*arguments["include_dirs"], *project.include)
-    arguments["defines"] = with_macros_of(project, arguments["defines"])
+    add_slang_settings(arguments, project.slang)
 
 
 def _project_here() -> Project | None:
@@ -60,10 +60,14 @@ def is_deterministic(*, option: bool) -> bool:
     return option if project is None or project.deterministic is None else project.deterministic
 
 
-def with_macros_of(project: Project, given: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
-    """Return the command line's macros, then the project's macros with other names."""
-    names = {name for name, _ in given}
-    return (*given, *(macro for macro in project.defines if macro[0] not in names))
+def add_slang_settings(arguments: CompileArguments | CheckArguments, settings: SlangSettings) -> None:
+    """Add how Slang compiles by one table, except ``specialize``; macros and compilers that are known win."""
+    arguments["include_dirs"] = (*arguments["include_dirs"], *settings.include)
+    names = {name for name, _ in arguments["defines"]}
+    arguments["defines"] = (*arguments["defines"], *(macro for macro in settings.defines if macro[0] not in names))
+    arguments["slang_flags"] = (*settings.flags, *arguments["slang_flags"])
+    if arguments["slangc"] is None and settings.slangc is not None:
+        arguments["slangc"] = Path(settings.slangc)
 
 
 def inputs_now(arguments: CompileArguments) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from slangad.compiler.runtime.arrays.signature import signatures
 from slangad.compiler.runtime.device.model import BuildOptions
 from slangad.compiler.runtime.pipeline.run_kernel import KernelPlan
 from slangad.compiler.runtime.pipeline.runnable import RunnablePipeline, pipeline_of_kernel, runnable_pipelines
+from slangad.compiler.slang_text.search import folders_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -67,8 +68,7 @@ def read_program(item: Input, options: Options) -> RunnableProgram:
     module = unit.module
     assert module is not None  # noqa: S101  (kept)
     refuse_specializations([module], options.specialize)
-    folder = str(item.path.absolute().parent)
-    source = BuildOptions((folder, *options.include_dirs), options.defines, options.cache)
+    source = BuildOptions(folders_of(item.path, options.include_dirs), options.defines, options.cache)
     plans = _plans(unit.emitted, module)
     found = runnable_pipelines(module, plans)
     if item.kernels:

@@ -20,6 +20,8 @@ from slangad.compiler.check.verdict.decide import redecided, verdict_of
 from slangad.compiler.driver.inputs import Input
 from slangad.compiler.frontends.reading.encoding import decode, read_bytes
 from slangad.compiler.report.model import Result
+from slangad.compiler.slang_text.endings import is_slang
+from slangad.compiler.slang_text.search import folders_of
 from slangad.compiler.toolchain.temporary import TemporaryFolder
 
 if TYPE_CHECKING:
@@ -44,19 +46,17 @@ def check_mutants(
         NoSuchNameError: A name that was asked for is nowhere.
     """
     options = replace(options, required_specializations=())  # of files that are not all read at once
-    described = [item for item in inputs if item.path.suffix != ".slang"]
-    known = frozenset(name for item in inputs if item.path.suffix == ".slang" for name in _known(item))
-    options = _with_paths(
-        [item for item in inputs if item.path.suffix == ".slang"], replace(options, known_names=known)
-    )
+    described = [item for item in inputs if not is_slang(item.path)]
+    known = frozenset(name for item in inputs if is_slang(item.path) for name in _known(item))
+    options = _with_paths([item for item in inputs if is_slang(item.path)], replace(options, known_names=known))
     report = check(described, options, progress)
     results, seconds = list(report.results), report.seconds
-    passed = tuple(result.function for result in results if result.verdict.good)
+    passed = tuple(result.function for result in results if result.verdict.right)
     if passed:
         more = check(described, replace(options, probed=passed, required_ranges=()))
         results, seconds = _explained(results, more.results), seconds + more.seconds
     for item in inputs:
-        if item.path.suffix == ".slang":
+        if is_slang(item.path):
             mutants, took = _of_slang(item, options)
             results += mutants
             seconds += took
@@ -73,11 +73,11 @@ def _with_paths(files: Sequence[Input], options: CheckOptions) -> CheckOptions:
 
 def _explained(results: list[Result], probes: Sequence[Result]) -> list[Result]:
     """Return the results with the reason why mutants pass, as far as probes show it."""
-    noticed = {(one.file, one.function): one.verdict.bad for one in probes if one.verdict.bad or one.verdict.good}
+    noticed = {(one.file, one.function): one.verdict.bad for one in probes if one.verdict.bad or one.verdict.right}
     explained = []
     for result in results:
         own = {name: seen for (file, name), seen in noticed.items() if file == result.file}
-        explained.append(replace(result, reason=why(result.function, own)) if result.verdict.good else result)
+        explained.append(replace(result, reason=why(result.function, own)) if result.verdict.right else result)
     return explained
 
 
@@ -100,7 +100,7 @@ def _of_slang(item: Input, options: CheckOptions) -> tuple[list[Result], float]:
     """Return the results of all mutants of a Slang file, and the seconds it took."""
     source = decode(read_bytes(item.path), "utf-8", item.path).replace("\r\n", "\n")
     mutants, without, seconds = _tried(item, source, options)
-    passed = [result.function for result in mutants if result.verdict.good]
+    passed = [result.function for result in mutants if result.verdict.right]
     if passed:
         probes, _, took = _tried(item, source, options, passed)
         mutants, seconds = _explained(mutants, probes), seconds + took
@@ -141,7 +141,7 @@ def _options(item: Input, broken: MutatedText, options: CheckOptions) -> CheckOp
         for name in {owner.name, owner.label}
         if path.startswith(f"{name}.")
     ]
-    include = (*options.include_dirs, str(item.path.absolute().parent))
+    own, *others = folders_of(item.path, options.include_dirs)
     return replace(
         options,
         mutate=False,
@@ -149,7 +149,7 @@ def _options(item: Input, broken: MutatedText, options: CheckOptions) -> CheckOp
         only=(),
         required_ranges=(),
         ranges=(*options.ranges, *more),
-        include_dirs=include,
+        include_dirs=(*others, own),
     )
 
 

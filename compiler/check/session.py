@@ -14,11 +14,12 @@ from slangad.compiler.check.planning.selection import paths_of, refuse_unknown_n
 from slangad.compiler.check.planning.tasks import device_job, make_task
 from slangad.compiler.check.run.libraries import LibraryFiles
 from slangad.compiler.check.subjects.requested_shapes import refuse_shapes
+from slangad.compiler.check.verdict.decide import with_expectation
 from slangad.compiler.check.verdict.explain.accumulated import with_accumulated
 from slangad.compiler.check.verdict.explain.callers import with_causes_in_callees
 from slangad.compiler.check.verdict.explain.traps import with_traps
 from slangad.compiler.check.verdict.not_run import file_result
-from slangad.compiler.check.verdict.refusals import refused, twins_lost
+from slangad.compiler.check.verdict.refusals import refused, twins_lost, without_refused_instances
 from slangad.compiler.check.versions import used
 from slangad.compiler.check.workers.pool import Workers
 from slangad.compiler.driver.compile import refuse_specializations
@@ -27,9 +28,11 @@ from slangad.compiler.driver.slang_compilers import SlangCompilers
 from slangad.compiler.emit import emit_module
 from slangad.compiler.errors.diagnostics import CompileError, ToolchainError
 from slangad.compiler.report.model import Report, Result
+from slangad.compiler.slang_text.endings import is_slang
+from slangad.compiler.slang_text.search import folders_of, search
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from slangad.compiler.check.build.libraries import Built
     from slangad.compiler.check.model.subject import Subject
@@ -68,10 +71,13 @@ def check(inputs: Sequence[Input], options: CheckOptions, progress: Callable[[in
         options.device,
         options.samples,
         tuple(results),
-        used(options.device, options.adapter),
+        used(options),
         strict=options.strict,
         seconds=time.perf_counter() - start,
+        notes=tuple(_notes(inputs, options)),
         command=options.full_command or command,
+        fail_on=options.fail_on,
+        min_checked=options.min_checked,
     )
 
 
@@ -81,6 +87,13 @@ def paths_in(inputs: Sequence[Input], options: CheckOptions) -> frozenset[str] |
         described = [session.describe(item) for item in inputs]
     read = [one for one in described if not isinstance(one, Result)]
     return frozenset(path for one in read for path in paths_of(one)) if len(read) == len(described) else None
+
+
+def _notes(inputs: Sequence[Input], options: CheckOptions) -> Iterator[tuple[str, str]]:
+    """Yield the folders that are searched for imports although no option names them, each with the file."""
+    for item in inputs:
+        if is_slang(item.path):
+            yield from ((str(item.path), one.note) for one in search(item.path, options.include_dirs).folders)
 
 
 def _refuse_unknown(described: Sequence[tuple[Input, FileDescription]], options: CheckOptions) -> None:
@@ -102,6 +115,8 @@ class _Session:
             include_dirs=options.include_dirs,
             defines=options.defines,
             specialize=options.specialize,
+            slangc=options.slangc,
+            slang_flags=options.slang_flags,
             workers=options.workers,
             time_limit=options.time_limit,
             cache=options.cache,
@@ -137,18 +152,19 @@ class _Session:
         built = build_both(
             reduced.twins.module, self._setting(item, description.texts), self._compilers, reduced.loop_twins
         )
-        if self._options.repair and item.path.suffix == ".slang" and twins_lost(runnable, *built):
+        if self._options.repair and is_slang(item.path) and twins_lost(runnable, *built):
             setting = self._setting(item, {})
             again = without_twinless(item, description, self._options, self._compilers[0], setting)
             if again is not None:
                 return self.check_file(item, again)
+        subjects = without_refused_instances(subjects, *built)
         results = self._check_all(item, reduced, subjects, built)
-        return with_causes_in_callees(results, subjects, description.module)
+        found = with_causes_in_callees(results, subjects, description.module)
+        return [with_expectation(*one) for one in zip(found, subjects, strict=True)]
 
     def _setting(self, item: Input, texts: Mapping[str, str]) -> BuildSetting:
-        folder = str(item.path.absolute().parent)
-        include = (folder, *self._options.include_dirs)
-        return BuildSetting(include, self._options.defines, self._options.time_limit, self._options.cache, texts)
+        own, include = self._options, folders_of(item.path, self._options.include_dirs)
+        return BuildSetting(include, own.defines, own.time_limit, own.cache, texts, own.slang_flags)
 
     def _check_all(
         self, item: Input, description: FileDescription, subjects: Sequence[Subject], built: tuple[Built, Built]

@@ -24,6 +24,7 @@ from slangad.compiler.driver.outputs import outputs_of
 from slangad.compiler.emit.model import EmittedModule, EntryParameter, EntryPoint, Mode, ParameterRole, ThreadWork
 from slangad.compiler.errors.spans import Span
 from slangad.compiler.ir.types import Scalar
+from slangad.compiler.slang_text.endings import is_slang
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,7 +44,7 @@ IMPURE_NAMES: Final = frozenset(
 
 def with_cache(compile_description: Compile, item: Input, options: Options, compilers: SlangCompilers) -> CompileSteps:
     """Run a compile, with the emitted Slang from the cache if it holds. Keep the Slang of a pure description."""
-    memory = None if options.dump or options.keep_ir or item.path.suffix == ".slang" else options.cache
+    memory = None if options.dump or options.keep_ir or is_slang(item.path) else options.cache
     if memory is None:
         return (yield from compile_description(item, options, compilers))
     description = _stored(memory, item.path, deterministic=options.deterministic)

@@ -9,6 +9,8 @@ from slangad.compiler.driver.model import Description, EmittedInput, KernelSumma
 from slangad.compiler.driver.unsupported import first_uses, supported_targets
 from slangad.compiler.emit import emit_module
 from slangad.compiler.errors.diagnostics import CompileError, Diagnostic
+from slangad.compiler.slang_text.endings import is_slang
+from slangad.compiler.slang_text.search import folders_of, search
 from slangad.compiler.toolchain.jobs.request import CompileJob
 
 if TYPE_CHECKING:
@@ -43,7 +45,8 @@ def select_entries(item: Input, description: Description, module: Module | None,
     points = description.emitted.entry_points
     entries = tuple(e for e in points if e.kernel in wanted and e.mode in options.modes)
     own = description.targets if options.own_targets and options.targets else ()
-    return EmittedInput(item, description, entries, own or options.targets, module)
+    found = search(item.path, options.include_dirs).folders if is_slang(item.path) else ()
+    return EmittedInput(item, description, entries, own or options.targets, module, found_folders=found)
 
 
 def job_of(slang: EmittedInput, options: Options) -> CompileJob:
@@ -54,9 +57,10 @@ def job_of(slang: EmittedInput, options: Options) -> CompileJob:
         entry_points=tuple(entry.name for entry in slang.entries),
         targets=supported_targets(slang),
         modules=tuple(slang.emitted.libraries.items()),
-        include_dirs=(str(slang.input.path.absolute().parent), *options.include_dirs),
+        include_dirs=folders_of(slang.input.path, options.include_dirs),
         defines=options.defines,
         optimization=options.optimization,
+        extra_arguments=options.slang_flags,
         time_limit=options.time_limit,
         without=tuple(sorted(slang.without)),
     )

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from slangad.compiler.slang_text.endings import SLANG_ENDINGS
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
@@ -20,7 +22,7 @@ SIGNS: Final = {
     ".py": re.compile(rb"^\s*(?:import|from)\s+slangad\b", re.MULTILINE),
     ".yaml": re.compile(rb"^slangad\s*:", re.MULTILINE),
     ".yml": re.compile(rb"^slangad\s*:", re.MULTILINE),
-    ".slang": re.compile(rb"Differentiable"),
+    **dict.fromkeys(SLANG_ENDINGS, re.compile(rb"Differentiable")),
 }
 """What a file holds if there may be gradients in it."""
 _TESTS: Final = re.compile(r"conftest\.py|test_.*\.py|.*_test\.py")

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from slangad.compiler.errors.diagnostics import Diagnostic
     from slangad.compiler.errors.spans import Span
     from slangad.compiler.ir.nodes import LeftOut, Module
+    from slangad.compiler.slang_text.search import FoundFolder
     from slangad.compiler.toolchain.cache import Cache
 
 OutputKind = Literal["slang", "library", "ir", "artefact", "reflection", "manifest", "depfile"]
@@ -33,6 +34,7 @@ class Options:
         dump: Called with the name of each pass and the module after it.
         keep_ir: Keep the IR in the result.
         deterministic: Make gradients bitwise repeatable, at the cost of memory and time.
+        slang_flags: Further arguments of Slang, given last.
         own_targets: Prefer the targets that a description names to ``targets``.
     """
 
@@ -43,6 +45,7 @@ class Options:
     specialize: tuple[str, ...] = ()
     optimization: int = 1
     slangc: Path | None = None
+    slang_flags: tuple[str, ...] = ()
     workers: int = 2
     time_limit: float = DEFAULT_TIME_LIMIT
     cache: Cache | None = None
@@ -114,6 +117,7 @@ class EmittedInput:
         asked: The targets to compile for, also those that lack something it uses.
         module: Its IR. None if the description comes from the cache.
         without: Pairs of target and entry point that are known to fail.
+        found_folders: The folders of imports that no option names.
     """
 
     input: Input
@@ -122,6 +126,7 @@ class EmittedInput:
     asked: tuple[str, ...] = ()
     module: Module | None = None
     without: frozenset[tuple[str, str]] = frozenset()
+    found_folders: tuple[FoundFolder, ...] = ()
 
     @property
     def emitted(self) -> EmittedModule:

@@ -9,7 +9,6 @@ docs/decisions/outputs.md gives the reasons.
 from __future__ import annotations
 
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from slangad.compiler.driver.emitted import unique_files
@@ -19,6 +18,8 @@ from slangad.compiler.driver.slang_compilers import user_names
 from slangad.compiler.driver.unsupported import supported_targets
 from slangad.compiler.errors.diagnostics import CompileError, Diagnostic, Severity
 from slangad.compiler.errors.spans import Span
+from slangad.compiler.slang_text.endings import is_slang
+from slangad.compiler.slang_text.search import shown_path
 from slangad.compiler.toolchain.messages.messages import to_diagnostics
 from slangad.compiler.toolchain.targets import TARGETS
 
@@ -39,7 +40,7 @@ def outputs_of(slang: EmittedInput, code: CompileResult) -> CompiledInput:
         outputs=(*_slang_outputs(slang), *_artefact_outputs(slang, code)),
         sources=unique_files((*slang.description.sources, *code.dependencies)),
         errors=tuple(errors),
-        warnings=(*(d for d in reported if d.severity is not Severity.ERROR), *_left_out(slang)),
+        warnings=(*(d for d in reported if d.severity is not Severity.ERROR), *_notes(slang)),
         failures=merge_failures(slang, (*code.diagnostics, *missing)),
         cached=code.cached,
         targets=supported_targets(slang),
@@ -96,7 +97,7 @@ def _same_stems(units: Sequence[EmittedInput]) -> Iterable[Diagnostic]:
 def _same_kernels(units: Sequence[EmittedInput]) -> Iterable[Diagnostic]:
     """Yield an error for two described kernels of one name. Functions of Slang files may share names."""
     seen: dict[str, KernelSummary] = {}
-    described = (unit for unit in units if Path(unit.source).suffix != ".slang")
+    described = (unit for unit in units if not is_slang(unit.source))
     for kernel in (kernel for unit in described for kernel in unit.kernels):
         first = seen.setdefault(kernel.name, kernel)
         if first is not kernel:
@@ -135,6 +136,14 @@ def _planned(unit: EmittedInput) -> Iterable[tuple[EmittedInput, str, str]]:
 
 def _whole_file(unit: EmittedInput) -> Span:
     return Span(unit.source, 0, 0, 0, 0)
+
+
+def _notes(slang: EmittedInput) -> Iterable[Diagnostic]:
+    """Yield a note for each function that is not compiled, and for each folder of imports that no option names."""
+    yield from _left_out(slang)
+    for one in slang.found_folders:
+        span = Span(shown_path(one.file), one.reference.line, 1, one.reference.line, 1 + len(one.reference.written))
+        yield Diagnostic("SA086", one.note, span, severity=Severity.NOTE)
 
 
 def _left_out(slang: EmittedInput) -> Iterable[Diagnostic]:

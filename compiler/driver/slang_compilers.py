@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from slangad.compiler.errors.diagnostics import CompileError, Diagnostic, Severity, ToolchainError
 from slangad.compiler.errors.spans import Span
+from slangad.compiler.slang_text.search import folders_of
 from slangad.compiler.toolchain.jobs.request import CompileJob, CompileResult
 from slangad.compiler.toolchain.messages.messages import to_diagnostics
 from slangad.compiler.toolchain.session import Toolchain
@@ -105,11 +106,11 @@ class SlangCompilers:
             entry_points=(),
             targets=(_REFLECTED,),
             modules=tuple(modules.items()),
-            include_dirs=(str(file.absolute().parent), *options.include_dirs),
+            include_dirs=folders_of(file, options.include_dirs),
             defines=options.defines if beside is None else beside.defines,
             whole=True,
             declarations=asked,
-            extra_arguments=("-ignore-capabilities",),
+            extra_arguments=("-ignore-capabilities", *options.slang_flags),
             time_limit=options.time_limit,
         )
         return self._toolchain(external=False).compile([job])[0]

@@ -99,7 +99,7 @@ def sums_namespace(scalar: Scalar) -> str:
 
 
 def _needed_by(expr: object) -> tuple[str, ...]:
-    if not isinstance(expr, Intrinsic) or not is_own(expr.name):
+    if not isinstance(expr, Intrinsic) or not is_own(expr):
         return ()
     if expr.name in ("at", "element", "with"):
         return (ELEMENTS,)

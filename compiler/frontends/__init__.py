@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from slangad.compiler.errors.diagnostics import CompileError, Diagnostic
 from slangad.compiler.errors.spans import Span
+from slangad.compiler.slang_text.endings import SLANG_ENDINGS, is_slang
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -48,11 +49,11 @@ def load(path: Path, slang: SlangSetting | None = None) -> Module:
     Raises:
         CompileError: with all its errors.
     """
-    if path.suffix == ".slang":
+    if is_slang(path):
         return _slang(path, slang)
     loader = _LOADERS.get(path.suffix)
     if loader is None:
-        known = ", ".join(sorted((*_LOADERS, ".slang")))
+        known = ", ".join(sorted((*_LOADERS, *SLANG_ENDINGS)))
         raise CompileError(
             [
                 Diagnostic(

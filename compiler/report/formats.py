@@ -24,6 +24,20 @@ FORMATS: Final[dict[str, str]] = {
     "html": "slangad.compiler.report.html:html_page",
 }
 """Names of ``--format`` and the functions that write them, ``Report -> str``."""
+SUFFIXES: Final[dict[str, str]] = {
+    ".sarif.json": "sarif",
+    ".json": "json",
+    ".xml": "junit",
+    ".sarif": "sarif",
+    ".html": "html",
+    ".txt": "text",
+}
+"""Ends of file names, and the format of such a file if none is named."""
+
+
+def format_of(file: str) -> str:
+    """Return the format that the name of a file stands for; text if none does."""
+    return next((name for suffix, name in SUFFIXES.items() if file.lower().endswith(suffix)), "text")
 
 
 def render(report: Report, name: str, *, detail: bool = False) -> str:

@@ -12,6 +12,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.ir.calls import closure
+from slangad.compiler.slang_text.endings import is_slang
 from slangad.compiler.slang_text.files import source_of
 from slangad.compiler.slang_text.operators import Operators, is_operator
 
@@ -99,7 +100,7 @@ def is_backward_alone(attributes: Collection[str]) -> bool:
 
 def codes_of(span: Span, sources: Iterable[str]) -> tuple[FunctionCode, ...]:
     """Return the code that a gradient uses: the function at a location, its callees, and the derivatives of both."""
-    files = [source_of(file) for file in sources if file.endswith(".slang")]
+    files = [source_of(file) for file in sources if is_slang(file)]
     first = next((function for source in files if (function := function_at(source, span)) is not None), None)
     if first is None:
         return ()

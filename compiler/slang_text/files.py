@@ -11,7 +11,7 @@ from slangad.compiler.slang_text.bodies import SlangSource, read_source
 def text_of(file: str) -> str:
     """Return the text of a file; an empty text if it cannot be read."""
     try:
-        return _text(file, _state(file))
+        return _text(file, state_of(file))
     except OSError:
         return ""
 
@@ -19,12 +19,12 @@ def text_of(file: str) -> str:
 def source_of(file: str) -> SlangSource:
     """Return a Slang file with its functions; an empty one if it cannot be read."""
     try:
-        return _source(file, _state(file))
+        return _source(file, state_of(file))
     except OSError:
         return read_source("", file)
 
 
-def _state(file: str) -> tuple[int, int]:
+def state_of(file: str) -> tuple[int, int]:
     """Return a mark that differs after a change of the file."""
     status = Path(file).stat()
     return status.st_mtime_ns, status.st_size

@@ -14,6 +14,7 @@ from slangad.compiler.ir.calls import closure
 from slangad.compiler.slang_text.bodies import SlangFunction, SlangSource, read_source
 from slangad.compiler.slang_text.brackets import until
 from slangad.compiler.slang_text.declarations import Declaration, declarations_of
+from slangad.compiler.slang_text.endings import SLANG_ENDINGS
 from slangad.compiler.slang_text.tokens import words_of
 
 if TYPE_CHECKING:
@@ -160,7 +161,9 @@ def names_of(part: Part) -> frozenset[str]:
 
 def _plain(file: str) -> str:
     """Return the last part of a file's or module's name without its ending, as Slang compares them."""
-    name = re.split(r"[/\\]", file)[-1].removesuffix(".slang").removesuffix(".h").removesuffix(".slangh")
+    name = re.split(r"[/\\]", file)[-1]
+    for ending in (*SLANG_ENDINGS, ".h"):
+        name = name.removesuffix(ending)
     return name.rpartition(".")[2].replace("_", "-")
 
 

@@ -22,6 +22,7 @@ from slangad.compiler.toolchain.jobs.staging import BINARY, Staging
 from slangad.compiler.toolchain.jobs.tasks import CompileTask, cut, worker_count
 from slangad.compiler.toolchain.locate import find_library, find_slangc
 from slangad.compiler.toolchain.messages.failures import failed
+from slangad.compiler.toolchain.messages.messages import COMMAND_LINE
 from slangad.compiler.toolchain.targets import TARGETS
 from slangad.compiler.toolchain.workers.backends import LibraryBackend, SlangcBackend
 from slangad.compiler.toolchain.workers.events import CompilerCall
@@ -104,6 +105,7 @@ class Toolchain:
             results = self._run([job for job, _ in possible], progress)
         else:
             results = [CompileResult()] * len(jobs)
+        _refuse_flags(results)
         if self._results:
             for job, (_, problems), result in zip(jobs, possible, results, strict=True):
                 if not problems:
@@ -180,6 +182,18 @@ class _Count:
 
 def _ignore(through: int, total: int) -> None:
     """Nobody watches."""
+
+
+def _refuse_flags(results: Sequence[CompileResult]) -> None:
+    """Refuse arguments that Slang does not know.
+
+    Raises:
+        ToolchainError: A message is about the command line.
+    """
+    said = (m for result in results for m in result.messages if m.is_error and m.file == COMMAND_LINE)
+    message = next(said, None)
+    if message is not None:
+        raise failed("SA256", f"Slang does not take an argument: {message.text}", help="correct -X, or the key 'flags'")
 
 
 def _without_missing_tools(job: CompileJob) -> tuple[CompileJob, tuple[Diagnostic, ...]]:

@@ -6,19 +6,24 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
+from check.in_process import InProcess
 
 from slangad.compiler.check.build import libraries
+from slangad.compiler.check.workers import pool
+from slangad.compiler.emit.model import ParameterRole
 from slangad.compiler.report.model import Leg, LegState, Verdict
+from slangad.compiler.runtime.pipeline.run_kernel import Run
 
 if TYPE_CHECKING:
     from check.conftest import Checked
 
-    from slangad.compiler.emit.model import EmittedModule
+    from slangad.compiler.emit.model import EmittedModule, EntryParameter
     from slangad.compiler.ir.nodes import Module
+    from slangad.compiler.runtime.arrays.array_keys import Slot
 
 TEXT = """
 import slangad as sa
-from slangad import Each, Mean, NoDiff, Param, Sum, Tensor, Uniform, float2, float3
+from slangad import Each, InOutTensor, Mean, NoDiff, Param, Sum, Tensor, Uniform, float2, float3
 
 
 @sa.struct
@@ -41,6 +46,12 @@ def averaged(x: Each[float], p: Param[float2]) -> tuple[Each[float], Mean[float2
 @sa.kernel
 def gathered(i: Each[int], w: Tensor[float2, 1], k: Param[float]) -> Each[float]:
     return w[i].x * w[i].y * k
+
+
+@sa.kernel
+def shifted(x: Each[float], v: InOutTensor[float, 1]) -> None:
+    i = sa.thread_id(0)
+    v[i] = 2.0 * v[i] + 3.0 * x
 """
 
 BROKEN = {
@@ -86,6 +97,22 @@ def test_check__a_lost_addition__fails(checked: Checked, monkeypatch: pytest.Mon
         assert "over" in failure.message
         assert "threads" in failure.message
         assert failure.cause
+
+
+def test_check__a_cotangent_that_the_runtime_replaces_where_a_gradient_is_given__fails(
+    checked: Checked, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    right = Run._given
+
+    def lost(run: Run, slot: Slot, parameter: EntryParameter) -> object:
+        given = (ParameterRole.GRADIENT, *slot[1:]) in run.prepared.arrays
+        return None if slot[0] is ParameterRole.ADJOINT and given else right(run, slot, parameter)
+
+    monkeypatch.setattr(pool, "Worker", InProcess)
+    monkeypatch.setattr(Run, "_given", lost)
+    result = checked(TEXT, samples=16, only=("shifted",))["shifted"]
+    assert result.verdict is Verdict.FAIL
+    assert {failure.leg for failure in result.failures} == {Leg.ACCUMULATION}
 
 
 FAINT = """

@@ -109,8 +109,6 @@ def values(sample: Sample, index: int, rng: np.random.Generator) -> np.ndarray:
 def given(sample: Sample) -> dict[str, np.ndarray]:
     rng = np.random.default_rng(3)
     made = {f"a{i}": values(sample, i, rng) for i in range(len(sample.types))}
-    if sample.row.name == "clamp":
-        made["a1"], made["a2"] = np.minimum(made["a1"], made["a2"]), np.maximum(made["a1"], made["a2"])
     if sample.row.name == "smoothstep":
         made["a0"], made["a1"] = made["a0"] - 3.0, made["a1"] + 3.0
     if sample.row.name == "refract":

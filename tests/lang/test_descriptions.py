@@ -61,6 +61,7 @@ def test_differentiable__bare_and_with_keywords__records() -> None:
         (lambda: sa.clip_gradient(1.0, of=sa.clip_gradient(2.0)), "another policy"),
         (lambda: sa.subgradient(at=float("inf"), value=0), "at= of sa.subgradient"),
         (lambda: sa.surrogate(1), "sa.surrogate needs a function"),
+        (lambda: sa.surrogate(sa.function(f)), "the surrogate 'f' is not differentiable"),
         (lambda: sa.pipeline(optimiser=1)(f), "unknown keyword optimiser="),
         (lambda: sa.pipeline(optimizer=1)(f), "optimizer= of f"),
         (lambda: sa.range(3, max_iters=0), "not at least 1"),

@@ -25,6 +25,8 @@ from slangad.compiler.lang.types.values import try_type_of, wrapped
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from slangad.compiler.lang.intrinsics.model import Kinks
+
 INT3 = ir.Vector(ir.INT, 3)
 ROWS = [pytest.param(row, id=row.name) for row in INTRINSICS.values()]
 SMOOTH = [pytest.param(r, id=r.name) for r in INTRINSICS.values() if r.differentiable and not r.cast_of]
@@ -136,11 +138,11 @@ def test_kinks__where_the_table_says__a_one_sided_derivative_or_the_value_jumps(
         assert any(jumps), kink.text
 
 
-def _at_kink(row: IntrinsicRow, kink: object) -> list[np.ndarray]:
+def _at_kink(row: IntrinsicRow, kink: Kinks) -> list[np.ndarray]:
     given = {
         "min": (0.5, 0.5), "max": (0.5, 0.5), "saturate": (0.0,), "abs": (0.0,), "sign": (0.0,), "step": (1.0, 1.0),
         "fmod": (4.0, 2.0), "mod": (4.0, 2.0), "floor_div": (4.0, 2.0), "atan2": (0.0, -1.0), "round": (1.5,),
-        "clamp": (0.25, 0.25, 1.0) if getattr(kink, "text", "") == "x == low" else (1.0, 0.25, 1.0),
+        "clamp": {"x == low": (0.2, 0.2, 1.0), "x == high": (1.0, 0.2, 1.0)}.get(kink.text, (0.2, 0.5, 0.5)),
     }  # fmt: skip
     values = [np.float64(v) for v in given.get(row.name, (2.0,))]
     assert np.all(np.asarray(kink.distance(np, *values)) == 0)

@@ -281,7 +281,7 @@ def twice(t: Tensor[float, 1], out: OutTensor[float, 1]):
 def both(t: Tensor[float, 1], v: InOutTensor[float, 1], out: OutTensor[float, 1]):
     i = sa.thread_id(0)
     out[i] = 2.0 * t[i]
-    v[i] = v[i] + 1.0
+    v[i] = 2.0 * v[i] + 3.0 * t[i]
 
 @sa.kernel
 def total(t: Tensor[float, 1]) -> Sum[float]:
@@ -325,6 +325,16 @@ def test_call__pipeline_without_an_output__takes_the_domain_as_kernels_do(unsaid
     for name in ("both", "beside"):
         assert unsaid[name](x, x)["out"].tolist() == [2.0] * 5
     assert unsaid.told(x) == 5.0
+
+
+@pytest.mark.parametrize("name", ["both", "beside"])
+def test_call__gradient_given_for_a_tensor_changed_in_place__is_added_to(unsaid: LoadedFile, name: str) -> None:
+    one = np.ones(2, np.float32)
+    given, cotangent = {"v": 10 * one, "x" if name == "beside" else "t": 100 * one}, {"v": 5 * one, "out": 0 * one}
+    found = unsaid[name].backward(one, one, cotangent=cotangent, grad=given).grad
+    assert {key: array.tolist() for key, array in found.items()} == {list(given)[1]: [115.0] * 2, "v": [20.0] * 2}
+    found = unsaid[name].jtjvp(one, one, tangent={"v": one}, grad=given).grad
+    assert {key: array.tolist() for key, array in found.items()} == {list(given)[1]: [106.0] * 2, "v": [14.0] * 2}
 
 
 def test_prepare_training__pipeline_without_an_output__takes_the_domain_as_kernels_do(unsaid: LoadedFile) -> None:

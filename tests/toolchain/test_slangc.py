@@ -7,13 +7,11 @@ from __future__ import annotations
 
 import os
 import shutil
-import stat
-import sys
 from pathlib import Path
 
 import pytest
+from support.slangc import program, stand_in
 
-import slangad
 from slangad.compiler.errors.diagnostics import ToolchainError
 from slangad.compiler.toolchain.jobs.request import CompileJob
 from slangad.compiler.toolchain.session import Toolchain, compile_jobs
@@ -22,50 +20,13 @@ pytestmark = [pytest.mark.toolchain, pytest.mark.skipif(os.name != "posix", reas
 
 TARGETS = ("glsl", "hlsl", "wgsl", "metal", "cuda", "cpp")
 
-STAND_IN = """#!{python}
-import sys
-from pathlib import Path
-sys.path.insert(0, {root!r})
-from slangad.compiler.toolchain.workers.events import CompilerCall, Front, UnitCode, UnitReflection
-from slangad.compiler.toolchain.workers.library import SlangSession
-from slangad.compiler.toolchain.locate import find_library
-words = sys.argv[1:]
-options = dict(zip(words, words[1:]))
-targets = tuple(b for a, b in zip(words, words[1:]) if a == "-target")
-entries = tuple(b for a, b in zip(words, words[1:]) if a == "-entry")
-files = ("-o", "-reflection-json", "-depfile")
-arguments = tuple(w for a, w in zip(["", *words], words) if a not in files and w not in files)
-status = 0
-unit = (0, 0) if len(entries) == 1 else (0, -1)
-for event in SlangSession(str(find_library())).compile(CompilerCall(arguments, targets, entries, (unit,))):
-    if isinstance(event, Front):
-        sys.stderr.write(event.output)
-        status |= not event.ok
-        Path(options["-depfile"]).write_text("out: " + " ".join(p.replace(" ", "\\\\ ") for p in event.dependencies))
-    elif isinstance(event, UnitReflection):
-        Path(options["-reflection-json"]).write_text(event.text)
-    elif isinstance(event, UnitCode):
-        sys.stderr.write(event.output)
-        status |= event.data is None
-        if event.data is not None:
-            Path(options["-o"]).write_bytes(event.data)
-sys.exit(status)
-"""
-
-
-def program(path: Path, text: str) -> Path:
-    path.write_text(text)
-    path.chmod(path.stat().st_mode | stat.S_IXUSR)
-    return path
-
 
 @pytest.fixture(scope="module")
 def slangc(tmp_path_factory: pytest.TempPathFactory) -> Path:
     installed = shutil.which("slangc")
     if installed:
         return Path(installed)
-    text = STAND_IN.format(python=sys.executable, root=str(Path(slangad.__file__).parent.parent))
-    return program(tmp_path_factory.mktemp("bin") / "slangc", text)
+    return stand_in(tmp_path_factory.mktemp("bin") / "slangc")
 
 
 def test_slangc__same_job__gives_entries_reflection_and_dependencies(

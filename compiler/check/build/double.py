@@ -42,6 +42,7 @@ def build_job(
     f64: bool,
     time_limit: float,
     files: tuple[str, ...] = (),
+    slang_flags: tuple[str, ...] = (),
 ) -> CompileJob:
     """Return the compile job of the entry points ``names`` for the CPU.
 
@@ -53,6 +54,7 @@ def build_job(
         f64: True for double in place of float and half.
         time_limit: Seconds that the compiler may take.
         files: The Slang files that the module depends on.
+        slang_flags: Further arguments of Slang.
     """
     text = _in_double(emitted.text) if f64 else emitted.text
     modules = dict(emitted.libraries)
@@ -70,6 +72,7 @@ def build_job(
         include_dirs=include_dirs,
         defines=(*defines, *macros),
         whole=True,
+        extra_arguments=slang_flags,
         time_limit=time_limit,
     )
 

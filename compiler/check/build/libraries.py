@@ -23,6 +23,8 @@ from slangad.compiler.ir.kernels import Memory
 from slangad.compiler.ir.subset import only, without_other_files
 from slangad.compiler.runtime.device.cpu_rows import with_rows
 from slangad.compiler.runtime.device.cxx import RejectionError, build_shared_library
+from slangad.compiler.slang_text.endings import is_slang
+from slangad.compiler.toolchain.workers.processes import end_processes_until
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -34,6 +36,8 @@ if TYPE_CHECKING:
     from slangad.compiler.toolchain.cache import Cache
     from slangad.compiler.toolchain.jobs.request import CompileJob, CompileResult
 
+SLANG: Final = "Slang: "
+"""How the reason of a refusal begins that is an error of the Slang compiler."""
 DEATHS: Final = {"SA240": "the Slang compiler crashes on it", "SA241": "the Slang compiler takes too long on it"}
 
 
@@ -72,13 +76,14 @@ class Built:
 
 @dataclass(frozen=True, slots=True)
 class BuildSetting:
-    """How to build: folders of imports, macros, time limit, cache, and texts to use in place of Slang files."""
+    """How to build: imports, macros, time limit, cache, texts to use in place of Slang files, arguments of Slang."""
 
     include_dirs: tuple[str, ...]
     defines: tuple[tuple[str, str], ...]
     time_limit: float
     cache: Cache | None
     texts: Mapping[str, str] = field(default_factory=dict)
+    slang_flags: tuple[str, ...] = ()
 
 
 def build_both(
@@ -101,8 +106,12 @@ def build_both(
 
     with ThreadPoolExecutor(2) as pool:
         first, second = pool.submit(f64.build, module.kernels), pool.submit(rest)
-        built, (other, counting) = first.result(), second.result()
-        return replace(built, libraries=(*built.libraries, *counting)), other
+        try:
+            built, (other, counting) = first.result(), second.result()
+        except KeyboardInterrupt:
+            end_processes_until(lambda: first.done() and second.done())
+            raise
+    return replace(built, libraries=(*built.libraries, *counting)), other
 
 
 def _build_loop_twins(
@@ -120,9 +129,17 @@ def twin_job(module: Module, setting: BuildSetting) -> CompileJob:
     """Return a job with the settings to read the float64 twins of a module's Slang files. It makes no code."""
     emitted = emit_module(only(module, ()))
     emitted = replace(emitted, libraries={**emitted.libraries, **setting.texts})
-    files = tuple(path for path in module.sources if path.endswith(".slang"))
-    limit = setting.time_limit
-    return build_job(emitted, (), setting.include_dirs, setting.defines, f64=True, time_limit=limit, files=files)
+    files = tuple(path for path in module.sources if is_slang(path))
+    return build_job(
+        emitted,
+        (),
+        setting.include_dirs,
+        setting.defines,
+        f64=True,
+        time_limit=setting.time_limit,
+        files=files,
+        slang_flags=setting.slang_flags,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +158,7 @@ class _Builder:
             kernels = [kernel for kernel in kernels if not kernel.name.startswith("oracle_")]
         near = [kernel for kernel in kernels if kernel.name not in self.apart]
         alone = [kernel for kernel in kernels if kernel.name in self.apart]
-        if not self.module.source.endswith(".slang"):  # launches need all entry points in one library
+        if not is_slang(self.module.source):  # launches need all entry points in one library
             return _joined([self._together(near), *(self._together([kernel]) for kernel in alone)])
         return _joined([self._together(near), self._entry_by_entry(alone)])
 
@@ -270,7 +287,7 @@ class _Builder:
 
     def _emit(self, kernels: Sequence[Kernel]) -> EmittedModule:
         part = only(self.module, kernels)
-        if not self.module.source.endswith(".slang") and len(kernels) < len(self.module.kernels):
+        if not is_slang(self.module.source) and len(kernels) < len(self.module.kernels):
             part = without_other_files(part)  # which may be what is wrong with other kernels
         emitted = emit_module(part)
         libraries = {**emitted.libraries, **self.setting.texts}
@@ -282,9 +299,16 @@ class _Builder:
         limit = setting.time_limit + tol.COMPILE_LIMIT_EACH * len(names)
         if number is not None:
             emitted = replace(emitted, file_name=f"{number}_{emitted.file_name}")
-        files = tuple(path for path in self.module.sources if path.endswith(".slang"))
+        files = tuple(path for path in self.module.sources if is_slang(path))
         return build_job(
-            emitted, names, setting.include_dirs, setting.defines, f64=self.f64, time_limit=limit, files=files
+            emitted,
+            names,
+            setting.include_dirs,
+            setting.defines,
+            f64=self.f64,
+            time_limit=limit,
+            files=files,
+            slang_flags=setting.slang_flags,
         )
 
 
@@ -315,4 +339,4 @@ def _joined(parts: Iterable[Built]) -> Built:
 def _reason(result: CompileResult) -> str:
     for diagnostic in result.diagnostics:
         return DEATHS.get(diagnostic.code, diagnostic.message)
-    return next((f"Slang: {m.text}" for m in result.messages if m.is_error), "Slang gives no code for it")
+    return next((f"{SLANG}{m.text}" for m in result.messages if m.is_error), "Slang gives no code for it")

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 from slangad.compiler.ir.calls import closure
 from slangad.compiler.slang_text.bodies import read_source
 from slangad.compiler.slang_text.calls import function_at
+from slangad.compiler.slang_text.endings import is_slang
 from slangad.compiler.slang_text.files import text_of
 from slangad.compiler.slang_text.tokens import words_of
 
@@ -38,7 +39,7 @@ def kernels_apart(module: Module, texts: Mapping[str, str]) -> frozenset[str]:
         module: A program.
         texts: Texts to use in place of Slang files, by name.
     """
-    read = {file: texts.get(Path(file).name) or text_of(file) for file in module.sources if file.endswith(".slang")}
+    read = {file: texts.get(Path(file).name) or text_of(file) for file in module.sources if is_slang(file)}
     if not any("interface" in text for text in read.values()) or not any(
         word in text for word in _CUSTOM for text in read.values()
     ):

@@ -318,6 +318,11 @@ class _LaunchSize:
         slack += (tol.SUM_CLOSE_HALF if half else tol.SUM_ROUNDING_F32) * grain
         if isinstance(f32, LaunchRunner):
             actual = self._added(replace(f32, sums=self.sums), rows, weights)
+            by_runtime = self.launches.by_runtime(self.extents)
+            if by_runtime is not None:
+                run = replace(by_runtime, start=self.sums.start).gradients(rows, weights)
+                for worst in self._gradients(run, expected, size + moves, slack):
+                    yield replace(worst, f32=True)
         elif isinstance(f32, LaunchOnDevice):
             f32 = replace(f32, start=self.sums.start)
             actual, again = (f32.gradients(rows, weights) for _ in range(2))

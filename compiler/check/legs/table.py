@@ -34,7 +34,12 @@ class LegEntry:
 
 
 def _has_backward(context: LegContext) -> bool:
-    return Mode.BACKWARD in context.f64.entries
+    return Mode.BACKWARD in context.f64.entries and Mode.BACKWARD not in dict(context.plan.missing)
+
+
+def _has_threads(context: LegContext) -> bool:
+    single = context.plan.subject.directives.single_thread
+    return context.companions.racing is not None and _has_backward(context) and not single
 
 
 LEGS: Final = (
@@ -43,9 +48,9 @@ LEGS: Final = (
     LegEntry(Leg.INTENT, lambda c: c.plan.clip is not None and _has_backward(c), compare_clipped),
     LegEntry(Leg.PRIMAL, lambda c: Leg.FORWARD in c.jacobians, compare_primal),
     LegEntry(Leg.ACCUMULATION, lambda c: c.companions.launches is not None and _has_backward(c), compare_accumulation),
-    LegEntry(Leg.ACCUMULATION, lambda c: c.companions.racing is not None and _has_backward(c), compare_two_threads),
+    LegEntry(Leg.ACCUMULATION, _has_threads, compare_two_threads),
     LegEntry(Leg.BOUND, lambda c: c.companions.watch is not None, compare_bounds),
-    LegEntry(Leg.JOINED, lambda c: c.companions.apart is not None, compare_stages),
+    LegEntry(Leg.JOINED, lambda c: c.companions.apart is not None and _has_backward(c), compare_stages),
     LegEntry(Leg.FLOAT32, lambda c: c.f32 is not None or c.companions.device is not None, compare_float32),
 )
 """All legs but those of the reference (``Leg.REVERSE``, ``Leg.FORWARD``) and of the build (``Leg.COMPILE``)."""

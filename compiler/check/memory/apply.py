@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
@@ -20,11 +19,14 @@ from slangad.compiler.check.memory.wrappers import (
 )
 from slangad.compiler.check.subjects.source_facts import facts_of
 from slangad.compiler.errors.diagnostics import CompileError
+from slangad.compiler.frontends.reading.directives import SINGLE
 from slangad.compiler.frontends.slang.functions import modes_of
 from slangad.compiler.frontends.slang.module import candidates_of, load_slang
 from slangad.compiler.slang_text.bodies import read_source
 from slangad.compiler.slang_text.brackets import closing
 from slangad.compiler.slang_text.calls import codes_of
+from slangad.compiler.slang_text.directives import directive_lines
+from slangad.compiler.slang_text.endings import is_slang
 from slangad.compiler.slang_text.global_parameters import by_name, global_parameters
 
 if TYPE_CHECKING:
@@ -45,7 +47,6 @@ _FLOATS: Final = frozenset({"float", "half", "double"})
 _BEFORE_RESULTS: Final = frozenset(
     {"public", "internal", "private", "static", "inline", "export", "extern", "no_diff", "const", "override"}
 )
-_ONE_THREAD: Final = re.compile(r"//\s*check:\s*single[- ]thread")
 _NO_FORWARD: Final = "the gradient of '{}' accumulates in '{}', which forward mode does not use"
 
 
@@ -112,7 +113,7 @@ def add_memory(path: Path, text: str, module: Module, setting: SlangSetting) -> 
     if not parameters or not source.is_closed:
         return None
     declared, candidates = candidates_of(path, text, setting)
-    files = [file for file in module.sources if file.endswith(".slang")]
+    files = [file for file in module.sources if is_slang(file)]
     facts = facts_of(files), facts_of(files, {one.name for one in parameters})
     planner = _Planner(source, declared, parameters, module, facts)
     planned = [plan for number, one in enumerate(candidates) if (plan := planner.plan(one, number)) is not None]
@@ -124,7 +125,7 @@ def add_memory(path: Path, text: str, module: Module, setting: SlangSetting) -> 
         texts = [wrapper_text(plan.wrapped, plan.scopes, plan.comments) for plan in plans]
         copy = copy_of(source, parameters, (*setters(used), *texts))
         try:
-            made = load_slang(path, replace(setting, text=copy, specialize=()))
+            made = load_slang(path, replace(setting, text=copy, specialize=(), instances=0))
         except CompileError as error:
             lines = [d.span.line for d in error.diagnostics]
             kept = [plan for plan, one in zip(plans, texts, strict=True) if not _contains(copy, one, lines)]
@@ -202,7 +203,7 @@ class _Planner:
         gradients = {i.parameter.name: pairs[i.parameter.name].name for i in inputs if i.gradient >= 0}
         if gradients:
             reasons = [("jvp", _NO_FORWARD.format(*next(iter(gradients.items()))))]
-        comments = tuple(comment.text for comment in header.comments if "range:" in comment.text)
+        comments = tuple(comment.text for comment in header.comments if "range" in comment.text)
         return _Plan(wrapped, candidate, scopes, comments, gradients, tuple(reasons))
 
     def _is_settable(self, candidate: Candidate) -> bool:
@@ -255,7 +256,8 @@ class _Planner:
         """Return True if several threads may run a derivative at once: no comment says that it is a single one."""
         names = {code.name for code in codes}
         headers = (header for header in self.source.scan.headers if header.name in names)
-        return not any(_ONE_THREAD.match(comment.text) for header in headers for comment in header.comments)
+        lines = (line for header in headers for line in directive_lines(header.comments, self.source.file))
+        return not any(line.name == SINGLE for line in lines)
 
 
 def _is_differentiable(record: Json, structs: Mapping[str, DeclaredStruct]) -> bool:

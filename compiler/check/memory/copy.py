@@ -5,7 +5,6 @@ Lines stay where they are. Columns do not.
 
 from __future__ import annotations
 
-import re
 from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
@@ -17,7 +16,6 @@ if TYPE_CHECKING:
     from slangad.compiler.slang_text.bodies import SlangSource
     from slangad.compiler.slang_text.global_parameters import GlobalParameter
 
-_RANGE: Final = re.compile(r"//+!?\s*range\s*:")
 _LIBRARY: Final = "slangad_check_memory.slang"
 _TYPES: Final = {
     "StructuredBuffer": "CheckMemory",
@@ -36,7 +34,6 @@ def copy_of(source: SlangSource, parameters: Sequence[GlobalParameter], added: S
     text = source.text
     for start, end, put in sorted((*_declarations(text, parameters), *_words(source, parameters)), reverse=True):
         text = text[:start] + put + text[end:]
-    text = _RANGE.sub("//", text)  # the wrappers have them
     return "\n".join((text, library_text(_LIBRARY), *added))
 
 

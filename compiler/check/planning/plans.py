@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 import shlex
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.check import tolerances as tol
 from slangad.compiler.check.legs.lost_gradients import without_gradient
-from slangad.compiler.check.model.names import broken_of
 from slangad.compiler.check.model.plan import SubjectPlan
 from slangad.compiler.check.sampling.samples import constants_in, covers
 from slangad.compiler.check.subjects.slang_integers import ended_by, integers_in, numbers_named
@@ -19,6 +18,7 @@ from slangad.compiler.ir.walk import body_exprs, statements
 from slangad.compiler.report.model import Generated, Note, NoteKind
 from slangad.compiler.runtime.pipeline.narrowing import told_narrowed
 from slangad.compiler.slang_text.calls import codes_of
+from slangad.compiler.slang_text.endings import is_slang
 from slangad.compiler.slang_text.files import text_of
 
 if TYPE_CHECKING:
@@ -31,6 +31,9 @@ if TYPE_CHECKING:
     from slangad.compiler.check.options import CheckOptions
     from slangad.compiler.check.twins.declared import TwinModule
     from slangad.compiler.emit.model import EmittedModule
+
+ASKED_MODES: Final = {"forward": Mode.JVP, "backward": Mode.BACKWARD}
+"""Modes of ``--mode``."""
 
 
 def make_plan(
@@ -52,6 +55,13 @@ def make_plan(
     refusals = {r.mode: r.reason for r in f64.refusals if r.kernel == subject.kernel}
     missing = [(Mode(mode), reason) for mode, reason in subject.missing]
     missing += [(Mode(mode), reason) for mode, reason in refusals.items() if mode and mode != "forward"]
+    linear = not twins.clipped & {subject.kernel, *(subject.pipeline.kernels if subject.pipeline else ())}
+    asked = options.mode or subject.directives.mode
+    if asked and linear:  # a clip is checked in both modes together
+        known = {mode for mode, _ in missing}
+        reason = f"--mode {asked}" if options.mode else f"declared `mode {asked}`"
+        others = (mode for mode in (Mode.BACKWARD, Mode.JVP) if mode is not ASKED_MODES[asked])
+        missing += [(mode, reason) for mode in others if mode not in known]
     return SubjectPlan(
         subject,
         str(path),
@@ -67,11 +77,12 @@ def make_plan(
             *_narrowed(subject, emitted, options.device),
         ),
         command=_command(subject, path, options, (samples, seed)),
-        linear=not twins.clipped & {subject.kernel, *(subject.pipeline.kernels if subject.pipeline else ())},
+        linear=linear,
         clip=subject.policy if isinstance(subject.policy, ir.ClipGradient) else None,
         shapes=tuple(_shapes(subject, twins, options)),
         integers=_integers(function, subject, path, twins.module),
         device=options.device,
+        tolerance=subject.directives.tolerance,
         without_gradient=_without_gradient(subject, twins),
     )
 
@@ -113,7 +124,7 @@ def _integers(function: ir.Function | None, subject: Subject, path: Path, module
     """Return the integers worth a try; those of a Slang function are read from its text."""
     if function is None or not isinstance(function.body, ir.External):
         return subject.integers
-    constants = numbers_named(text_of(source) for source in module.sources if source.endswith(".slang"))
+    constants = numbers_named(text_of(source) for source in module.sources if is_slang(source))
     return integers_in(
         _text(subject, path), _integer_inputs(function), codes_of(subject.span, module.sources), constants
     )
@@ -156,6 +167,8 @@ def _integer_paths(type_: types.Type, name: str) -> Iterator[str]:
 def _notes(function: ir.Function | None, subject: Subject, twins: TwinModule) -> Iterator[Note]:
     """Yield notes on declarations that limit what the check can show."""
     yield from (Note(NoteKind.STOP, doubt) for doubt in subject.doubts)
+    if subject.directives.tolerance:
+        yield Note(NoteKind.INTENT, f"derivatives may be off by {subject.directives.tolerance:g} of themselves")
     if subject.unclipped:
         yield Note(NoteKind.INTENT, "checked without the clips of what it calls, which are checked by themselves")
     if function is None:
@@ -202,7 +215,7 @@ def _shapes(subject: Subject, twins: TwinModule, options: CheckOptions) -> Itera
 
 def _requested_ranges(subject: Subject, options: CheckOptions) -> Iterator[ir.Range]:
     """Yield the ranges of a subject on the command line."""
-    owners = {f"{name}." for name in (broken_of(subject.name), subject.label)}
+    owners = sorted((f"{name}." for name in subject.names), key=len)
     for path, low, high in options.ranges:
         for owner in owners:
             if path.startswith(owner):

@@ -21,6 +21,7 @@ from slangad.compiler.frontends.reading.encoding import decode, read_bytes
 from slangad.compiler.ir.nodes import Module
 from slangad.compiler.slang_text.bodies import SlangFunction
 from slangad.compiler.slang_text.declarations import Declaration
+from slangad.compiler.slang_text.endings import is_slang
 from slangad.compiler.slang_text.parts import (
     Part,
     Parts,
@@ -65,7 +66,7 @@ def load_what_compiles(path: Path, setting: SlangSetting) -> Mended:
         return Mended(None, load(path, setting))
     except (CompileError, ToolchainError) as error:
         dead = isinstance(error, ToolchainError) and error.diagnostics[0].code not in DEATHS
-        if path.suffix != ".slang" or dead or error.diagnostics[0].code in _EMPTY:
+        if not is_slang(path) or dead or error.diagnostics[0].code in _EMPTY:
             raise
         mended = mend(path, setting, error)
         if mended is None:

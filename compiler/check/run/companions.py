@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from slangad.compiler.check.model.functions import Bounded, Inside, Oracle, RowFunction, Watch
     from slangad.compiler.check.model.launch_columns import Extents
     from slangad.compiler.check.run.launch import LaunchRunner
+    from slangad.compiler.check.run.on_device import LaunchOnDevice
     from slangad.compiler.check.run.thread import ThreadRunner
     from slangad.compiler.report.model import Leg
 
@@ -36,6 +37,7 @@ class Launches:
         extents: Returns the shapes for a domain, or why there are none.
         f64: Returns the float64 twin for a size.
         f32: Returns float32 for a size, on the device that is asked for.
+        by_runtime: Returns float32 for a size as the runtime launches it on the CPU; None if ``f32`` is on a device.
         thread: One thread alone in float64, where threads share no tensors.
         thread_f32: The same in float32, where ``f32`` runs.
         dims: Axes of the domain.
@@ -46,6 +48,7 @@ class Launches:
     extents: Callable[[Shape], Extents | str]
     f64: Callable[[Extents], LaunchRunner]
     f32: Callable[[Extents], RowFunction | None]
+    by_runtime: Callable[[Extents], LaunchOnDevice | None]
     thread: ThreadRunner | None
     thread_f32: ThreadRunner | None
     dims: int

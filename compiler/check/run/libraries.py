@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from slangad.compiler.check.model.columns import input_table, result_table
 from slangad.compiler.check.model.launch_columns import launch_inputs, launch_results
-from slangad.compiler.check.run.device import DevicePrograms
+from slangad.compiler.check.run.device import DeviceModule, DevicePrograms
 from slangad.compiler.check.run.launch import LaunchRunner
 from slangad.compiler.check.run.on_device import LaunchOnDevice
+from slangad.compiler.check.run.row_device import RowDevice, loaded_program
 from slangad.compiler.check.run.thread import F32, F64, SeparateModules, ThreadRunner
 from slangad.compiler.runtime.device.cpu_kernels import load_module
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
     from slangad.compiler.check.build.libraries import Library
     from slangad.compiler.check.model.launch_columns import Extents
-    from slangad.compiler.check.run.device import DeviceJob, DeviceModule
+    from slangad.compiler.check.run.device import DeviceJob
     from slangad.compiler.emit.model import EntryPoint, Mode
     from slangad.compiler.ir.nodes import Kernel
     from slangad.compiler.runtime.device.cpu_kernels import CpuModule
@@ -86,6 +87,15 @@ class Libraries:
         module, points = held
         tables = launch_inputs(kernel, extents), launch_results(kernel, extents)
         return LaunchOnDevice(module, _by_mode(points), kernel, extents, *tables)
+
+    def launch_by_runtime(self, kernel: Kernel, extents: Extents) -> LaunchOnDevice | None:
+        """Return a kernel in float32 on the CPU, launched by the runtime as for users; None if it does not compile."""
+        held = self.holding(kernel.name, f64=False)
+        if held is None:
+            return None
+        module = DeviceModule(RowDevice(1, F32), loaded_program(*held))
+        tables = launch_inputs(kernel, extents), launch_results(kernel, extents)
+        return LaunchOnDevice(module, _by_mode(held[1]), kernel, extents, *tables)
 
     def on_device(self, *kernels: str) -> tuple[DeviceModule, Points] | str | None:
         """Return the program on the device that holds some kernels, with their entry points."""

@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     Arrays = Mapping[str, Array]
 
 Role = ParameterRole
-_ADDED = (Memory.PARAM, Memory.TENSOR, Memory.TEXTURE2D)
-"""Memory whose gradients add to what their buffers hold."""
 
 
 class _OnDevice:
@@ -102,7 +100,7 @@ class _OnDevice:
 
 @dataclass(frozen=True, slots=True)
 class LaunchOnDevice(_OnDevice):
-    """One kernel on a device, launch by launch. ``start`` is the value that gradients hold before a launch."""
+    """One kernel on a device, launch by launch. ``start`` is the value of the given gradients."""
 
     module: DeviceModule
     entries: Mapping[Mode, tuple[EntryPoint, ...]]
@@ -128,21 +126,20 @@ class LaunchOnDevice(_OnDevice):
         return self.extents.of(value.name, value.memory)
 
     def _held(self, plan: KernelPlan) -> dict[Slot, Array]:
-        """Return gradients that hold ``start``."""
+        """Return given gradients that hold ``start``, of every parameter that has one."""
         return {
             (Role.GRADIENT, value.name, part.path): np.full((*self._shape(value), *part.shape), self.start, part.dtype)
             for value in plan.signature.parameters
             for part in value.parts
-            if value.memory in _ADDED and part.differentiable
+            if value.memory is not Memory.OUT_TENSOR and part.differentiable
         }
 
     def _read(self, arrays: Arrays, role: ParameterRole) -> Floats:
         """Return output arrays as columns, without what gradients held before."""
         found = _OnDevice._read(self, arrays, role)
         if role is Role.GRADIENT and self.start:
-            added = {param.name for param in self.kernel.params if param.memory in _ADDED}
             for (name, path), (start, end) in self.inputs.stretches.items():
-                if name in added and f"{PREFIXES[role]}{'.'.join((name, *map(str, path)))}" in arrays:
+                if f"{PREFIXES[role]}{'.'.join((name, *map(str, path)))}" in arrays:
                     found[start:end] -= self.start
         return found
 

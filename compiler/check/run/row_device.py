@@ -73,6 +73,11 @@ class LoadedProgram:
     entries: Mapping[str, tuple[CpuModule, EntryPoint]]
 
 
+def loaded_program(module: CpuModule, points: Iterable[EntryPoint]) -> LoadedProgram:
+    """Return the entry points of one library."""
+    return LoadedProgram(EmittedModule("", "", {}, (), {}, ()), {point.name: (module, point) for point in points})
+
+
 @dataclass
 class RowDevice:
     """The CPU, which runs every launch for all rows."""

@@ -16,6 +16,7 @@ from slangad.compiler.ir.calls import closure, reached
 from slangad.compiler.ir.nodes import External
 from slangad.compiler.slang_text.brackets import body_of, closing, until
 from slangad.compiler.slang_text.calls import CUSTOM
+from slangad.compiler.slang_text.endings import is_slang
 from slangad.compiler.slang_text.files import source_of
 from slangad.compiler.slang_text.headers import DERIVATIVE_OF, declared_names
 from slangad.compiler.slang_text.tokens import words_of
@@ -250,7 +251,7 @@ def refuse_globals(module: Module, kernels: Iterable[str]) -> None:
     Raises:
         CompileError: A kernel reads one, and nothing gives it a value.
     """
-    facts = facts_of(file for file in module.sources if file.endswith(".slang"))
+    facts = facts_of(file for file in module.sources if is_slang(file))
     functions = {function.key: function for function in module.functions}
     problems: list[Diagnostic] = []
     for kernel in module.kernels:

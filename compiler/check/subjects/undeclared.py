@@ -13,6 +13,7 @@ from slangad.compiler.ir.calls import reached
 from slangad.compiler.ir.nodes import External, SlangBody
 from slangad.compiler.slang_text.brackets import closing, is_stored, steps_behind, until, written
 from slangad.compiler.slang_text.calls import codes_of
+from slangad.compiler.slang_text.endings import is_slang
 from slangad.compiler.slang_text.files import source_of
 from slangad.compiler.slang_text.tokens import read_text
 
@@ -65,7 +66,7 @@ def _external(function: Function, body: External, sources: Sequence[str]) -> Ite
     codes = list(codes_of(function.span, sources))
     if not codes:
         name = re.split(r"::|\.", body.symbol.partition("<")[0])[-1]
-        files = [source_of(file) for file in sources if file.endswith(".slang")]
+        files = [source_of(file) for file in sources if is_slang(file)]
         spans = [one.span for source in files for one in source.functions if one.header.name == name]
         codes = [code for span in spans for code in codes_of(span, sources)]
     return (code.tokens for code in codes)

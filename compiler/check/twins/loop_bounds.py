@@ -16,6 +16,7 @@ from slangad.compiler.ir import nodes as ir
 from slangad.compiler.ir.calls import callers, value_callees
 from slangad.compiler.ir.types import BOOL, INT
 from slangad.compiler.ir.walk import map_blocks, map_body_exprs, rewrite, statements, walk_stmts
+from slangad.compiler.slang_text.endings import is_slang
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -56,7 +57,7 @@ def watch_loops(module: ir.Module, kernels: tuple[ir.Kernel, ...]) -> tuple[ir.M
 
 def watches_loops(module: ir.Module) -> bool:
     """Return True if the text of a module needs the prelude. The twin of a Slang file has its own flag."""
-    return not module.source.endswith(".slang") and any(function.key == _RESET for function in module.functions)
+    return not is_slang(module.source) and any(function.key == _RESET for function in module.functions)
 
 
 def _loops(function: ir.Function) -> Iterator[ir.For | ir.While]:

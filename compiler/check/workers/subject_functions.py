@@ -95,6 +95,7 @@ def _launches(task: SubjectTask, libraries: Libraries, small: Extents | None = N
         extents,
         lambda size: libraries.launch(kernel, size),
         f32,
+        lambda size: libraries.launch_by_runtime(kernel, size) if task.in_f32 else None,
         libraries.thread(task.kernel) if small is None else None,
         _thread_f32(task, libraries) if small is None else None,
         kernel.dims,

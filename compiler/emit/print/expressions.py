@@ -144,9 +144,9 @@ def _application(ctx: PrintContext, expr: ir.Call | ir.Intrinsic | ir.Construct 
     match expr:
         case ir.Call():
             _call(ctx, expr)
-        case ir.Intrinsic(name, args):
-            ctx.writer.write(spelling(name))
-            print_args(ctx, args)
+        case ir.Intrinsic():
+            ctx.writer.write(spelling(expr))
+            print_args(ctx, expr.args)
         case ir.Construct():
             _construct(ctx, expr)
         case ir.Cast(operand, type_):

@@ -24,7 +24,7 @@ _PREFER = {"recompute": "[PreferRecompute]", "checkpoint": "[PreferCheckpoint]"}
 def new_context(names: ModuleNames, writer: Writer, function: ir.Function, dims: int = 0) -> PrintContext:
     """Return the context of a function: parameters get names first, and locals avoid names that the body uses."""
     exprs = tuple(body_exprs(statements(function)))
-    called = {spelling(e.name) for e in exprs if isinstance(e, ir.Intrinsic)}
+    called = {spelling(e) for e in exprs if isinstance(e, ir.Intrinsic)}
     locals_ = NameScope(tuple(_referred(names, function)), called)
     self_name = function.params[0].name if function.owner and not function.static else ""
     context = PrintContext(names, locals_, writer, self_name, dims)

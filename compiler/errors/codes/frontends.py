@@ -26,7 +26,8 @@ slangad executed nothing of the file.""",
     "SA002": Explanation(
         "an input can't be read",
         """The file does not exist, can't be opened, or is not text in its encoding. The encoding is UTF-8 unless the
-file declares another one. slangad reads files that end in .py, .yaml, .yml and .slang.""",
+file declares another one. slangad reads files that end in .py, .yaml, .yml and .slang,
+and Slang files that end in .slangh, .slangi, .hlsli or .hlsl.""",
         wrong=python("""
             @sa.differentiable
             def f(x: float) -> float:

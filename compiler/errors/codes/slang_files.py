@@ -1,11 +1,11 @@
-"""The diagnostic codes of Slang files: SA080 to SA085."""
+"""The diagnostic codes of Slang files: SA080 to SA087."""
 
 from __future__ import annotations
 
 from typing import Final
 
 from slangad.compiler.errors.diagnostics import Explanation
-from slangad.compiler.errors.examples import slang
+from slangad.compiler.errors.examples import file, slang
 
 CODES: Final[dict[str, Explanation]] = {
     "SA080": Explanation(
@@ -66,8 +66,9 @@ compiler may reject this function alone. The manifest lists the same functions u
     ),
     "SA085": Explanation(
         "a range can't be read",
-        """A comment line above a function gives the range from which `slangad check` draws samples: `// range: x -1
-1`. It names a parameter, or a part of one (m.roughness, v.x, m[0][1]), then the lowest and the highest value.""",
+        """A comment line above a function gives the range from which `slangad check` draws samples: `// check: range x
+-1 1`, or `// range: x -1 1`. It names a parameter, or a part of one (m.roughness, v.x, m[0][1]), then the lowest and
+the highest value.""",
         wrong=slang("""
             // range: x 0
             [Differentiable] float f(float x) { return x * x; }
@@ -76,5 +77,43 @@ compiler may reject this function alone. The manifest lists the same functions u
             // range: x 0 1
             [Differentiable] float f(float x) { return x * x; }
         """),
+    ),
+    "SA086": Explanation(
+        "an import is found in a parent folder",
+        """This is a note. Slang does not find an import or included file in the folder of the importing file, or in a
+folder of -I. Exactly one parent folder has it, up to the root of the repository. slangad then searches that folder too,
+after all others. To choose the folder yourself, name it with -I, or as `include` in [tool.slangad].""",
+        wrong=file("sub/shade.slang", "import math.squares;\n[Differentiable] float f(float x) { return sq(x) * x; }")
+        .plus(file("math/squares.slang", "[Differentiable] float sq(float x) { return x * x; }"))
+        .run("slangad compile sub/shade.slang"),
+        right=file("sub/shade.slang", "import math.squares;\n[Differentiable] float f(float x) { return sq(x) * x; }")
+        .plus(file("math/squares.slang", "[Differentiable] float sq(float x) { return x * x; }"))
+        .run("slangad compile -I . sub/shade.slang"),
+    ),
+    "SA087": Explanation(
+        "a directive of the check can't be read",
+        """A line `// check: …` above a differentiable function of a Slang file, or a key of
+`[tool.slangad.check.functions]`, tells `slangad check` what is meant: `range`, `derivative`, `mode`, `tolerance`,
+`skip`, `expect fail`, `as shape`. docs/check.md shows each of them. The word is unknown, a word is missing or too many,
+the directive is there twice, or the line stands above no differentiable function. The function is checked without the
+line, and the line is a failure of its own.""",
+        wrong=slang("[Differentiable] float f(float x) { return x * x; }").plus(
+            file(
+                "pyproject.toml",
+                """
+                [tool.slangad.check.functions]
+                "f" = {derivative = "clipped 1e6"}
+            """,
+            )
+        ),
+        right=slang("[Differentiable] float f(float x) { return x * x; }").plus(
+            file(
+                "pyproject.toml",
+                """
+                [tool.slangad.check.functions]
+                "f" = {derivative = "clip 1e6"}
+            """,
+            )
+        ),
     ),
 }

@@ -425,4 +425,12 @@ elsewhere.""",
         wrong=_SHADE.run("ulimit -f 1; TMPDIR=. slangad compile shade.py --no-cache"),
         right=_SHADE,
     ),
+    "SA256": Explanation(
+        "Slang does not take an argument",
+        """`-X FLAG` and the key `flags` of `[tool.slangad]` pass arguments to the Slang compiler as they are. This
+compiler does not know one of them, or the argument needs a value. Each `-X` passes one word, so an argument with a
+value needs two: `-X -capability -X spirv_1_5`.""",
+        wrong=_SHADE.run("slangad compile shade.py -X -no-such-flag"),
+        right=_SHADE.run("slangad compile shade.py -X -experimental-feature"),
+    ),
 }

@@ -54,7 +54,10 @@ def check_active(signature: CallSignature, span: Span, problems: Problems, code:
 
 
 def check_surrogate(own: CallSignature, other: CallSignature, span: Span, problems: Problems) -> None:
-    """Report a surrogate with other types."""
+    """Report a surrogate with other types, or without a derivative."""
+    if not other.differentiable:
+        message = f"the surrogate '{other.name}' is not differentiable"
+        problems.error("SA029", span, message, help=problems.wording.differentiable)
     same = [(p.type, p.no_diff) for p in own.params] == [(p.type, p.no_diff) for p in other.params]
     if not same or own.result != other.result:
         problems.error(

@@ -7,16 +7,19 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from slangad.compiler.frontends.slang.generics import example_of
+from slangad.compiler.frontends.slang.arguments import Surroundings
+from slangad.compiler.frontends.slang.generics import example_of, tokens_of
 from slangad.compiler.frontends.slang.imports import SourceText
 from slangad.compiler.slang_text.calls import is_backward_alone
 from slangad.compiler.slang_text.files import text_of
 from slangad.compiler.slang_text.headers import Header, Scan, scan_text, whole_file
+from slangad.compiler.slang_text.search import textual_files
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from slangad.compiler.errors.spans import Span
+    from slangad.compiler.frontends.slang.arguments import Row
     from slangad.compiler.frontends.slang.reflected import DeclaredFunction
 
 
@@ -35,21 +38,27 @@ class SourceFiles:
         text: The text of the file itself.
         main: The scan of that text.
         dependencies: The paths of its dependencies. The file itself may be among them.
+        included: True if functions of included files are kernels, too.
     """
 
-    def __init__(self, text: SourceText, main: Scan, dependencies: Iterable[str]) -> None:
+    def __init__(self, text: SourceText, main: Scan, dependencies: Iterable[str], *, included: bool = False) -> None:
         own = Path(main.file).resolve()
         self.text = text
         self.main = main
+        self._included = included
         self._others = [path for path in dependencies if Path(path).resolve() != own]
         self._scanned: dict[str, Scan] = {}
 
     @property
-    def own(self) -> Iterator[Scan]:
-        """The file and the other parts of its module."""
+    def text_scans(self) -> Iterator[Scan]:
+        """The scans of everything that is part of the module's text: the file, its parts, and included files."""
         yield self.main
-        if "__include" in self.main.words:
-            yield from (scan for scan in self._scans() if scan.is_part)
+        yield from self._scans(textual_files(self.text.path, self._others))
+
+    @property
+    def own(self) -> Iterator[Scan]:
+        """The scans of the files whose functions are kernels."""
+        return (scan for scan in self.text_scans if self._included or scan is self.main or scan.is_part)
 
     def macros(self) -> Iterator[str]:
         """Yield every macro that one of the files defines."""
@@ -75,8 +84,19 @@ class SourceFiles:
 
     def example(self, pattern: str, place: FunctionLocation) -> str:
         """Return the name of the generic function there with suitable arguments."""
-        span = place.span if place.header and place.span.file == self.main.file else None
-        return example_of(pattern, span, [self.text.text, *(one.text for one in self.other_texts)])
+        return example_of(pattern, self._own_span(place), self.surroundings.texts)
+
+    def candidates(self, pattern: str, place: FunctionLocation) -> tuple[dict[str, Row], dict[str, Row]]:
+        """Return instances of the generic function there, as ``Surroundings.candidates`` does."""
+        return self.surroundings.candidates(pattern, self._own_span(place))
+
+    def _own_span(self, place: FunctionLocation) -> Span | None:
+        return place.span if place.header and place.span.file == self.main.file else None
+
+    @cached_property
+    def surroundings(self) -> Surroundings:
+        """What the file and its dependencies show about generic arguments."""
+        return Surroundings(tokens_of([self.text.text, *(one.text for one in self.other_texts)]))
 
     @cached_property
     def without_forward(self) -> Mapping[str, str]:
@@ -98,8 +118,8 @@ class SourceFiles:
             found.update((h.name, found[min(h.calls & found.keys())]) for h in grown)
         return found
 
-    def _scans(self) -> Iterator[Scan]:
-        for path in self._others:
+    def _scans(self, among: Collection[str] | None = None) -> Iterator[Scan]:
+        for path in self._others if among is None else [path for path in self._others if path in among]:
             if path not in self._scanned:
                 self._scanned[path] = scan_text(text_of(path), _shown(path))
             yield self._scanned[path]

@@ -73,10 +73,13 @@ def surrogate(g: object) -> Surrogate:
     """Return the derivative of ``g``, which has the same parameters and result.
 
     Raises:
-        DescriptionError: when g is not a function.
+        DescriptionError: when g is not a function, or has no derivative.
     """
+    at = Argument("g", callee="surrogate", position=0)
+    if getattr(g, "differentiable", True) is False:
+        message = f"the surrogate '{getattr(g, 'name', g)}' is not differentiable"
+        raise ArgumentError(at, message, "decorate it with @sa.differentiable, or sa.extern(…, differentiable=True)")
     if not callable(g) or isinstance(g, type):
-        at = Argument("g", callee="surrogate", position=0)
         raise ArgumentError(at, f"sa.surrogate needs a function, not {g!r}", "write sa.surrogate(soft)")
     return Surrogate(g)
 

@@ -61,8 +61,8 @@ COMPARISON = (
         ("x", "low", "high"),
         number,
         lambda np, x, low, high: np.fmin(np.fmax(x, low), high),
-        "clamp",
-        "x limited to [low, high]; at the limits the gradient goes to x.",
+        "sa::clamp",
+        "x limited to [low, high], high if low > high; the value's argument gets the gradient, x at a tie.",
         partials=(
             lambda f, x, low, high: f.where((x >= low) & (x <= high), 1.0, 0.0),
             lambda f, x, low, high: f.where((x < low) & (low <= high), 1.0, 0.0),
@@ -71,8 +71,8 @@ COMPARISON = (
         kinks=(
             Kinks("kink", "x == low", lambda np, x, low, high: np.abs(x - low)),
             Kinks("kink", "x == high", lambda np, x, low, high: np.abs(x - high)),
+            Kinks("kink", "low == high", lambda np, x, low, high: np.abs(low - high)),
         ),
-        valid=lambda np, x, low, high: low <= high,
     ),
     Row(
         "saturate",

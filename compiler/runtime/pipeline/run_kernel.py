@@ -298,7 +298,7 @@ class Run:
         if role is Role.PROBE:
             self.probes[parameter.parameter] = parameter
         dtype = np.dtype("f8" if role is Role.TOTALS and self.device.host else DTYPES[parameter.scalar.name])
-        given = None if self._added(slot) is not None else self._given(slot, parameter)
+        given = None if role is Role.GRADIENT and self._is_stored(parameter.parameter) else self._given(slot, parameter)
         if is_tensor(given) and parameter.access == "read":
             return borrowed_buffer(given, dtype)
         buffer = buffer_on(self.device, self.prepared.place, dtype, self._size(parameter, entry, slot))
@@ -316,12 +316,9 @@ class Run:
             role = Role.COTANGENT
         return self.prepared.arrays.get((role, name, path))
 
-    def _added(self, slot: Slot) -> Array | None:
-        """Return the given gradient to add afterwards, since the launches store gradients per element."""
-        role, name, path = slot
-        if role not in (Role.GRADIENT, Role.ADJOINT) or self._value(name).memory not in _STORED:
-            return None
-        return self.prepared.arrays.get((Role.GRADIENT, name, path))
+    def _is_stored(self, name: str) -> bool:
+        """Return True if the launches store a parameter's gradient. A given gradient is then added afterwards."""
+        return self._value(name).memory in _STORED
 
     def _made(self, buffer: DeviceBuffer) -> Array:
         """Run the planned launches and return the contents of a buffer."""
@@ -358,20 +355,23 @@ class Run:
 
     def results(self) -> dict[str, Array]:
         """Return the written arrays by key, in the order of the signature: results, gradients, tangents, probes."""
-        found = {key: self._read(slot, value, part) for key, slot, value, part in self._outputs()}
+        found = {
+            f"{PREFIXES.get(role, '')}{part.key}": self._read(role, slot, value, part)
+            for role, slot, value, part in self._outputs()
+        }
         for name, parameter in self.probes.items():
             array = self.buffers[Role.PROBE, name, ()].take()
             found[f"{PREFIXES[Role.PROBE]}{name}"] = array.reshape((*self.prepared.domain, *parameter.shape))
         return found
 
-    def _outputs(self) -> Iterator[tuple[str, Slot, KernelValue, ArrayPart]]:
+    def _outputs(self) -> Iterator[tuple[ParameterRole, Slot, KernelValue, ArrayPart]]:
         for key_role, role, value in self._written():
             for part in value.parts:
                 slot = (role, value.name, part.path)
                 kept = slot not in self.moved.values() or (role is Role.RESULT_TANGENT and not value.is_written)
                 slot = self.moved.get(slot, slot) if role is Role.ADJOINT else slot
                 if slot in self.buffers and (kept or role is Role.ADJOINT):
-                    yield f"{PREFIXES.get(key_role, '')}{part.key}", slot, value, part
+                    yield key_role, slot, value, part
 
     def _written(self) -> Iterator[tuple[ParameterRole, ParameterRole, KernelValue]]:
         """Yield the prefix of the key, the role of the slot, and the value, for each array that can be read."""
@@ -384,10 +384,13 @@ class Run:
         yield from ((Role.RESULT_TANGENT, Role.RESULT_TANGENT, value) for value in (*results, *written))
         yield from ((Role.RESULT_TANGENT, Role.TANGENT, value) for value in in_place)
 
-    def _read(self, slot: Slot, value: KernelValue, part: ArrayPart) -> Array:
+    def _read(self, role: ParameterRole, slot: Slot, value: KernelValue, part: ArrayPart) -> Array:
+        """Return the contents of a buffer as an array, plus the given gradient that is not in them yet."""
         array = self.buffers[slot].take()[: self._count(value, part)]
         shape = shape_of(value, part, self.prepared.domain, self.prepared.extents)
-        found: Array = plus(typed(array, part.dtype).reshape(shape), self._added(slot))
+        stored = role is Role.GRADIENT and self._is_stored(value.name)
+        given = self.prepared.arrays.get((role, value.name, part.path)) if stored else None
+        found: Array = plus(typed(array, part.dtype).reshape(shape), given)
         return found
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.toolchain.targets import TARGETS, Target
 
@@ -26,6 +26,33 @@ COMMON = (
 
 Two of the warnings only tell that Vulkan passes buffers apart from uniforms, one that floats are added up in double.
 """
+
+
+OWN: Final = {
+    "-matrix-layout-column-major": "buffers hold matrices by rows, as numpy does; the layout changes no derivative",
+    **dict.fromkeys(
+        (
+            "-o",
+            "-target",
+            "-entry",
+            "-stage",
+            "-depfile",
+            "-reflection-json",
+            "-no-codegen",
+            "-O0",
+            "-O1",
+            "-O2",
+            "-O3",
+        ),
+        "slangad sets it itself",
+    ),
+}
+"""Arguments of Slang that users cannot give, with the reason."""
+
+
+def refused_flag(flag: str) -> str:
+    """Return why users cannot give Slang this argument; empty if they can."""
+    return OWN.get(flag, "")
 
 
 def slangc_arguments(job: CompileJob, source: Path, entries: Sequence[str], targets: Sequence[str]) -> tuple[str, ...]:

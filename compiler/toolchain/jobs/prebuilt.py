@@ -47,7 +47,7 @@ class ModuleStore:
         """
         users: dict[tuple[str, str], list[CompileJob]] = {}
         for job in jobs:
-            for module in job.modules if not job.defines else ():
+            for module in job.modules if not (job.defines or job.extra_arguments) else ():
                 if f'#include "{module[0]}"' not in job.source:
                     users.setdefault(module, []).append(job)
         found = {}

@@ -27,6 +27,8 @@ _CEASED = 40003
 _FAILED_IMPORT = re.compile(r"import of module .* failed because of a compilation error")
 """What comes after the errors inside the module, at the import."""
 
+COMMAND_LINE = "command line"
+"""The file of messages about arguments."""
 _NOISE = "For assistance, file an issue"
 _UNIT_CODES = range(36100, 36120)
 """Checks of an entry point against one target's abilities."""
