@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from slangad import __version__
 from slangad.compiler.check.build.libraries import BuildSetting, build_both
-from slangad.compiler.check.planning.description import describe_file, without_twinless
+from slangad.compiler.check.planning.description import describe_file
 from slangad.compiler.check.planning.plans import make_plan
 from slangad.compiler.check.planning.selection import paths_of, refuse_unknown_names, wanted
 from slangad.compiler.check.planning.tasks import device_job, make_task
@@ -19,7 +19,7 @@ from slangad.compiler.check.verdict.explain.accumulated import with_accumulated
 from slangad.compiler.check.verdict.explain.callers import with_causes_in_callees
 from slangad.compiler.check.verdict.explain.traps import with_traps
 from slangad.compiler.check.verdict.not_run import file_result
-from slangad.compiler.check.verdict.refusals import refused, twins_lost, without_refused_instances
+from slangad.compiler.check.verdict.refusals import refused, without_refused_instances
 from slangad.compiler.check.versions import used
 from slangad.compiler.check.workers.pool import Workers
 from slangad.compiler.driver.compile import refuse_specializations
@@ -30,6 +30,7 @@ from slangad.compiler.errors.diagnostics import CompileError, ToolchainError
 from slangad.compiler.report.model import Report, Result
 from slangad.compiler.slang_text.endings import is_slang
 from slangad.compiler.slang_text.search import folders_of, search
+from slangad.compiler.toolchain.locate import slangpy_modules
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -110,9 +111,10 @@ class _Session:
 
     def __init__(self, options: CheckOptions) -> None:
         self._options = options
+        self._include_dirs = (*options.include_dirs, *slangpy_modules())
         compile_options = Options(
             targets=("cpp",),
-            include_dirs=options.include_dirs,
+            include_dirs=self._include_dirs,
             defines=options.defines,
             specialize=options.specialize,
             slangc=options.slangc,
@@ -152,18 +154,13 @@ class _Session:
         built = build_both(
             reduced.twins.module, self._setting(item, description.texts), self._compilers, reduced.loop_twins
         )
-        if self._options.repair and is_slang(item.path) and twins_lost(runnable, *built):
-            setting = self._setting(item, {})
-            again = without_twinless(item, description, self._options, self._compilers[0], setting)
-            if again is not None:
-                return self.check_file(item, again)
         subjects = without_refused_instances(subjects, *built)
         results = self._check_all(item, reduced, subjects, built)
         found = with_causes_in_callees(results, subjects, description.module)
         return [with_expectation(*one) for one in zip(found, subjects, strict=True)]
 
     def _setting(self, item: Input, texts: Mapping[str, str]) -> BuildSetting:
-        own, include = self._options, folders_of(item.path, self._options.include_dirs)
+        own, include = self._options, folders_of(item.path, self._include_dirs)
         return BuildSetting(include, own.defines, own.time_limit, own.cache, texts, own.slang_flags)
 
     def _check_all(
