@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import shlex
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from slangad import __version__
 from slangad.compiler.check.build.libraries import BuildSetting, build_both
 from slangad.compiler.check.planning.description import describe_file
+from slangad.compiler.check.planning.files import describe_all, with_main_files
 from slangad.compiler.check.planning.plans import make_plan
 from slangad.compiler.check.planning.selection import paths_of, refuse_unknown_names, wanted
 from slangad.compiler.check.planning.tasks import device_job, make_task
@@ -56,14 +58,14 @@ def check(inputs: Sequence[Input], options: CheckOptions, progress: Callable[[in
     """
     start = time.perf_counter()
     with _Session(options) as session:
-        described = [(item, session.describe(item)) for item in inputs]
+        described = describe_all(with_main_files(inputs, options.include_dirs), session.describe, options.include_dirs)
         read = [(item, one) for item, one in described if not isinstance(one, Result)]
         if len(read) == len(described):  # a name may be in a file that can't be read
             _refuse_unknown(read, options)
         results: list[Result] = []
         for number, (item, description) in enumerate(described):
             if progress is not None:
-                progress(number, len(inputs))
+                progress(number, len(described))
             results += [description] if isinstance(description, Result) else session.check_file(item, description)
     command = " ".join([options.command, *(shlex.quote(str(item.path)) for item in inputs)])
     return Report(
@@ -85,7 +87,7 @@ def check(inputs: Sequence[Input], options: CheckOptions, progress: Callable[[in
 def paths_in(inputs: Sequence[Input], options: CheckOptions) -> frozenset[str] | None:
     """Return ``function.parameter`` for everything that can be checked; None if a file can't be read."""
     with _Session(options) as session:
-        described = [session.describe(item) for item in inputs]
+        described = [session.describe(item) for item in with_main_files(inputs, options.include_dirs)]
     read = [one for one in described if not isinstance(one, Result)]
     return frozenset(path for one in read for path in paths_of(one)) if len(read) == len(described) else None
 
@@ -134,10 +136,14 @@ class _Session:
         for compilers in self._compilers:
             compilers.__exit__(None, None, None)
 
-    def describe(self, item: Input) -> FileDescription | Result:
-        """Return the description of a file, or the result of a file that can't be read."""
+    def describe(self, item: Input, *, repair: bool = True) -> FileDescription | Result:
+        """Return the description of a file, or the result of a file that can't be read.
+
+        Without ``repair``, a file that does not compile as a whole is a result.
+        """
         try:
-            return describe_file(item, self._options, self._compilers[0])
+            options = self._options if repair else replace(self._options, repair=False)
+            return describe_file(item, options, self._compilers[0])
         except (CompileError, ToolchainError) as error:
             if isinstance(error, ToolchainError) and error.diagnostics[0].code not in _UNREADABLE:
                 raise
