@@ -14,7 +14,7 @@ import click
 
 from slangad.cli.parameters import DeviceName, InputName, finite, slang_options
 from slangad.cli.project import add_slang_settings, is_default
-from slangad.cli.reporting import ReportFile, publish_all, write_text
+from slangad.cli.reporting import LiveRows, ReportFile, publish_all, write_text
 from slangad.compiler.check import tolerances as tol
 from slangad.compiler.report.formats import FORMATS, format_of
 
@@ -182,6 +182,7 @@ def check_command(session: Session, **arguments: Unpack[CheckArguments]) -> None
       slangad check --report html=report.html      all inputs of [tool.slangad] in pyproject.toml
     """  # noqa: D301  (click's mark for text that it must not wrap)
     from slangad.compiler.check.check_mutants import check_mutants
+    from slangad.compiler.check.model.observer import CheckObserver
     from slangad.compiler.check.planning.selection import NoSuchNameError
     from slangad.compiler.check.session import check
     from slangad.compiler.check.subjects.requested_shapes import RequestedShapeError
@@ -195,7 +196,12 @@ def check_command(session: Session, **arguments: Unpack[CheckArguments]) -> None
     inputs = _files_of(arguments)
     if arguments["device"] != "cpu" and (arguments["slangc"] or arguments["slang_flags"]):
         session.say("slangad check: --slangc and -X apply to code for the CPU; slangpy compiles for the device itself")
+    rows: LiveRows | None = None
     with session.progress("checking") as progress:
+        observer = CheckObserver() if progress is None else CheckObserver(progress)
+        if arguments["output"] is None and arguments["output_format"] == "text" and not arguments["mutate"]:
+            rows = LiveRows(session, progress)
+            observer = replace(observer, planned=rows.plan, decided=rows.show)
         try:
             examine = check_mutants if arguments["mutate"] else check
             options = replace(
@@ -204,13 +210,13 @@ def check_command(session: Session, **arguments: Unpack[CheckArguments]) -> None
                 required_shapes=arguments["shapes"],
                 required_specializations=arguments["specialize"],
             )
-            report = examine(inputs, options, progress)
+            report = examine(inputs, options, observer)
         except (NoSuchNameError, RequestedShapeError) as error:
             raise click.UsageError(str(error)) from None
     if arguments["mutate"]:
         _report_mutants(session, report, arguments)
         return
-    publish_all(session, report, arguments["output_format"], arguments["output"], arguments["reports"])
+    publish_all(session, report, arguments["output_format"], arguments["output"], arguments["reports"], rows)
     if not report.ok:
         raise CheckFailed(_summary(report))
     if arguments["output"] is not None or arguments["output_format"] != "text":

@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING, Final
 
 from slangad import __version__
 from slangad.compiler.check.build.libraries import BuildSetting, build_both
+from slangad.compiler.check.kept_results import KeptResults
+from slangad.compiler.check.model.observer import CheckObserver
 from slangad.compiler.check.planning.description import describe_file, without_twinless
 from slangad.compiler.check.planning.plans import make_plan
-from slangad.compiler.check.planning.selection import paths_of, refuse_unknown_names, wanted
+from slangad.compiler.check.planning.selection import asks_for_names, paths_of, refuse_unknown_names, wanted
 from slangad.compiler.check.planning.tasks import device_job, make_task
 from slangad.compiler.check.run.libraries import LibraryFiles
 from slangad.compiler.check.subjects.requested_shapes import refuse_shapes
-from slangad.compiler.check.verdict.explain.callers import with_causes_in_callees
+from slangad.compiler.check.verdict.explain.callers import FinalResults
 from slangad.compiler.check.verdict.explain.traps import with_traps
 from slangad.compiler.check.verdict.not_run import file_result
 from slangad.compiler.check.verdict.refusals import refused, twins_lost
@@ -26,6 +28,7 @@ from slangad.compiler.driver.slang_compilers import SlangCompilers
 from slangad.compiler.emit import emit_module
 from slangad.compiler.errors.diagnostics import CompileError, ToolchainError
 from slangad.compiler.report.model import Report, Result
+from slangad.compiler.report.words import name_of
 from slangad.compiler.slang_text.endings import is_slang
 from slangad.compiler.slang_text.search import folders_of, search
 
@@ -42,8 +45,8 @@ _UNREADABLE: Final = frozenset({"SA240", "SA241"})
 """Codes of failures of the toolchain that only concern the file that it reads."""
 
 
-def check(inputs: Sequence[Input], options: CheckOptions, progress: Callable[[int, int], None] | None = None) -> Report:
-    """Check all inputs.
+def check(inputs: Sequence[Input], options: CheckOptions, observer: CheckObserver | None = None) -> Report:
+    """Check all inputs, except those whose results are kept from an earlier check.
 
     Raises:
         CompileError: A generic function that was asked for is nowhere.
@@ -52,16 +55,8 @@ def check(inputs: Sequence[Input], options: CheckOptions, progress: Callable[[in
         RequestedShapeError: No subject can have a shape that was asked for.
     """
     start = time.perf_counter()
-    with _Session(options) as session:
-        described = [(item, session.describe(item)) for item in inputs]
-        read = [(item, one) for item, one in described if not isinstance(one, Result)]
-        if len(read) == len(described):  # a name may be in a file that can't be read
-            _refuse_unknown(read, options)
-        results: list[Result] = []
-        for number, (item, description) in enumerate(described):
-            if progress is not None:
-                progress(number, len(inputs))
-            results += [description] if isinstance(description, Result) else session.check_file(item, description)
+    with _Session(options, observer or CheckObserver()) as session:
+        results = session.check_all(inputs)
     command = " ".join([options.command, *(shlex.quote(str(item.path)) for item in inputs)])
     return Report(
         __version__,
@@ -79,7 +74,7 @@ def check(inputs: Sequence[Input], options: CheckOptions, progress: Callable[[in
 
 def paths_in(inputs: Sequence[Input], options: CheckOptions) -> frozenset[str] | None:
     """Return ``function.parameter`` for everything that can be checked; None if a file can't be read."""
-    with _Session(options) as session:
+    with _Session(options, CheckObserver()) as session:
         described = [session.describe(item) for item in inputs]
     read = [one for one in described if not isinstance(one, Result)]
     return frozenset(path for one in read for path in paths_of(one)) if len(read) == len(described) else None
@@ -104,8 +99,11 @@ def _refuse_unknown(described: Sequence[tuple[Input, FileDescription]], options:
 class _Session:
     """Compilers and workers that last for all files."""
 
-    def __init__(self, options: CheckOptions) -> None:
+    def __init__(self, options: CheckOptions, observer: CheckObserver) -> None:
         self._options = options
+        self._observer = observer
+        self._finished = 0
+        self._files = 0
         compile_options = Options(
             targets=("cpp",),
             include_dirs=options.include_dirs,
@@ -128,6 +126,46 @@ class _Session:
         for compilers in self._compilers:
             compilers.__exit__(None, None, None)
 
+    def check_all(self, inputs: Sequence[Input]) -> list[Result]:
+        """Return the results of all inputs."""
+        self._files = len(inputs)
+        asks = asks_for_names(inputs, self._options)
+        kept = KeptResults(self._options, tuple(str(item.path) for item in inputs) if asks else ())
+        known = {item: None if self._options.mutate else kept.get(item) for item in inputs}
+        described: dict[Input, FileDescription | Result] = {}
+        if asks and None in known.values():
+            known, described = {}, {item: self.describe(item) for item in inputs}
+            read = [(item, one) for item, one in described.items() if not isinstance(one, Result)]
+            if len(read) == len(described):  # a name may be in a file that can't be read
+                _refuse_unknown(read, self._options)
+        results: list[Result] = []
+        for self._finished, item in enumerate(inputs):
+            self._observer.progress(self._finished, len(inputs), ())
+            old = known.get(item)
+            if old is not None:
+                results += self._announced(item, old)
+                continue
+            description = described.pop(item, None) or self.describe(item)
+            if isinstance(description, Result):
+                found, sources = self._announced(item, [description]), ()
+            else:
+                found, sources = self.check_file(item, description), description.module.sources
+            readable = is_slang(item.path) or not isinstance(description, Result)
+            if readable and not self._options.mutate:
+                kept.put(item, found, sources)
+            results += found
+        return results
+
+    def _announced(self, item: Input, results: Sequence[Result]) -> list[Result]:
+        """Tell the observer of results that are known at once."""
+        self._plan(item, [name_of(result) for result in results])
+        for result in results:
+            self._observer.decided(result)
+        return list(results)
+
+    def _plan(self, item: Input, names: Sequence[str]) -> None:
+        self._observer.planned(names, [text for _, text in _notes([item], self._options)])
+
     def describe(self, item: Input) -> FileDescription | Result:
         """Return the description of a file, or the result of a file that can't be read."""
         try:
@@ -143,6 +181,7 @@ class _Session:
         runnable = [s for s in subjects if not s.skipped and s.failure is None]
         if not subjects:
             return []
+        self._observer.progress(self._finished, self._files, [subject.label for subject in subjects])
         self._workers.start(len(runnable))
         reduced = description.reduced_to(runnable)
         built = build_both(
@@ -153,17 +192,24 @@ class _Session:
             again = without_twinless(item, description, self._options, self._compilers[0], setting)
             if again is not None:
                 return self.check_file(item, again)
-        results = self._check_all(item, reduced, subjects, built)
-        return with_causes_in_callees(results, subjects, description.module)
+        self._plan(item, [subject.label for subject in subjects])
+        rows = FinalResults(subjects, description.module, self._observer.decided)
+        self._check_all(item, reduced, subjects, built, rows.add)
+        return rows.finish()
 
     def _setting(self, item: Input, texts: Mapping[str, str]) -> BuildSetting:
         own, include = self._options, folders_of(item.path, self._options.include_dirs)
         return BuildSetting(include, own.defines, own.time_limit, own.cache, texts, own.slang_flags)
 
     def _check_all(
-        self, item: Input, description: FileDescription, subjects: Sequence[Subject], built: tuple[Built, Built]
-    ) -> list[Result]:
-        """Return the results of subjects of one file."""
+        self,
+        item: Input,
+        description: FileDescription,
+        subjects: Sequence[Subject],
+        built: tuple[Built, Built],
+        decided: Callable[[Result], None],
+    ) -> None:
+        """Check the subjects of one file; ``decided`` is called with their results in their order."""
         f64, f32 = built
         module = description.twins.module
         emitted = emit_module(module)
@@ -171,7 +217,17 @@ class _Session:
         job = None if self._options.device == "cpu" else device_job(module, setting, self._options.device)
         self._workers.load(LibraryFiles(f64.libraries, f32.libraries, job))
 
+        running: dict[str, None] = {}
+
         def one(subject: Subject) -> Result:
+            running[subject.label] = None
+            self._observer.progress(self._finished, self._files, list(running))
+            try:
+                return check_one(subject)
+            finally:
+                del running[subject.label]
+
+        def check_one(subject: Subject) -> Result:
             plan = make_plan(subject, item.path, (description.twins, emitted), f64, self._options)
             early = refused(plan, f64, f32, module)
             if early is not None:
@@ -179,4 +235,4 @@ class _Session:
             result = self._workers.check(make_task(plan, description, built))
             return result if subject.facts is None else with_traps(result, module.sources)
 
-        return self._workers.for_all(subjects, one)
+        self._workers.for_all(subjects, one, decided)

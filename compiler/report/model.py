@@ -304,6 +304,7 @@ class Result:
         seed: Of its random samples.
         float32: How far float32 was tested; None where it was not, and then its leg says why.
         because: The wrong functions that its derivative is made from; its own failures follow from theirs.
+        cached: True if it was kept from an earlier check of the same files with the same options.
     """
 
     file: str
@@ -322,6 +323,7 @@ class Result:
     because: tuple[str, ...] = ()
     seed: int = 0
     float32: Float32 | None = None
+    cached: bool = False
 
     @property
     def told(self) -> tuple[Failure, ...]:
