@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from slangad.cli.console import Session
     from slangad.compiler.check.options import CheckOptions
     from slangad.compiler.driver.inputs import Input
+    from slangad.compiler.frontends.reading.directives import Directives
     from slangad.compiler.report.model import Report
 
 _FOLDER = click.Path(path_type=Path, file_okay=False)
@@ -40,6 +41,7 @@ class CheckArguments(TypedDict):
     samples: int
     seed: int
     ranges: tuple[tuple[str, float, float], ...]
+    directives: tuple[tuple[str, Directives], ...]
     shapes: tuple[tuple[str, tuple[int, ...]], ...]
     only: tuple[str, ...]
     strict: bool
@@ -302,6 +304,7 @@ def options_of(arguments: CheckArguments) -> CheckOptions:
         samples_from_user=not is_default("samples"),
         seed_from_user=not is_default("seed"),
         ranges=arguments["ranges"],
+        directives=arguments.get("directives", ()),
         shapes=arguments["shapes"],
         only=arguments["only"],
         strict=arguments["strict"],
@@ -384,6 +387,7 @@ def apply_project(arguments: CheckArguments) -> None:
     if settings.strict is not None and is_default("strict"):
         arguments["strict"] = settings.strict
     arguments["ranges"] = (*settings.ranges, *arguments["ranges"])
+    arguments["directives"] = settings.directives
     if settings.mode is not None and is_default("mode"):
         arguments["mode"] = settings.mode
     for slang in (settings.slang, project.slang):

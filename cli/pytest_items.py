@@ -84,10 +84,14 @@ class GradientFile(pytest.File):
         if self._results is None:
             self._results = self._check()
         found = self._results.get(item.name) or self._results.get("")
+        if found is None and "<" in item.name:
+            pytest.skip("Slang refuses the function for these arguments")
         assert found, f"the check left out {item.name}"  # noqa: S101  (it lists what was collected)
         return found
 
     def _names(self) -> list[tuple[str, int]]:
+        from slangad.compiler.check import tolerances as tol
+        from slangad.compiler.check.planning.directives import with_directives
         from slangad.compiler.check.repair.load import load_what_compiles
         from slangad.compiler.check.subjects.find import find_subjects
         from slangad.compiler.driver.model import Options
@@ -95,7 +99,7 @@ class GradientFile(pytest.File):
         from slangad.compiler.frontends.slang.model import SlangSetting
 
         options = options_for(self.config, self._shown)
-        setting = Options(
+        compile_options = Options(
             targets=("cpp",),
             include_dirs=options.include_dirs,
             defines=options.defines,
@@ -103,11 +107,13 @@ class GradientFile(pytest.File):
             cache=options.cache,
         )
         try:
-            with SlangCompilers(setting) as compilers:
-                loaded = load_what_compiles(self._shown, SlangSetting(compilers.reflect, options.specialize))
+            with SlangCompilers(compile_options) as compilers:
+                setting = SlangSetting(compilers.reflect, options.specialize, tol.INSTANCES, lenient=True)
+                loaded = load_what_compiles(self._shown, setting)
         except (CompileError, ToolchainError):
             return [(WHOLE_FILE, 0)]
         subjects = loaded.with_broken(find_subjects(loaded.module)[1])
+        subjects = with_directives(subjects, loaded.module, str(self._shown), options)
         return [(subject.label, subject.span.line) for subject in subjects]
 
     def _check(self) -> dict[str, Result]:
@@ -142,10 +148,14 @@ class GradientItem(pytest.Item):
 
     def runtest(self) -> None:
         """Run the check of the file, or use its result."""
+        from slangad.compiler.report.model import Verdict
+
         result = self.parent.result_of(self)
         self.user_properties += [(VERDICT, result.verdict.value), (REASON, result.reason)]
         if result.fails(strict=options_for(self.config).strict):
             raise WrongGradient(result)
+        if result.verdict is Verdict.EXPECTED_FAIL:
+            pytest.xfail(result.reason)
         if not result.verdict.good:
             pytest.skip(f"{result.verdict.value}: {result.reason}")
 

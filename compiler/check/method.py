@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from slangad.compiler.check import tolerances as tol
 from slangad.compiler.check.kinks.corners import compare_corners
 from slangad.compiler.check.kinks.ties import excuse_ties
 from slangad.compiler.check.legs.context import LegContext
@@ -110,6 +111,7 @@ def _examined(plan: SubjectPlan, scope: CheckScope, rows: Floats, values: Floats
     functions, effort = scope.functions, scope.effort
     derivatives = {leg: functions.jacobian(leg) for leg in scope.legs}
     noise = noise_of(functions, rows, values, plan.seed)
+    share = max(tol.CONSTANTS, plan.tolerance)
     return ExaminedFunction(
-        functions.evaluate, functions.columns, derivatives, noise, plan.seed, effort.pairs, effort.deep
+        functions.evaluate, functions.columns, derivatives, noise, plan.seed, effort.pairs, effort.deep, share
     )

@@ -10,6 +10,7 @@ from slangad.compiler.check import tolerances as tol
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from slangad.compiler.frontends.reading.directives import Directives
     from slangad.compiler.toolchain.cache import Cache
 
 
@@ -40,6 +41,7 @@ class CheckOptions:
         known_names: Names that ``only`` may have besides those of the inputs.
         known_paths: Paths that ``required_ranges`` may have besides those of the inputs.
         adapter: The device's own name, for reports.
+        directives: What the project declares about functions, by patterns of names: ``shade*``, ``lib/*.slang:f``.
         slangc: Executable that compiles in place of the library. The library still reads what Slang files declare.
         slang_flags: Further arguments of Slang.
         mode: The only mode to check, ``forward`` or ``backward``; both if empty.
@@ -72,6 +74,7 @@ class CheckOptions:
     known_names: frozenset[str] = frozenset()
     known_paths: frozenset[str] = frozenset()
     adapter: str = ""
+    directives: tuple[tuple[str, Directives], ...] = ()
     repair: bool = True
     slangc: Path | None = None
     slang_flags: tuple[str, ...] = ()

@@ -19,7 +19,7 @@ from slangad.compiler.check.subjects.requested_shapes import refuse_shapes
 from slangad.compiler.check.verdict.explain.callers import FinalResults
 from slangad.compiler.check.verdict.explain.traps import with_traps
 from slangad.compiler.check.verdict.not_run import file_result
-from slangad.compiler.check.verdict.refusals import refused, twins_lost
+from slangad.compiler.check.verdict.refusals import refused, twins_lost, without_refused_instances
 from slangad.compiler.check.versions import used
 from slangad.compiler.check.workers.pool import Workers
 from slangad.compiler.driver.compile import refuse_specializations
@@ -192,6 +192,7 @@ class _Session:
             again = without_twinless(item, description, self._options, self._compilers[0], setting)
             if again is not None:
                 return self.check_file(item, again)
+        subjects = without_refused_instances(subjects, *built)
         self._plan(item, [subject.label for subject in subjects])
         rows = FinalResults(subjects, description.module, self._observer.decided)
         self._check_all(item, reduced, subjects, built, rows.add)

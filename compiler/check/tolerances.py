@@ -284,6 +284,9 @@ FILTER_SAFETY: Final = 4.0
 allowed."""
 FILTER_TRIES: Final = 8
 """Tries. Random mixtures of texels that show what filters do. Larger: more of it is seen."""
+INSTANCES: Final = 8
+"""Instances. Maximum for a generic function without ``--specialize``. Larger: more combinations of arguments are
+checked, and the check takes longer."""
 REPAIR_ROUNDS: Final = 40
 """Rounds. Attempts to leave out parts that do not compile. Larger: fewer files are refused."""
 MUTANT_FACTOR: Final = 1.001

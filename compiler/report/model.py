@@ -30,6 +30,7 @@ class Verdict(str, Enum):
     NONDETERMINISTIC = "NONDETERMINISTIC"
     INCONCLUSIVE = "INCONCLUSIVE"
     SKIPPED = "SKIPPED"
+    EXPECTED_FAIL = "EXPECTED_FAIL"
 
     @property
     def good(self) -> bool:
@@ -39,7 +40,12 @@ class Verdict(str, Enum):
     @property
     def bad(self) -> bool:
         """Return True if something is wrong, strict or not."""
-        return not self.good and self not in (Verdict.INCONCLUSIVE, Verdict.SKIPPED)
+        return not (self.good or self.unchecked or self is Verdict.EXPECTED_FAIL)
+
+    @property
+    def unchecked(self) -> bool:
+        """Return True if nothing is known."""
+        return self in (Verdict.INCONCLUSIVE, Verdict.SKIPPED)
 
 
 class Leg(str, Enum):
@@ -327,12 +333,12 @@ class Result:
 
     @property
     def told(self) -> tuple[Failure, ...]:
-        """The failures to show to people: none where others are to blame, which have their own."""
-        return () if self.because else self.failures
+        """The failures to show to people: none that are expected, or where others are to blame."""
+        return () if self.because or self.verdict is Verdict.EXPECTED_FAIL else self.failures
 
     def fails(self, *, strict: bool) -> bool:
         """Return True if it makes the check fail."""
-        return self.verdict.bad or (strict and not self.verdict.good)
+        return self.verdict.bad or (strict and self.verdict.unchecked)
 
 
 @dataclass(frozen=True, slots=True)

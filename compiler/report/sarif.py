@@ -38,9 +38,9 @@ def sarif_json(report: Report) -> str:
 
 def level_of(verdict: Verdict, *, strict: bool) -> Level:
     """Return how bad a verdict is: an error if it makes the check fail."""
-    if verdict.bad or (strict and not verdict.good):
+    if verdict.bad or (strict and verdict.unchecked):
         return "error"
-    return "note" if verdict.value == "SKIPPED" or verdict.good else "warning"
+    return "warning" if verdict.value == "INCONCLUSIVE" else "note"
 
 
 def _run(report: Report) -> Json:

@@ -47,6 +47,11 @@ VERDICTS: Final[dict[Verdict, Words]] = {
         "Two runs with the same inputs gave different results.",
         "Look for threads that write where others read or write.",
     ),
+    Verdict.EXPECTED_FAIL: Words(
+        "Fails as expected",
+        "It fails, and a line `check: expect fail` says so.",
+        "Remove the line when the function is repaired; the check fails then.",
+    ),
     Verdict.INCONCLUSIVE: Words(
         "Could not be decided",
         "No sample could tell right from wrong.",

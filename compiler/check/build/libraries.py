@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from slangad.compiler.toolchain.cache import Cache
     from slangad.compiler.toolchain.jobs.request import CompileJob, CompileResult
 
+SLANG: Final = "Slang: "
+"""How the reason of a refusal begins that is an error of the Slang compiler."""
 DEATHS: Final = {"SA240": "the Slang compiler crashes on it", "SA241": "the Slang compiler takes too long on it"}
 
 
@@ -337,4 +339,4 @@ def _joined(parts: Iterable[Built]) -> Built:
 def _reason(result: CompileResult) -> str:
     for diagnostic in result.diagnostics:
         return DEATHS.get(diagnostic.code, diagnostic.message)
-    return next((f"Slang: {m.text}" for m in result.messages if m.is_error), "Slang gives no code for it")
+    return next((f"{SLANG}{m.text}" for m in result.messages if m.is_error), "Slang gives no code for it")

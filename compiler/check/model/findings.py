@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from slangad.compiler.check import tolerances as tol
 from slangad.compiler.check.model.outcomes import CheckOutcome
 
 if TYPE_CHECKING:
@@ -64,6 +65,7 @@ class Findings:
         curves: For entries that are wrong: half widths, slopes.
         left: Pairs of sample and input that disagree and were not looked at closely; of the leg with most of them.
         corners: For entries that are wrong only together with another, by leg, sample, result and input.
+        share: The relative tolerance.
     """
 
     expected: Floats
@@ -78,6 +80,7 @@ class Findings:
     grain: Floats = field(default_factory=lambda: np.zeros((0, 0, 0)))
     left: int = 0
     corners: dict[tuple[Leg, int, int, int], Corner] = field(default_factory=dict)
+    share: float = tol.CONSTANTS
 
 
 def part_of(findings: Findings, some: npt.NDArray[np.int64]) -> Findings:
@@ -92,6 +95,7 @@ def part_of(findings: Findings, some: npt.NDArray[np.int64]) -> Findings:
         jumps=findings.jumps[some],
         looked=findings.looked[some],
         grain=findings.grain[some],
+        share=findings.share,
     )
 
 

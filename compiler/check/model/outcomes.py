@@ -26,6 +26,10 @@ class CheckOutcome(Enum):
     """Only float32 is far from the expected number."""
     LOST_GRADIENT = auto()
     """The result depends on a parameter that has no gradient."""
+    BAD_DIRECTIVE = auto()
+    """A line of the user about the check is wrong."""
+    FAILS_AS_EXPECTED = auto()
+    """It fails, and the user expects that."""
     NOTHING_TO_CHECK = auto()
     NO_MODE = auto()
     """It has neither reverse nor forward mode."""

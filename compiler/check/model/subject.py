@@ -6,6 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from slangad.compiler.check.model.integers import NO_INTEGERS, Integers
+from slangad.compiler.check.model.names import broken_of
+from slangad.compiler.frontends.reading.directives import NO_DIRECTIVES, Directives
+from slangad.compiler.frontends.slang.generics import without_arguments
 from slangad.compiler.ir.nodes import Kernel, KernelResult, Range
 
 if TYPE_CHECKING:
@@ -87,6 +90,8 @@ class Subject:
         failure: Why it fails without being run.
         signature: The types of its parameters in parentheses, if others may have the same name.
         apart: Added to its name where others have the same; see ``subjects.overloads``.
+        chosen: True if it is an instance of a generic function with arguments that the check chose.
+        directives: What the user declares about its check.
     """
 
     name: str
@@ -107,6 +112,18 @@ class Subject:
     failure: Disagreement | None = None
     signature: str = ""
     apart: str = ""
+    chosen: bool = False
+    directives: Directives = NO_DIRECTIVES
+
+    @property
+    def plain(self) -> str:
+        """Return its name without generic arguments."""
+        return without_arguments(self.name)
+
+    @property
+    def names(self) -> frozenset[str]:
+        """Return the names by which the user may mean it."""
+        return frozenset({self.label, self.name, broken_of(self.name), self.plain})
 
     @property
     def label(self) -> str:

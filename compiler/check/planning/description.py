@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from slangad.compiler.check import tolerances as tol
 from slangad.compiler.check.build.libraries import twin_job
 from slangad.compiler.check.model.names import is_mutant
 from slangad.compiler.check.model.subject import Subject
 from slangad.compiler.check.mutation.mutate import add_mutants, left_alone
+from slangad.compiler.check.planning.directives import with_directives
 from slangad.compiler.check.repair.load import decoded_text, load_what_compiles, mend_twin
 from slangad.compiler.check.repair.repaired import Mended
 from slangad.compiler.check.subjects.find import find_subjects, with_shapes
@@ -80,7 +82,7 @@ def describe_file(item: Input, options: CheckOptions, compilers: SlangCompilers)
         CompileError: Nothing of the file can be read.
         ToolchainError: Slang dies of it, or there is none.
     """
-    setting = compilers.slang_setting
+    setting = replace(compilers.slang_setting, lenient=True, instances=0 if options.mutate else tol.INSTANCES)
     mended = load_what_compiles(item.path, setting) if options.repair else Mended(None, load(item.path, setting))
     loaded = with_shapes(mended.module, options.shapes)
     if options.mutate:
@@ -90,6 +92,10 @@ def describe_file(item: Input, options: CheckOptions, compilers: SlangCompilers)
     if options.mutate:
         alone = (Subject(name, "function", span, skipped=why) for name, span, why in left_alone(loaded))
         subjects = (*(subject for subject in subjects if is_mutant(subject.name)), *alone)
+    asked = {text.replace("::", ".") for text in options.specialize}
+    subjects = tuple(replace(s, chosen=s.name not in asked and s.plain != s.name) for s in subjects)
+    if not options.mutate:
+        subjects = with_directives(subjects, module, str(item.path), options)
     module, loose = without_clips(module)
     subjects = tuple(replace(subject, unclipped=_is_loose(subject, loose)) for subject in subjects)
     twins = _with_twins(module)
@@ -114,7 +120,7 @@ def without_twinless(
         return compilers.reflect(file, asked, dict(job.modules)[file.name], job)
 
     text = description.texts.get(item.path.name) or decoded_text(item.path)
-    mended = mend_twin(item.path, SlangSetting(reflect, options.specialize), text)
+    mended = mend_twin(item.path, SlangSetting(reflect, options.specialize, lenient=True), text)
     if mended is None or mended.text is None:
         return None
     failures = {one.head: one.failure for one in mended.broken}

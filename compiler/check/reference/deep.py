@@ -226,7 +226,7 @@ class DeepComparison:
     def _entries(self, mode: Leg) -> tuple[Floats, Floats]:
         """Return a mode's entries at the pairs, and how far off they may be."""
         jacobian = self.jacobians[mode]
-        slack = entry_slack(jacobian, self.samples.rows[:, self.function.inputs])
+        slack = entry_slack(jacobian, self.samples.rows[:, self.function.inputs], self.function.share)
         return self._at_pairs(jacobian), self._at_pairs(slack)
 
     def _at_pairs(self, entries: Floats) -> Floats:

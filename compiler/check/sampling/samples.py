@@ -223,8 +223,16 @@ def interval_of(column: Column, ranges: Iterable[Range]) -> SampleInterval:
 
 
 def covers(path: str, scalar: str) -> bool:
-    """Return True if a path leads to a scalar, or to a value that contains it."""
-    return scalar == path or (scalar.startswith(path) and scalar[len(path)] in ".[")
+    """Return True if a path leads to a scalar, or to a value that contains it.
+
+    A path without the index of an array leads to a field of all its entries: ``s.mean`` to ``s[2].mean.x``.
+    """
+    if scalar == path or (scalar.startswith(path) and scalar[len(path)] in ".["):
+        return True
+    if "." not in path or "[" not in scalar:
+        return False
+    fields = (re.escape(field) for field in path.split("."))
+    return re.match(r"(?:\[[^\]]*\])*\.".join(fields) + r"(?![^.\[])", scalar) is not None
 
 
 def constants_in(text: str) -> tuple[float, ...]:

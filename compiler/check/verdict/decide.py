@@ -8,14 +8,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from slangad.compiler.check.model.outcomes import CheckOutcome
-from slangad.compiler.report.model import Failure, Result, Verdict
+from slangad.compiler.check.model.outcomes import CheckOutcome, Disagreement, Reason
+from slangad.compiler.report.model import Failure, Leg, Result, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from slangad.compiler.check.model.outcomes import Disagreement, Reason
     from slangad.compiler.check.model.plan import SubjectPlan
+    from slangad.compiler.check.model.subject import Subject
 
 VERDICTS: Final[dict[CheckOutcome, Verdict]] = {
     CheckOutcome.NOT_REPRODUCIBLE: Verdict.NONDETERMINISTIC,
@@ -25,6 +25,8 @@ VERDICTS: Final[dict[CheckOutcome, Verdict]] = {
     CheckOutcome.NO_SUBGRADIENT: Verdict.KINK_BAD,
     CheckOutcome.IMPRECISE: Verdict.PRECISION,
     CheckOutcome.LOST_GRADIENT: Verdict.FAIL,
+    CheckOutcome.BAD_DIRECTIVE: Verdict.FAIL,
+    CheckOutcome.FAILS_AS_EXPECTED: Verdict.EXPECTED_FAIL,
     CheckOutcome.NOTHING_TO_CHECK: Verdict.SKIPPED,
     CheckOutcome.NO_MODE: Verdict.SKIPPED,
     CheckOutcome.NOT_MUTATED: Verdict.SKIPPED,
@@ -102,6 +104,18 @@ def result_of(plan: SubjectPlan, failures: Iterable[Failure], reasons: Iterable[
 def without_numbers(plan: SubjectPlan, reason: Reason, failures: Sequence[Failure] = ()) -> Result:
     """Return the result of a subject that was not run, or can't be."""
     return replace(result_of(plan, (), [reason]), failures=tuple(failures))
+
+
+def with_expectation(result: Result, subject: Subject) -> Result:
+    """Return the result of a subject as the opposite if the user expects it to fail."""
+    why = subject.directives.expected_failure
+    if not why or result.verdict.unchecked:
+        return result
+    if result.verdict.bad:
+        return redecided(result, Reason(CheckOutcome.FAILS_AS_EXPECTED, f"{why}: {result.reason}"))
+    reason = Reason(CheckOutcome.BAD_DIRECTIVE, f"it is expected to fail ({why}) and does not: remove `expect fail`")
+    failure = failure_of(Disagreement(Leg.INTENT, *reason), "")
+    return replace(redecided(result, reason), failures=(failure,))
 
 
 def redecided(result: Result, reason: Reason) -> Result:

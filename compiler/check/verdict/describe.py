@@ -93,7 +93,7 @@ class Describer:
     def _failure(self, leg: Leg, where: Bools, outcome: CheckOutcome, command: str) -> Failure:
         own, findings = self.jacobians[leg], self.findings
         with np.errstate(all="ignore"):
-            gap = np.abs(own - findings.expected) / (np.abs(findings.expected) + entry_slack(own) + tol.UNDERFLOW)
+            gap = np.abs(own - findings.expected) / (np.abs(findings.expected) + self._slack(own) + tol.UNDERFLOW)
         gap = np.where(np.isnan(gap), np.inf, gap)
         index = np.unravel_index(int(np.argmax(np.where(where, gap, -1.0))), gap.shape)
         sample, row, column = (int(k) for k in index)
@@ -182,12 +182,15 @@ class Describer:
             wrong.found, self.jacobians[Leg.REVERSE][wrong.sample, :, wrong.column], wrong.cotangent
         )
 
+    def _slack(self, jacobian: Floats) -> Floats:
+        return entry_slack(jacobian, share=self.findings.share)
+
     def leg(self, leg: Leg) -> LegResult:
         """Return the outcome of one mode against the reference."""
         states, own = self.findings.states[leg], self.jacobians[leg]
         compared = (states == State.OK) | (states >= State.KINK_BAD)
         with np.errstate(all="ignore"):
-            slack = self.findings.error + entry_slack(own)
+            slack = self.findings.error + self._slack(own)
             far = np.where(compared, np.abs(own - self.findings.expected) / slack, 0.0)
         worst = float(np.nan_to_num(far, posinf=np.inf).max(initial=0.0))
         if (states >= State.KINK_BAD).any():

@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from slangad.compiler.check.build.libraries import SLANG
 from slangad.compiler.check.model.outcomes import CheckOutcome, Disagreement, Reason
 from slangad.compiler.check.subjects.undeclared import remedy
 from slangad.compiler.check.verdict.decide import failure_of, without_numbers
@@ -57,6 +58,29 @@ def refused(plan: SubjectPlan, f64: Built, f32: Built, module: Module) -> Result
             plan, Reason(CheckOutcome.NO_TWIN, f"there is no float64 twin of it: {in_f64[0].reason}")
         )
     return None
+
+
+def without_refused_instances(subjects: Sequence[Subject], f64: Built, f32: Built) -> list[Subject]:
+    """Return the subjects without instances of generic functions that Slang refuses, such as for a static assertion.
+
+    A function of which nothing is left is skipped, with Slang's reason.
+    """
+    reasons = {
+        r.kernel: r.reason
+        for r in f64.refusals
+        if r.mode in ("", Mode.FORWARD.value) and r.reason.startswith(SLANG) and _same(r, f32)
+    }
+    refused = [s for s in subjects if s.chosen and s.kernel in reasons]
+    left = {s.plain for s in subjects if s not in refused}
+    kept: list[Subject] = []
+    for subject in subjects:
+        if subject not in refused:
+            kept.append(subject)
+        elif subject.plain not in left:
+            left.add(subject.plain)
+            why = f"it is generic, and Slang refuses it for '{subject.name}': {reasons[subject.kernel]}"
+            kept.append(replace(subject, name=subject.plain, apart="", kernel="", skipped=why))
+    return kept
 
 
 def twins_lost(subjects: Collection[Subject], f64: Built, f32: Built) -> bool:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from slangad.compiler.frontends.slang.layout import Unlaid, type_of
 from slangad.compiler.frontends.slang.ranges import read_ranges
 from slangad.compiler.ir import nodes as ir
-from slangad.compiler.ir.types import VOID, Type, show
+from slangad.compiler.ir.types import VOID, Struct, Type, carries_gradient, show
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -91,7 +91,7 @@ def convert(candidate: Candidate, file: str, structs: Mapping[str, DeclaredStruc
         name=declared.name,
         params=params,
         result=result,
-        body=ir.External(candidate.symbol, file, declared.overloaded and bool(declared.owner) and not declared.static),
+        body=ir.External(candidate.symbol, file, _needs_wrapper(candidate, params, structs)),
         owner="" if declared.static else declared.owner,
         ranges=read_ranges(comments, candidate.place.span.file, types, problems),
         span=candidate.place.span,
@@ -117,6 +117,19 @@ def _params(candidate: Candidate, structs: Mapping[str, DeclaredStruct]) -> Iter
         name = param.name if named else _free(f"arg_{number}", taken)
         shown = f"parameter '{param.name}'" if named else f"parameter {number + 1}"
         yield ir.Param(name, _laid_out(shown, param.type, structs), param.no_diff, span, param.direction)
+
+
+def _needs_wrapper(candidate: Candidate, params: Collection[ir.Param], structs: Mapping[str, DeclaredStruct]) -> bool:
+    """Return True if Slang can't differentiate a function by its name.
+
+    It is an overloaded or a generic method, or Slang wants a pair for an object without gradient whose struct is
+    differentiable.
+    """
+    declared = candidate.declared
+    if (declared.overloaded or candidate.symbol.endswith(">")) and declared.owner and not declared.static:
+        return True
+    pairs = (p.type for p in params if not p.no_diff and isinstance(p.type, Struct) and not carries_gradient(p.type))
+    return any(structs[type_.key].differential is not None for type_ in pairs)
 
 
 def _laid_out(what: str, record: dict[str, object], structs: Mapping[str, DeclaredStruct]) -> Type:

@@ -18,7 +18,9 @@ from slangad.compiler.frontends.lowering.assembly import used_structs
 from slangad.compiler.frontends.reading.encoding import decode, read_bytes
 from slangad.compiler.frontends.reading.problems import Problems
 from slangad.compiler.frontends.slang.functions import Candidate, Converted, convert, kernel_names
+from slangad.compiler.frontends.slang.generics import without_arguments
 from slangad.compiler.frontends.slang.imports import Repeated, SourceText, repeated_imports
+from slangad.compiler.frontends.slang.instances import chosen_instances
 from slangad.compiler.frontends.slang.layout import Unlaid
 from slangad.compiler.frontends.slang.locations import SourceFiles
 from slangad.compiler.frontends.slang.reflected import DeclaredFunction, ReflectedModule, read_declared
@@ -30,11 +32,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from slangad.compiler.errors.spans import Span
+    from slangad.compiler.frontends.slang.arguments import Row
     from slangad.compiler.frontends.slang.locations import FunctionLocation
     from slangad.compiler.frontends.slang.model import SlangSetting
 
 _GENERIC_CALL: Final = re.compile(r"[A-Za-z_]\w*(?:(?:\.|::)\w+)*<[\w\s,.<>:\[\]+-]+>(?:(?:\.|::)\w+)?")
-_ARGUMENTS: Final = re.compile(r"<[^<>]*>")
 _OTHER_ARGUMENTS: Final = "check the number, order and kind of its arguments, and the constraints on them"
 _FEWER_OVERLOADS: Final = (
     "Slang makes it only if all generic functions with this name take these arguments: rename the others"
@@ -59,13 +61,23 @@ def load_slang(path: Path, setting: SlangSetting) -> Module:
     problems = Problems()
     asked = tuple(word.replace("::", ".") for word in setting.specialize if _is_generic_call(word))
     extra = tuple(sorted(scan.derivatives_of))
+
+    def read(further: tuple[str, ...]) -> ReflectedModule:
+        return read_declared(setting.reflect(path, (*asked, *extra, *further), setting.text).text)
+
     reflection = setting.reflect(path, (*asked, *extra), setting.text)
     declared = read_declared(reflection.text)
     files = SourceFiles(SourceText(path, text), scan, reflection.dependencies, included=setting.included)
     _check_specializations(setting.specialize, declared, problems, scan)
+    if setting.instances:
+        wanted = _unspecialized(declared, asked, files)
+        chosen, declared_with = chosen_instances(wanted, read, setting.instances)
+        asked, declared = (*asked, *chosen), declared_with or declared
+    declared = _with_empty_structs(declared, files)
     left_out: list[LeftOut] = []
-    found = list(_found(declared, asked, files, left_out))
-    converted = tuple(_converted(found, path.name, declared, problems, left_out))
+    found = list(_found(declared, asked, files, left_out, every=setting.instances > 0))
+    ranges = Problems() if setting.lenient else problems
+    converted = tuple(_converted(found, path.name, declared, ranges, left_out))
     problems.raise_if_any()
     if not converted:
         raise _nothing(scan, left_out)
@@ -123,6 +135,25 @@ def _nothing(scan: Scan, left_out: list[LeftOut]) -> CompileError:
     return _rejected("SA081", "none of the differentiable functions in this file can be a kernel", scan, "", notes)
 
 
+def _with_empty_structs(declared: ReflectedModule, files: SourceFiles) -> ReflectedModule:
+    """Mark the structs that a file declares without fields."""
+    bare = [name for name, struct in declared.structs.items() if not struct.fields]
+    empty = [name for name in bare if files.surroundings.is_empty(without_arguments(name))]
+    marked = {name: replace(declared.structs[name], empty=True) for name in empty}
+    return replace(declared, structs={**declared.structs, **marked})
+
+
+def _unspecialized(
+    declared: ReflectedModule, asked: tuple[str, ...], files: SourceFiles
+) -> Iterator[tuple[dict[str, Row], dict[str, Row]]]:
+    """Yield instances to try of each generic function of the file for which the user gives no arguments."""
+    given = {without_arguments(text) for text in asked}
+    for function, which in _numbered(list(_candidates(declared, files.main))):
+        place = files.place(function, which) if function.generic and function.qualified not in given else None
+        if place is not None and function.name.isidentifier():
+            yield files.candidates(function.pattern, place)
+
+
 def _is_generic_call(text: str) -> bool:
     return _GENERIC_CALL.fullmatch(text.strip()) is not None and text.count("<") == text.count(">")
 
@@ -148,25 +179,24 @@ def _check_specializations(texts: tuple[str, ...], declared: ReflectedModule, pr
 
 
 def _is_overloaded(text: str, declared: ReflectedModule) -> bool:
-    plain = _without_arguments(text.replace("::", "."))
+    plain = without_arguments(text.replace("::", "."))
     return sum(function.generic and function.qualified == plain for function in declared.functions) > 1
 
 
-def _without_arguments(text: str) -> str:
-    while text != (text := _ARGUMENTS.sub("", text)):
-        pass
-    return text
-
-
 def _found(
-    declared: ReflectedModule, asked: tuple[str, ...], files: SourceFiles, left_out: list[LeftOut]
+    declared: ReflectedModule, asked: tuple[str, ...], files: SourceFiles, left_out: list[LeftOut], *, every: bool
 ) -> Iterator[Candidate]:
-    """Yield the functions to compile. Leave out those of other files, and generic ones without arguments."""
+    """Yield the functions to compile. Leave out those of other files, and generic ones without arguments.
+
+    If ``every`` generic function should have arguments, those without are left out even if an overload has some.
+    """
     elsewhere: list[str] = []
     made: set[str] = set()
+    placed: set[Span] = set()
+    generic: list[tuple[DeclaredFunction, FunctionLocation]] = []
     for function, which in _numbered(list(_candidates(declared, files.main))):
         place = files.place(function, which)
-        specialized = [text for text in asked if _without_arguments(text) == function.qualified]
+        specialized = [text for text in asked if without_arguments(text) == function.qualified]
         attributes = files.main.derivatives_of.get(function.name, frozenset())
         further = attributes, files.without_forward.get(function.name, "")
         if place is None:
@@ -175,22 +205,37 @@ def _found(
             left_out.append(LeftOut(f"operator{function.name}", "it is an operator", span=place.span))
         elif not function.generic:
             yield Candidate(function, function.qualified, place, *further)
-        elif specialized:
-            for text in [text for text in specialized if text not in made]:
-                yield from (
-                    Candidate(one, text, at, *further) for one, at in _specialized(text, function, declared, files)
-                )
-            made |= {*specialized}
         else:
-            example = files.example(function.pattern, place)
-            reason = f"it is generic: say for which arguments, as in --specialize '{example}'"
-            left_out.append(LeftOut(function.qualified, reason, span=place.span))
+            if every or not specialized:
+                generic.append((function, place))
+            for text in [text for text in specialized if text not in made]:
+                for one, at in _specialized(text, function, declared, files):
+                    placed.add(at.span)
+                    yield Candidate(one, text, at, *further)
+            made |= {*specialized}
+    missing = [(function, at) for function, at in generic if at.span not in placed]
+    left_out += [LeftOut(f.qualified, _lack(f, at, declared, files, tried=every), span=at.span) for f, at in missing]
     left_out += [
         LeftOut(header.name, f"it is a method of {_article(header.path[-1])}", span=header.span)
         for header in files.main.unreflected
     ]
     if elsewhere:
         left_out.append(LeftOut(", ".join(elsewhere), "declared in a file that this one includes: compile that one"))
+
+
+def _lack(
+    function: DeclaredFunction, place: FunctionLocation, declared: ReflectedModule, files: SourceFiles, *, tried: bool
+) -> str:
+    """Return why a generic function has no arguments. ``tried`` is True if some were looked for."""
+    example = files.example(function.pattern, place)
+    if not tried:
+        return f"it is generic: say for which arguments, as in --specialize '{example}'"
+    tries = [name for group in files.candidates(function.pattern, place) for name in group]
+    if not tries:
+        return f"it is generic, and no type in its files fits: give one, as in --specialize '{example}'"
+    if _is_overloaded(function.qualified, declared):
+        return f"it is generic. {_FEWER_OVERLOADS}"
+    return f"it is generic, and Slang can't make '{tries[0]}': give other arguments, as in --specialize '{example}'"
 
 
 def _specialized(
