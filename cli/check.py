@@ -17,6 +17,7 @@ from slangad.cli.project import add_slang_settings, is_default
 from slangad.cli.reporting import LiveRows, ReportFile, publish_all, write_text
 from slangad.compiler.check import tolerances as tol
 from slangad.compiler.report.formats import FORMATS, format_of
+from slangad.compiler.report.model import FAIL_ON
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -45,6 +46,8 @@ class CheckArguments(TypedDict):
     shapes: tuple[tuple[str, tuple[int, ...]], ...]
     only: tuple[str, ...]
     strict: bool
+    fail_on: tuple[str, ...]
+    min_checked: float
     mutate: bool
     jobs: int
     include_dirs: tuple[str, ...]
@@ -132,6 +135,19 @@ class SampleShape(click.ParamType[tuple[str, tuple[int, ...]]]):
 )
 @click.option("--only", multiple=True, metavar="NAME", help="Check this function or kernel only.")
 @click.option("--strict", is_flag=True, help="Also fail if a gradient could not be checked.")
+@click.option(
+    "--fail-on",
+    multiple=True,
+    type=click.Choice(list(FAIL_ON)),
+    help="Also fail on this verdict; --strict means all of them.",
+)
+@click.option(
+    "--min-checked",
+    default=0.0,
+    type=click.FloatRange(0.0, 1.0),
+    metavar="SHARE",
+    help="Fail if a smaller share of the functions was checked, such as 0.9.",
+)
 @click.option("--mutate", is_flag=True, help="Change custom derivatives; report which changes the check misses.")
 @click.option(
     "-j", "--jobs", default=os.cpu_count() or 1, type=click.IntRange(1), help="Number of processes.  [default: cores]"
@@ -284,9 +300,9 @@ def _report_mutants(session: Session, report: Report, arguments: CheckArguments)
 
 
 def _summary(report: Report) -> str:
-    from slangad.compiler.report.check_text import tally
+    from slangad.compiler.report.check_text import summary
 
-    return f"slangad check: {tally(report)}"
+    return f"slangad check: {summary(report)}"
 
 
 def options_of(arguments: CheckArguments) -> CheckOptions:
@@ -308,6 +324,8 @@ def options_of(arguments: CheckArguments) -> CheckOptions:
         shapes=arguments["shapes"],
         only=arguments["only"],
         strict=arguments["strict"],
+        fail_on=tuple(FAIL_ON[name] for name in arguments["fail_on"]),
+        min_checked=arguments["min_checked"],
         mutate=arguments["mutate"],
         include_dirs=arguments["include_dirs"],
         defines=arguments["defines"],
@@ -386,6 +404,9 @@ def apply_project(arguments: CheckArguments) -> None:
         arguments["seed"] = settings.seed
     if settings.strict is not None and is_default("strict"):
         arguments["strict"] = settings.strict
+    if settings.min_checked is not None and is_default("min_checked"):
+        arguments["min_checked"] = settings.min_checked
+    arguments["fail_on"] = (*settings.fail_on, *arguments["fail_on"])
     arguments["ranges"] = (*settings.ranges, *arguments["ranges"])
     arguments["directives"] = settings.directives
     if settings.mode is not None and is_default("mode"):

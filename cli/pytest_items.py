@@ -156,7 +156,7 @@ class GradientItem(pytest.Item):
             raise WrongGradient(result)
         if result.verdict is Verdict.EXPECTED_FAIL:
             pytest.xfail(result.reason)
-        if not result.verdict.good:
+        if not result.verdict.right:
             pytest.skip(f"{result.verdict.value}: {result.reason}")
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: object = None) -> str:  # noqa: ARG002  (pytest's signature)

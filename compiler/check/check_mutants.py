@@ -50,7 +50,7 @@ def check_mutants(inputs: Sequence[Input], options: CheckOptions, observer: Chec
     options = _with_paths([item for item in inputs if is_slang(item.path)], replace(options, known_names=known))
     report = check(described, options, observer)
     results, seconds = list(report.results), report.seconds
-    passed = tuple(result.function for result in results if result.verdict.good)
+    passed = tuple(result.function for result in results if result.verdict.right)
     if passed:
         more = check(described, replace(options, probed=passed, required_ranges=()))
         results, seconds = _explained(results, more.results), seconds + more.seconds
@@ -72,11 +72,11 @@ def _with_paths(files: Sequence[Input], options: CheckOptions) -> CheckOptions:
 
 def _explained(results: list[Result], probes: Sequence[Result]) -> list[Result]:
     """Return the results with the reason why mutants pass, as far as probes show it."""
-    noticed = {(one.file, one.function): one.verdict.bad for one in probes if one.verdict.bad or one.verdict.good}
+    noticed = {(one.file, one.function): one.verdict.bad for one in probes if one.verdict.bad or one.verdict.right}
     explained = []
     for result in results:
         own = {name: seen for (file, name), seen in noticed.items() if file == result.file}
-        explained.append(replace(result, reason=why(result.function, own)) if result.verdict.good else result)
+        explained.append(replace(result, reason=why(result.function, own)) if result.verdict.right else result)
     return explained
 
 
@@ -99,7 +99,7 @@ def _of_slang(item: Input, options: CheckOptions) -> tuple[list[Result], float]:
     """Return the results of all mutants of a Slang file, and the seconds it took."""
     source = decode(read_bytes(item.path), "utf-8", item.path).replace("\r\n", "\n")
     mutants, without, seconds = _tried(item, source, options)
-    passed = [result.function for result in mutants if result.verdict.good]
+    passed = [result.function for result in mutants if result.verdict.right]
     if passed:
         probes, _, took = _tried(item, source, options, passed)
         mutants, seconds = _explained(mutants, probes), seconds + took

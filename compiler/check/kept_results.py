@@ -57,10 +57,12 @@ class KeptResults:
 
     Attributes:
         options: Those of the check.
+        include_dirs: The folders in which imports are searched besides that of the file.
         together: What the results depend on besides the file: the other inputs, if names were asked for.
     """
 
     options: CheckOptions
+    include_dirs: tuple[str, ...]
     together: tuple[str, ...]
 
     def get(self, item: Input) -> tuple[Result, ...] | None:
@@ -101,14 +103,14 @@ class KeptResults:
         cache.put(self._key_of_files(key, item, files), zlib.compress(pickle.dumps(tuple(results)), _LEVEL))
 
     def _key_of_files(self, key: str, item: Input, files: Sequence[str]) -> str:
-        folders = folders_of(item.path, self.options.include_dirs) if is_slang(item.path) else ()
+        folders = folders_of(item.path, self.include_dirs) if is_slang(item.path) else ()
         return key_of_files(key, files, folders)
 
     def _key(self, item: Input) -> str:
         """Return a hash of everything besides the contents of files."""
         options = self.options
         named = [getattr(options, name) for name in options.__slots__ if name not in _ANY_RUN]
-        reached = search(item.path, options.include_dirs) if is_slang(item.path) else None
+        reached = search(item.path, self.include_dirs) if is_slang(item.path) else None
         facts = [
             "check",
             str(item.path),

@@ -11,6 +11,7 @@ import numpy as np
 from slangad.compiler.check import tolerances as tol
 from slangad.compiler.check.kinks.corners import compare_corners
 from slangad.compiler.check.kinks.ties import excuse_ties
+from slangad.compiler.check.kinks.unguarded import mark_unguarded
 from slangad.compiler.check.legs.context import LegContext
 from slangad.compiler.check.legs.lost_gradients import lost_gradients
 from slangad.compiler.check.legs.table import compare_legs
@@ -81,6 +82,7 @@ def check_subject(plan: SubjectPlan, functions: SubjectFunctions) -> Result:
         entries = compare_entries(function, samples, values, jacobians)
         compare_corners(function, samples, jacobians, entries)
         excuse_ties(function, samples, jacobians, entries, scope.functions.floating)
+        mark_unguarded(samples, jacobians, entries)
         context = LegContext(plan, *scope.functions, samples, jacobians, entries)
         legs = () if region.only_accuses else tuple(compare_legs(context))
         evidence = Evidence(drawn, values, jacobians, entries, legs)

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from slangad.compiler.frontends.reading.directives import Directives
+    from slangad.compiler.report.model import Verdict
     from slangad.compiler.toolchain.cache import Cache
 
 
@@ -24,6 +25,8 @@ class CheckOptions:
         ranges: ``function.parameter`` or a part of it, lowest and highest value. They override declared ranges.
         only: Names of the subjects to check; all if empty.
         strict: Subjects that could not be checked fail too.
+        fail_on: Further verdicts that make the check fail.
+        min_checked: The least share of the subjects that must be checked.
         specialize: Generic functions of Slang files to check, with their arguments.
         time_limit: Seconds that the Slang compiler may take for a file.
         workers: Processes at a time.
@@ -54,6 +57,8 @@ class CheckOptions:
     ranges: tuple[tuple[str, float, float], ...] = ()
     only: tuple[str, ...] = ()
     strict: bool = False
+    fail_on: tuple[Verdict, ...] = ()
+    min_checked: float = 0.0
     include_dirs: tuple[str, ...] = ()
     defines: tuple[tuple[str, str], ...] = ()
     specialize: tuple[str, ...] = ()

@@ -10,7 +10,7 @@ from slangad import __version__
 from slangad.compiler.check.build.libraries import BuildSetting, build_both
 from slangad.compiler.check.kept_results import KeptResults
 from slangad.compiler.check.model.observer import CheckObserver
-from slangad.compiler.check.planning.description import describe_file, without_twinless
+from slangad.compiler.check.planning.description import describe_file
 from slangad.compiler.check.planning.plans import make_plan
 from slangad.compiler.check.planning.selection import asks_for_names, paths_of, refuse_unknown_names, wanted
 from slangad.compiler.check.planning.tasks import device_job, make_task
@@ -19,7 +19,7 @@ from slangad.compiler.check.subjects.requested_shapes import refuse_shapes
 from slangad.compiler.check.verdict.explain.callers import FinalResults
 from slangad.compiler.check.verdict.explain.traps import with_traps
 from slangad.compiler.check.verdict.not_run import file_result
-from slangad.compiler.check.verdict.refusals import refused, twins_lost, without_refused_instances
+from slangad.compiler.check.verdict.refusals import refused, without_refused_instances
 from slangad.compiler.check.versions import used
 from slangad.compiler.check.workers.pool import Workers
 from slangad.compiler.driver.compile import refuse_specializations
@@ -31,6 +31,7 @@ from slangad.compiler.report.model import Report, Result
 from slangad.compiler.report.words import name_of
 from slangad.compiler.slang_text.endings import is_slang
 from slangad.compiler.slang_text.search import folders_of, search
+from slangad.compiler.toolchain.locate import slangpy_modules
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -69,6 +70,8 @@ def check(inputs: Sequence[Input], options: CheckOptions, observer: CheckObserve
         seconds=time.perf_counter() - start,
         notes=tuple(_notes(inputs, options)),
         command=options.full_command or command,
+        fail_on=options.fail_on,
+        min_checked=options.min_checked,
     )
 
 
@@ -104,9 +107,10 @@ class _Session:
         self._observer = observer
         self._finished = 0
         self._files = 0
+        self._include_dirs = (*options.include_dirs, *slangpy_modules())
         compile_options = Options(
             targets=("cpp",),
-            include_dirs=options.include_dirs,
+            include_dirs=self._include_dirs,
             defines=options.defines,
             specialize=options.specialize,
             slangc=options.slangc,
@@ -130,7 +134,7 @@ class _Session:
         """Return the results of all inputs."""
         self._files = len(inputs)
         asks = asks_for_names(inputs, self._options)
-        kept = KeptResults(self._options, tuple(str(item.path) for item in inputs) if asks else ())
+        kept = KeptResults(self._options, self._include_dirs, tuple(str(item.path) for item in inputs) if asks else ())
         known = {item: None if self._options.mutate else kept.get(item) for item in inputs}
         described: dict[Input, FileDescription | Result] = {}
         if asks and None in known.values():
@@ -187,11 +191,6 @@ class _Session:
         built = build_both(
             reduced.twins.module, self._setting(item, description.texts), self._compilers, reduced.loop_twins
         )
-        if self._options.repair and is_slang(item.path) and twins_lost(runnable, *built):
-            setting = self._setting(item, {})
-            again = without_twinless(item, description, self._options, self._compilers[0], setting)
-            if again is not None:
-                return self.check_file(item, again)
         subjects = without_refused_instances(subjects, *built)
         self._plan(item, [subject.label for subject in subjects])
         rows = FinalResults(subjects, description.module, self._observer.decided)
@@ -199,7 +198,7 @@ class _Session:
         return rows.finish()
 
     def _setting(self, item: Input, texts: Mapping[str, str]) -> BuildSetting:
-        own, include = self._options, folders_of(item.path, self._options.include_dirs)
+        own, include = self._options, folders_of(item.path, self._include_dirs)
         return BuildSetting(include, own.defines, own.time_limit, own.cache, texts, own.slang_flags)
 
     def _check_all(

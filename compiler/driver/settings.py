@@ -36,6 +36,7 @@ from slangad.compiler.frontends.yaml.shape import (
     Text,
 )
 from slangad.compiler.frontends.yaml.validate import validate
+from slangad.compiler.report.model import FAIL_ON
 from slangad.compiler.runtime.device.table import DEVICE_NAMES
 from slangad.compiler.slang_text.directives import DirectiveLine
 from slangad.compiler.slang_text.endings import SLANG_ENDINGS
@@ -70,6 +71,8 @@ CHECK: Final = Record(
         Key("samples", Integer(1, 1_000_000), "Samples per function."),
         Key("seed", Integer(0), "Of the random samples."),
         Key("strict", Flag(), "True if a subject that could not be tested fails."),
+        Key("fail-on", ListOf(Choice(tuple(FAIL_ON))), "Further verdicts that make the check fail."),
+        Key("min-checked", Number(), "The least share of the functions that must be checked, from 0 to 1."),
         Key("mode", Choice(("forward", "backward")), "The only mode to check."),
         *SLANG,
         Key("ranges", MapOf(ListOf(Number(), 2, 2), PATH, "function.parameter"), "Where to draw samples."),
@@ -123,6 +126,8 @@ class CheckSettings:
     mode: str | None = None
     slang: SlangSettings = SlangSettings()
     directives: tuple[tuple[str, Directives], ...] = ()
+    fail_on: tuple[str, ...] = ()
+    min_checked: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,6 +195,9 @@ def read_project(file: Path) -> Project | None:
         if not low <= high or not math.isfinite(high - low):
             place = finder.find(("tool", "slangad", "check", "ranges", name))
             problems.error("SA061", place, "a range goes from a lower to a higher finite number", help="[-1.0, 1.0]")
+    if not 0.0 <= settings.get("check", {}).get("min-checked", 0.0) <= 1.0:
+        place = finder.find(("tool", "slangad", "check", "min-checked"))
+        problems.error("SA061", place, "the least share of the functions is a number from 0 to 1", help="0.9")
     directives = tuple(_directives(settings, finder, problems))
     for table, path in ((settings, ()), (settings.get("check", {}), ("check",))):
         for flag in table.get("flags", ()):
@@ -302,6 +310,8 @@ def _project(
             check.get("mode"),
             _slang(file, check),
             directives,
+            tuple(check.get("fail-on", ())),
+            check.get("min-checked"),
         ),
         inputs,
     )

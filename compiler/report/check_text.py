@@ -17,7 +17,7 @@ from slangad.compiler.report.words import LEGS, MARKS, SEVERITY, name_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from slangad.compiler.report.model import Counts, Failure, Float32, Note, Report, Result, Value
+    from slangad.compiler.report.model import Counts, Coverage, Failure, Float32, Note, Report, Result, Value
     from slangad.compiler.report.text import Line, Role
 
 VERDICT_WIDTH: Final = max(len(verdict.value) for verdict in Verdict)
@@ -88,7 +88,7 @@ def lines_after_rows(report: Report) -> Iterator[Line]:
     """Yield each failure in full, and the summary."""
     if report.results:
         yield ()
-    for result in report.results:
+    for result in report.failed:
         for failure in result.told:
             yield from _failure(result, failure)
             yield ()
@@ -124,12 +124,34 @@ def tally(report: Report) -> str:
     return counted(len(report.results), "result") + (f": {parts}" if parts else "")
 
 
+def covered(coverage: Coverage) -> str:
+    """``checked 12 of 15 functions (2 skipped, 1 inconclusive)``."""
+    rest = (
+        (coverage.skipped, "skipped"),
+        (coverage.inconclusive, "inconclusive"),
+        (coverage.broken, "not compiled or not run"),
+    )
+    left = ", ".join(f"{number} {word}" for number, word in rest if number)
+    functions = counted(coverage.functions, "function")
+    return f"checked {coverage.checked} of {functions}" + (f" ({left})" if left else "")
+
+
+def summary(report: Report) -> str:
+    """Return the verdicts, what else makes the check fail, and the coverage, on one line."""
+    return "; ".join([tally(report), *report.problems, covered(report.coverage)])
+
+
 def evidence(counts: Counts) -> str:
     """Return how many samples a verdict rests on, and what became of the others."""
     parts = [f"{counts.compared} of {counted(counts.drawn, 'sample')} compared"] if counts.drawn else []
     for number, noun in ((counts.kinks, "kink"), (counts.jumps, "jump")):
         parts += [counted(number, noun)] if number else []
-    for number, word in ((counts.not_finite, "not finite"), (counts.undecided, "undecided")):
+    words = (
+        (counts.not_finite, "not finite"),
+        (counts.undecided, "undecided"),
+        (counts.unguarded, "unguarded"),
+    )
+    for number, word in words:
         parts += [f"{number} {word}"] if number else []
     return ", ".join(parts)
 
@@ -248,6 +270,8 @@ def _summary(report: Report) -> Iterator[Line]:
     cached = sum(result.cached for result in report.results)
     strict += f", {cached} from the cache" if cached else ""
     yield StyledText(tally(report), role), StyledText(f" in {about}{strict}", "faint")
+    yield from ((StyledText(_clean(problem), "error"),) for problem in report.problems)
+    yield (StyledText(covered(report.coverage), "plain"),)
 
 
 def _clean(text: str) -> str:

@@ -52,6 +52,8 @@ class CheckOutcome(Enum):
     NOT_ON_DEVICE = auto()
     UNKNOWN_INTENT = auto()
     """It looks at bits of floats: nobody knows what its gradient should be."""
+    UNGUARDED = auto()
+    """A derivative is not finite at a zero, tie or end of inputs without a declared range, where the value is."""
     AT_KINKS = auto()
     """Right, also at kinks; jumps have nothing to compare with."""
 

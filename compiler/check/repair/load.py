@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.check import tolerances as tol
 from slangad.compiler.check.build.libraries import DEATHS
-from slangad.compiler.check.model.outcomes import CheckOutcome
-from slangad.compiler.check.repair.repaired import FaultReport, Lack, Mended
+from slangad.compiler.check.repair.repaired import FaultReport, Mended
 from slangad.compiler.errors.diagnostics import CompileError, ToolchainError
 from slangad.compiler.frontends import load
 from slangad.compiler.frontends.reading.encoding import decode, read_bytes
@@ -49,8 +48,6 @@ _UNREAD: Final = "unexpected "
 _PLAIN: Final = "SA200"
 _SLANGS: Final = "SA2"
 """How the codes of Slang's messages begin."""
-_UNCOMPILED: Final = Lack("does not compile", CheckOutcome.NOT_COMPILED)
-_TWINLESS: Final = Lack("has no float64 twin", CheckOutcome.NO_TWIN)
 _EMPTY: Final = frozenset({"SA080", "SA081"})
 """Codes of files with nothing to check. The rest of a file may be such a file, too."""
 
@@ -87,22 +84,7 @@ def mend(path: Path, setting: SlangSetting, error: CompileError | ToolchainError
     except CompileError:
         return None
     parts = read_parts(text, str(path))
-    return _Mender(path, setting, parts, _UNCOMPILED).run(error) if parts.source.is_closed else None
-
-
-def mend_twin(path: Path, setting: SlangSetting, text: str) -> Mended | None:
-    """Return the rest of a Slang file that has a float64 twin, or None if all of it has one.
-
-    Args:
-        path: The file.
-        setting: The settings to load the twin.
-        text: The text of the file.
-    """
-    try:
-        load(path, replace(setting, text=text))
-    except CompileError as error:
-        return _Mender(path, setting, read_parts(text, str(path)), _TWINLESS).run(error)
-    return None
+    return _Mender(path, setting, parts).run(error) if parts.source.is_closed else None
 
 
 def decoded_text(path: Path) -> str:
@@ -119,7 +101,6 @@ class _Mender:
     """The search.
 
     Attributes:
-        lack: What is wrong with removed parts.
         faults: The errors of the parts that cause the failure.
         users: Parts that use a removed part, each with that part.
         gone: Removed parts without head or stub, because these did not compile either.
@@ -131,7 +112,6 @@ class _Mender:
     path: Path
     setting: SlangSetting
     parts: Parts
-    lack: Lack
     faults: dict[Part, list[Diagnostic]] = field(default_factory=dict)
     users: dict[Part, Part] = field(default_factory=dict)
     gone: set[Part] = field(default_factory=set)
@@ -294,6 +274,6 @@ class _Mender:
         out = {*self.faults, *self.users}
         kept = tuple(kernel for kernel in module.kernels if self._at(kernel.span) not in out)
         left_out = tuple(left for left in module.left_out if self._at(left.span) not in out)
-        broken = tuple(FaultReport(self.parts, self.lack, self.faults, self.users).broken())
+        broken = tuple(FaultReport(self.parts, self.faults, self.users).broken())
         text = self.current.text if self.current else None
         return Mended(text, replace(module, kernels=kept, left_out=left_out), broken)

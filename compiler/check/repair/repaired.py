@@ -65,14 +65,6 @@ class Mended:
 
 
 @dataclass(frozen=True, slots=True)
-class Lack:
-    """What is wrong with removed parts, and their outcome."""
-
-    words: str
-    outcome: CheckOutcome
-
-
-@dataclass(frozen=True, slots=True)
 class FaultReport:
     """Describes what is wrong.
 
@@ -82,7 +74,6 @@ class FaultReport:
     """
 
     parts: Parts
-    lack: Lack
     faults: Mapping[Part, Sequence[Diagnostic]]
     users: Mapping[Part, Part]
 
@@ -101,7 +92,7 @@ class FaultReport:
         notes += [f"help: {d.help}" for d in diagnostics if d.help]
         declared = isinstance(part, Declaration)
         who = f"{part.kind} {part.name}" if isinstance(part, Declaration) else "it"
-        reason = f"{who} {self.lack.words}: {first.message} [{first.code}]"
+        reason = f"{who} does not compile: {first.message} [{first.code}]"
         if first.message.startswith(_UNDEFINED) and not declared:
             reason += self._perhaps()
         span = first.span if first.span.file == part.span.file else part.span
@@ -118,15 +109,13 @@ class FaultReport:
         root = other
         while root in self.users and not self.parts.is_differentiable(root):
             root = self.users[root]
-        how = f"{_use(part, other)} {self.lack.words}"
+        how = f"{_use(part, other)} does not compile"
         if root != other:
-            how = f"{_use(part, other)} uses '{_called(root)}', which {self.lack.words}"
-        if self.lack.outcome is CheckOutcome.NO_TWIN and root in self.faults:
-            how = f"{how}: {self.faults[root][0].message}"
+            how = f"{_use(part, other)} uses '{_called(root)}', which does not compile"
         return how
 
     def _failure(self, message: str, notes: tuple[str, ...]) -> Disagreement:
-        return Disagreement(Leg.COMPILE, self.lack.outcome, re.sub(r"\s+", " ", message), notes=notes)
+        return Disagreement(Leg.COMPILE, CheckOutcome.NOT_COMPILED, re.sub(r"\s+", " ", message), notes=notes)
 
 
 def _signature(part: Part) -> str:

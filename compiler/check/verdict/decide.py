@@ -40,6 +40,7 @@ VERDICTS: Final[dict[CheckOutcome, Verdict]] = {
     CheckOutcome.FEW_SAMPLES: Verdict.INCONCLUSIVE,
     CheckOutcome.NOT_ON_DEVICE: Verdict.INCONCLUSIVE,
     CheckOutcome.UNKNOWN_INTENT: Verdict.INCONCLUSIVE,
+    CheckOutcome.UNGUARDED: Verdict.UNGUARDED,
     CheckOutcome.AT_KINKS: Verdict.KINK_OK,
 }
 """The verdict of every outcome, the gravest first. Without any outcome, a subject passes."""

@@ -14,7 +14,7 @@ from slangad.compiler.emit.model import Mode
 from slangad.compiler.report.model import Failure, Leg, Note, NoteKind, Result
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Sequence
 
     from slangad.compiler.check.build.libraries import Built, Refusal
     from slangad.compiler.check.model.plan import SubjectPlan
@@ -83,17 +83,9 @@ def without_refused_instances(subjects: Sequence[Subject], f64: Built, f32: Buil
     return kept
 
 
-def twins_lost(subjects: Collection[Subject], f64: Built, f32: Built) -> bool:
-    """Return True if several subjects compile and none has a float64 twin: one of them may be the reason."""
-    lost = {r.kernel for r in f64.refusals if not _same(r, f32)}
-    return len(subjects) > 1 and all(subject.kernel in lost for subject in subjects)
-
-
 def _broken(plan: SubjectPlan, broken: Disagreement) -> Result:
-    """Return the result of a part of a Slang file that does not compile, or that has no twin."""
+    """Return the result of a part of a Slang file that does not compile."""
     result = without_numbers(plan, Reason(broken.outcome, broken.message))
-    if broken.outcome is CheckOutcome.NO_TWIN:
-        return result
     return replace(result, failures=(failure_of(broken, plan.command),))
 
 
