@@ -143,6 +143,7 @@ class _Session:
             if len(read) == len(described):  # a name may be in a file that can't be read
                 _refuse_unknown(read, self._options)
         results: list[Result] = []
+        sources: tuple[str, ...]
         for self._finished, item in enumerate(inputs):
             self._observer.progress(self._finished, len(inputs), ())
             old = known.get(item)
