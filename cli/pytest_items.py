@@ -92,8 +92,10 @@ class GradientFile(pytest.File):
     def _names(self) -> list[tuple[str, int]]:
         from slangad.compiler.check import tolerances as tol
         from slangad.compiler.check.planning.directives import with_directives
+        from slangad.compiler.check.planning.files import with_main_files
         from slangad.compiler.check.repair.load import load_what_compiles
         from slangad.compiler.check.subjects.find import find_subjects
+        from slangad.compiler.driver.inputs import Input
         from slangad.compiler.driver.model import Options
         from slangad.compiler.driver.slang_compilers import SlangCompilers
         from slangad.compiler.frontends.slang.model import SlangSetting
@@ -106,14 +108,15 @@ class GradientFile(pytest.File):
             slang_flags=options.slang_flags,
             cache=options.cache,
         )
+        (item,) = with_main_files([Input(self._shown)], options.include_dirs)
         try:
             with SlangCompilers(compile_options) as compilers:
                 setting = SlangSetting(compilers.reflect, options.specialize, tol.INSTANCES, lenient=True)
-                loaded = load_what_compiles(self._shown, setting)
+                loaded = load_what_compiles(item.path, setting)
         except (CompileError, ToolchainError):
             return [(WHOLE_FILE, 0)]
-        subjects = loaded.with_broken(find_subjects(loaded.module)[1])
-        subjects = with_directives(subjects, loaded.module, str(self._shown), options)
+        found = [one for one in loaded.with_broken(find_subjects(loaded.module)[1]) if item.includes(one.span)]
+        subjects = with_directives(found, loaded.module, str(item.path), options)
         return [(subject.label, subject.span.line) for subject in subjects]
 
     def _check(self) -> dict[str, Result]:

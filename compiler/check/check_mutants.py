@@ -144,6 +144,7 @@ def _options(item: Input, broken: MutatedText, options: CheckOptions) -> CheckOp
     return replace(
         options,
         mutate=False,
+        included=False,
         repair=False,
         only=(),
         required_ranges=(),

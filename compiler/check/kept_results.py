@@ -1,9 +1,9 @@
 """Keep the results of unchanged files in the cache, so that a second check of a folder runs nothing.
 
-A result is kept for a file, the options that can change it, and the tools. It holds while every file that the check
-read has the same content, and no other file comes first in the search for imports. A Python description is kept only if
-its files alone decide what it describes. Results that another run may not give are not kept: crashes, time limits,
-functions that are not reproducible.
+A result is kept for a file, or some that are checked through each other, with the options that can change it, and the
+tools. It holds while every file that the check read has the same content, and no other file comes first in the search
+for imports. A Python description is kept only if its files alone decide what it describes. Results that another run may
+not give are not kept: crashes, time limits, functions that are not reproducible.
 """
 
 from __future__ import annotations
@@ -13,10 +13,11 @@ import json
 import pickle
 import platform
 import sys
+import time
 import zlib
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
@@ -31,7 +32,7 @@ from slangad.compiler.toolchain.jobs.cached_results import key_of_files
 from slangad.compiler.toolchain.locate import find_library, find_slangc, fingerprint
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Mapping, Sequence
 
     from slangad.compiler.check.options import CheckOptions
     from slangad.compiler.driver.inputs import Input
@@ -51,6 +52,13 @@ _NEVER: Final = (
 """Words of results that another run may not give."""
 
 
+class FreshResults(NamedTuple):
+    """The results of a file, and all files that they depend on; None if these are not known."""
+
+    results: tuple[Result, ...]
+    sources: tuple[str, ...] | None
+
+
 @dataclass(frozen=True, slots=True)
 class KeptResults:
     """Results of files in a cache.
@@ -58,67 +66,80 @@ class KeptResults:
     Attributes:
         options: Those of the check.
         include_dirs: The folders in which imports are searched besides that of the file.
-        together: What the results depend on besides the file: the other inputs, if names were asked for.
+        together: What the results depend on besides their files: the other inputs, if names were asked for.
+        begun: When the check began, as files have it.
     """
 
     options: CheckOptions
     include_dirs: tuple[str, ...]
     together: tuple[str, ...]
+    begun: float = field(default_factory=time.time)
 
-    def get(self, item: Input) -> tuple[Result, ...] | None:
-        """Return the results of an unchanged file, marked as cached; None if there are none."""
-        cache = self.options.cache
-        if cache is None:
-            return None
-        key = self._key(item)
-        listed = cache.get(key)
-        if listed is None:
-            return None
-        record = json.loads(listed)
-        if any(Path(place).exists() for place in record["absent"]):
-            return None
-        stored = cache.get(self._key_of_files(key, item, record["sources"]))
-        if stored is None:
-            return None
-        results: tuple[Result, ...] = pickle.loads(zlib.decompress(stored))  # noqa: S301  (the cache is the user's)
-        return tuple(replace(result, cached=True) for result in results)
-
-    def put(self, item: Input, results: Sequence[Result], sources: Iterable[str]) -> None:
-        """Keep the results of a file that another run would give too.
+    def get(self, group: Sequence[Input]) -> dict[Path, tuple[Result, ...]]:
+        """Return the results of unchanged files by path, marked as cached; nothing if there are none.
 
         Args:
-            item: The file.
-            results: Its results.
-            sources: All files that it depends on, as far as they are known.
+            group: Files that are checked through each other (see ``planning.files.groups_of``).
         """
-        cache, files = self.options.cache, tuple(dict.fromkeys((str(item.path), *sources)))
-        if cache is None or not all(map(is_repeatable, results)):
-            return
-        scan = PurityScan(item.path, files)
-        if item.path.suffix == ".py" and not scan.is_pure():
-            return
-        absent = scan.absent() if item.path.suffix == ".py" else []
-        key = self._key(item)
-        cache.put(key, json.dumps({"sources": files, "absent": absent}).encode())
-        cache.put(self._key_of_files(key, item, files), zlib.compress(pickle.dumps(tuple(results)), _LEVEL))
+        cache = self.options.cache
+        if cache is None:
+            return {}
+        key = self._key(group)
+        listed = cache.get(key)
+        if listed is None:
+            return {}
+        record = json.loads(listed)
+        if any(Path(place).exists() for place in record["absent"]):
+            return {}
+        stored = cache.get(self._key_of_files(key, group, record["sources"]))
+        if stored is None:
+            return {}
+        results: list[tuple[Result, ...]] = pickle.loads(zlib.decompress(stored))  # noqa: S301  (the cache is the user's)
+        marked = (tuple(replace(result, cached=True) for result in of_file) for of_file in results)
+        return dict(zip((item.path for item in group), marked, strict=True))
 
-    def _key_of_files(self, key: str, item: Input, files: Sequence[str]) -> str:
-        folders = folders_of(item.path, self.include_dirs) if is_slang(item.path) else ()
-        return key_of_files(key, files, folders)
+    def put(self, group: Sequence[Input], fresh: Mapping[Path, FreshResults]) -> None:
+        """Keep the results of files if another run would give them too."""
+        cache, own = self.options.cache, [fresh[item.path] for item in group]
+        files = tuple(
+            dict.fromkeys((*(str(item.path) for item in group), *(s for one in own for s in one.sources or ())))
+        )
+        known = all(one.sources is not None and all(map(is_repeatable, one.results)) for one in own)
+        if cache is None or not known or any(map(self._is_newer, files)):
+            return
+        path = group[0].path
+        scan = PurityScan(path, files) if path.suffix == ".py" else None
+        if scan is not None and not scan.is_pure():
+            return
+        key = self._key(group)
+        record = {"sources": files, "absent": [] if scan is None else scan.absent()}
+        cache.put(key, json.dumps(record).encode())
+        data = pickle.dumps([one.results for one in own])
+        cache.put(self._key_of_files(key, group, files), zlib.compress(data, _LEVEL))
 
-    def _key(self, item: Input) -> str:
+    def _is_newer(self, file: str) -> bool:
+        """Return True if a file has changed, or may have, since the check began."""
+        try:
+            return Path(file).stat().st_mtime >= self.begun
+        except OSError:
+            return True
+
+    def _key_of_files(self, key: str, group: Sequence[Input], files: Sequence[str]) -> str:
+        of_group = (folders_of(item.path, self.include_dirs) for item in group if is_slang(item.path))
+        return key_of_files(key, files, tuple(dict.fromkeys(folder for folders in of_group for folder in folders)))
+
+    def _key(self, group: Sequence[Input]) -> str:
         """Return a hash of everything besides the contents of files."""
         options = self.options
         named = [getattr(options, name) for name in options.__slots__ if name not in _ANY_RUN]
-        reached = search(item.path, self.include_dirs) if is_slang(item.path) else None
+        reached = [search(item.path, self.include_dirs) for item in group if is_slang(item.path)]
         facts = [
             "check",
-            str(item.path),
+            [(str(item.path), item.kernels, [str(file) for file in item.files]) for item in group],
             str(Path.cwd()),
-            item.kernels,
             self.together,
             named,
-            reached and (reached.files, reached.missing, [one.folder for one in reached.folders]),
+            [(one.files, one.missing, [found.folder for found in one.folders]) for one in reached],
             _tools(options),
         ]
         return hashlib.sha256(repr(facts).encode()).hexdigest()

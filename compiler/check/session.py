@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import shlex
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from slangad import __version__
 from slangad.compiler.check.build.libraries import BuildSetting, build_both
-from slangad.compiler.check.kept_results import KeptResults
+from slangad.compiler.check.kept_results import FreshResults, KeptResults
 from slangad.compiler.check.model.observer import CheckObserver
 from slangad.compiler.check.planning.description import describe_file
+from slangad.compiler.check.planning.files import Described, describe_all, groups_of, with_main_files
 from slangad.compiler.check.planning.plans import make_plan
 from slangad.compiler.check.planning.selection import asks_for_names, paths_of, refuse_unknown_names, wanted
 from slangad.compiler.check.planning.tasks import device_job, make_task
@@ -35,6 +37,7 @@ from slangad.compiler.toolchain.locate import slangpy_modules
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
+    from pathlib import Path
 
     from slangad.compiler.check.build.libraries import Built
     from slangad.compiler.check.model.subject import Subject
@@ -57,7 +60,7 @@ def check(inputs: Sequence[Input], options: CheckOptions, observer: CheckObserve
     """
     start = time.perf_counter()
     with _Session(options, observer or CheckObserver()) as session:
-        results = session.check_all(inputs)
+        results = session.check_all(with_main_files(inputs, options.include_dirs))
     command = " ".join([options.command, *(shlex.quote(str(item.path)) for item in inputs)])
     return Report(
         __version__,
@@ -78,7 +81,7 @@ def check(inputs: Sequence[Input], options: CheckOptions, observer: CheckObserve
 def paths_in(inputs: Sequence[Input], options: CheckOptions) -> frozenset[str] | None:
     """Return ``function.parameter`` for everything that can be checked; None if a file can't be read."""
     with _Session(options, CheckObserver()) as session:
-        described = [session.describe(item) for item in inputs]
+        described = [session.describe(item) for item in with_main_files(inputs, options.include_dirs)]
     read = [one for one in described if not isinstance(one, Result)]
     return frozenset(path for one in read for path in paths_of(one)) if len(read) == len(described) else None
 
@@ -132,49 +135,62 @@ class _Session:
 
     def check_all(self, inputs: Sequence[Input]) -> list[Result]:
         """Return the results of all inputs."""
-        self._files = len(inputs)
-        asks = asks_for_names(inputs, self._options)
-        kept = KeptResults(self._options, self._include_dirs, tuple(str(item.path) for item in inputs) if asks else ())
-        known = {item: None if self._options.mutate else kept.get(item) for item in inputs}
-        described: dict[Input, FileDescription | Result] = {}
-        if asks and None in known.values():
-            known, described = {}, {item: self.describe(item) for item in inputs}
-            read = [(item, one) for item, one in described.items() if not isinstance(one, Result)]
+        options, self._files = self._options, len(inputs)
+        asks = asks_for_names(inputs, options)
+        kept = KeptResults(options, self._include_dirs, tuple(str(item.path) for item in inputs) if asks else ())
+        groups = groups_of(inputs, options.include_dirs)
+        known: dict[Path, tuple[Result, ...]] = {}
+        for group in () if options.mutate else dict.fromkeys(groups.values()):
+            known |= kept.get(group)
+        described: dict[Path, Described] = {}
+        if asks and not all(item.path in known for item in inputs):
+            known, described = {}, describe_all(inputs, self.describe, options.include_dirs)
+            read = [(item, one) for item, one in described.values() if not isinstance(one, Result)]
             if len(read) == len(described):  # a name may be in a file that can't be read
-                _refuse_unknown(read, self._options)
-        results: list[Result] = []
-        sources: tuple[str, ...]
+                _refuse_unknown(read, options)
+        fresh: dict[Path, FreshResults] = {}
         for self._finished, item in enumerate(inputs):
-            self._observer.progress(self._finished, len(inputs), ())
-            old = known.get(item)
-            if old is not None:
-                results += self._announced(item, old)
+            self._observer.progress(self._finished, self._files, ())
+            if item.path in known:
+                self._announce(item, known[item.path])
                 continue
-            description = described.pop(item, None) or self.describe(item)
-            if isinstance(description, Result):
-                found, sources = self._announced(item, [description]), ()
-            else:
-                found, sources = self.check_file(item, description), description.module.sources
-            readable = is_slang(item.path) or not isinstance(description, Result)
-            if readable and not self._options.mutate:
-                kept.put(item, found, sources)
-            results += found
-        return results
+            group = groups[item.path]
+            if not described.keys() & {one.path for one in group}:
+                described |= describe_all(group, self.describe, options.include_dirs)
+            fresh[item.path] = self._checked(item, described.get(item.path))
+            if not options.mutate and all(one.path in fresh for one in group):
+                kept.put(group, fresh)
+        results = known | {path: one.results for path, one in fresh.items()}
+        return [result for item in inputs for result in results[item.path]]
 
-    def _announced(self, item: Input, results: Sequence[Result]) -> list[Result]:
+    def _checked(self, original: Input, described: Described | None) -> FreshResults:
+        """Return the results of a file; none if all its functions are checked through another file."""
+        if described is None:
+            return FreshResults((), ())
+        item, description = described
+        if isinstance(description, Result):
+            self._announce(item, [description])
+            return FreshResults((description,), () if is_slang(item.path) else None)
+        results = tuple(self.check_file(item, description))
+        return FreshResults(results, description.module.sources if item.path == original.path else None)
+
+    def _announce(self, item: Input, results: Sequence[Result]) -> None:
         """Tell the observer of results that are known at once."""
         self._plan(item, [name_of(result) for result in results])
         for result in results:
             self._observer.decided(result)
-        return list(results)
 
     def _plan(self, item: Input, names: Sequence[str]) -> None:
         self._observer.planned(names, [text for _, text in _notes([item], self._options)])
 
-    def describe(self, item: Input) -> FileDescription | Result:
-        """Return the description of a file, or the result of a file that can't be read."""
+    def describe(self, item: Input, *, repair: bool = True) -> FileDescription | Result:
+        """Return the description of a file, or the result of a file that can't be read.
+
+        Without ``repair``, a file that does not compile as a whole is a result.
+        """
         try:
-            return describe_file(item, self._options, self._compilers[0])
+            options = self._options if repair else replace(self._options, repair=False)
+            return describe_file(item, options, self._compilers[0])
         except (CompileError, ToolchainError) as error:
             if isinstance(error, ToolchainError) and error.diagnostics[0].code not in _UNREADABLE:
                 raise

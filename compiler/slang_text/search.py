@@ -172,7 +172,7 @@ def _find_above(reference: Reference, importer: str, folders: dict[str, FoundFol
     Return None if no parent folder has it or if several have.
     """
     parent = Path(importer).parent
-    found = [(folder, path) for folder in _above(parent) if (path := _find(reference, str(folder / "_"), ()))]
+    found = [(folder, path) for folder in folders_above(parent) if (path := _find(reference, str(folder / "_"), ()))]
     if len(found) != 1:
         return None
     (folder, path) = found[0]
@@ -180,7 +180,7 @@ def _find_above(reference: Reference, importer: str, folders: dict[str, FoundFol
     return path
 
 
-def _above(folder: Path) -> Iterator[Path]:
+def folders_above(folder: Path) -> Iterator[Path]:
     """Yield the parents of a folder, up to the root of its repository."""
     while folder.parent != folder and not any((folder / mark).exists() for mark in _ROOTS):
         folder = folder.parent

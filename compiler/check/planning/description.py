@@ -77,7 +77,12 @@ def describe_file(item: Input, options: CheckOptions, compilers: SlangCompilers)
         CompileError: Nothing of the file can be read.
         ToolchainError: Slang dies of it, or there is none.
     """
-    setting = replace(compilers.slang_setting, lenient=True, instances=0 if options.mutate else tol.INSTANCES)
+    setting = replace(
+        compilers.slang_setting,
+        lenient=True,
+        instances=0 if options.mutate else tol.INSTANCES,
+        included=options.included,
+    )
     mended = load_what_compiles(item.path, setting) if options.repair else Mended(None, load(item.path, setting))
     loaded = with_shapes(mended.module, options.shapes)
     if options.mutate:

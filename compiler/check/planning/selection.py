@@ -59,7 +59,11 @@ def asks_for_names(inputs: Iterable[Input], options: CheckOptions) -> bool:
 def wanted(item: Input, description: FileDescription, options: CheckOptions) -> list[Subject]:
     """Return the subjects of an input that are to be checked: all, or those that it or the options name."""
     asked = (*item.kernels, *options.only)
-    return [one for one in description.subjects if not asked or not _names([one]).isdisjoint(asked)]
+    return [
+        one
+        for one in description.subjects
+        if (not asked or not _names([one]).isdisjoint(asked)) and item.includes(one.span)
+    ]
 
 
 def paths_of(description: FileDescription) -> Iterator[str]:
