@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from slangad.compiler.check.options import CheckOptions
     from slangad.compiler.driver.inputs import Input
     from slangad.compiler.frontends.reading.directives import Directives
-    from slangad.compiler.report.model import Report
+    from slangad.compiler.report.model import BaselineEntry, Report
 
 _FOLDER = click.Path(path_type=Path, file_okay=False)
 _RANGE: Final = re.compile(r"(?P<path>[^=]+?)\s*=\s*(?P<low>[^:]+):(?P<high>.+)")
@@ -48,6 +48,8 @@ class CheckArguments(TypedDict):
     strict: bool
     fail_on: tuple[str, ...]
     min_checked: float
+    baseline: Path | None
+    write_baseline: Path | None
     mutate: bool
     jobs: int
     include_dirs: tuple[str, ...]
@@ -148,6 +150,16 @@ class SampleShape(click.ParamType[tuple[str, tuple[int, ...]]]):
     metavar="SHARE",
     help="Fail if a smaller share of the functions was checked, such as 0.9.",
 )
+@click.option(
+    "--baseline",
+    type=click.Path(path_type=Path, dir_okay=False, exists=True),
+    help="Fail only if something is wrong that this file does not list.",
+)
+@click.option(
+    "--write-baseline",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="List everything that is wrong in this file, and exit with 0.",
+)
 @click.option("--mutate", is_flag=True, help="Change custom derivatives; report which changes the check misses.")
 @click.option(
     "-j", "--jobs", default=os.cpu_count() or 1, type=click.IntRange(1), help="Number of processes.  [default: cores]"
@@ -205,19 +217,23 @@ def check_command(session: Session, **arguments: Unpack[CheckArguments]) -> None
     from slangad.compiler.check.session import check
     from slangad.compiler.check.subjects.requested_shapes import RequestedShapeError
     from slangad.compiler.errors.diagnostics import CheckFailed
+    from slangad.compiler.report import baseline
 
     arguments["output_format"] = arguments["output_format"] or format_of(str(arguments["output"] or ""))
     required_ranges = tuple(path for path, _, _ in arguments["ranges"])
     apply_project(arguments)
     if arguments["mutate"] and (arguments["reports"] or arguments["output_format"] not in ("text", "json")):
         raise click.UsageError("--mutate reports as text or JSON only.")
+    if arguments["mutate"] and (arguments["baseline"] or arguments["write_baseline"]):
+        raise click.UsageError("--mutate has no baseline.")
+    known = _known(arguments["baseline"])
     inputs = _files_of(arguments)
     if arguments["device"] != "cpu" and (arguments["slangc"] or arguments["slang_flags"]):
         session.say("slangad check: --slangc and -X apply to code for the CPU; slangpy compiles for the device itself")
     rows: LiveRows | None = None
     with session.progress("checking") as progress:
         observer = CheckObserver() if progress is None else CheckObserver(progress)
-        if arguments["output"] is None and arguments["output_format"] == "text" and not arguments["mutate"]:
+        if _prints_rows(arguments):
             rows = LiveRows(session, progress)
             observer = replace(observer, planned=rows.plan, decided=rows.show)
         try:
@@ -234,11 +250,34 @@ def check_command(session: Session, **arguments: Unpack[CheckArguments]) -> None
     if arguments["mutate"]:
         _report_mutants(session, report, arguments)
         return
+    if arguments["baseline"] is not None:
+        selected = bool(arguments["only"]) or any(item.kernels for item in inputs)
+        report = baseline.with_baseline(report, known, arguments["baseline"], selected=selected)
     publish_all(session, report, arguments["output_format"], arguments["output"], arguments["reports"], rows)
+    if arguments["write_baseline"] is not None:
+        write_text(session, baseline.text_of(report, arguments["write_baseline"]), arguments["write_baseline"])
+        session.say(f"{_summary(report)}; written to {arguments['write_baseline']}")
+        return
     if not report.ok:
         raise CheckFailed(_summary(report))
     if arguments["output"] is not None or arguments["output_format"] != "text":
         session.say(_summary(report))
+
+
+def _known(file: Path | None) -> frozenset[BaselineEntry]:
+    """Return the entries of the baseline; refuse a file that is none."""
+    from slangad.compiler.report.baseline import read_baseline
+
+    try:
+        return frozenset() if file is None else read_baseline(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise click.UsageError(f"{str(file)!r} is not a baseline: {error}. Write one with --write-baseline.") from None
+
+
+def _prints_rows(arguments: CheckArguments) -> bool:
+    """Return True if rows can be printed as they are decided: as text, on stdout, and final."""
+    on_stdout = arguments["output"] is None and arguments["output_format"] == "text"
+    return on_stdout and not arguments["mutate"] and arguments["baseline"] is None
 
 
 def _files_of(arguments: CheckArguments) -> tuple[Input, ...]:

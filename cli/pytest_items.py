@@ -62,6 +62,8 @@ def options_for(config: pytest.Config, file: Path | None = None) -> CheckOptions
         with check_command.make_context("--slangad-options", [*words, "--", str(file or "-")]) as context:
             arguments = cast("CheckArguments", context.params)
             apply_project(arguments)
+            if arguments["baseline"] or arguments["write_baseline"]:
+                raise click.UsageError("A baseline is for `slangad check` only.")
             return options_of(arguments)
     except click.ClickException as error:
         raise pytest.UsageError(f"--slangad-options: {error.format_message()}") from None
@@ -155,7 +157,8 @@ class GradientItem(pytest.Item):
 
         result = self.parent.result_of(self)
         self.user_properties += [(VERDICT, result.verdict.value), (REASON, result.reason)]
-        if result.fails(strict=options_for(self.config).strict):
+        options = options_for(self.config)
+        if result.fails(strict=options.strict, fail_on=options.fail_on):
             raise WrongGradient(result)
         if result.verdict is Verdict.EXPECTED_FAIL:
             pytest.xfail(result.reason)

@@ -18,6 +18,7 @@ from slangad.compiler.check.planning.selection import asks_for_names, paths_of, 
 from slangad.compiler.check.planning.tasks import device_job, make_task
 from slangad.compiler.check.run.libraries import LibraryFiles
 from slangad.compiler.check.subjects.requested_shapes import refuse_shapes
+from slangad.compiler.check.verdict.explain.accumulated import with_accumulated
 from slangad.compiler.check.verdict.explain.callers import FinalResults
 from slangad.compiler.check.verdict.explain.traps import with_traps
 from slangad.compiler.check.verdict.not_run import file_result
@@ -250,6 +251,7 @@ class _Session:
             if early is not None:
                 return early
             result = self._workers.check(make_task(plan, description, built))
+            result = with_accumulated(result, subject.memory)
             return result if subject.facts is None else with_traps(result, module.sources)
 
         self._workers.for_all(subjects, one, decided)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
+from slangad.compiler.report.baseline import listed
 from slangad.compiler.report.figures import apart, assigned, counted, duration, encodable, exact, with_bar
 from slangad.compiler.report.model import LegState, Verdict
 from slangad.compiler.report.text import StyledText, display
@@ -138,7 +139,17 @@ def covered(coverage: Coverage) -> str:
 
 def summary(report: Report) -> str:
     """Return the verdicts, what else makes the check fail, and the coverage, on one line."""
-    return "; ".join([tally(report), *report.problems, covered(report.coverage)])
+    return "; ".join([tally(report), *since_baseline(report), *report.problems, covered(report.coverage)])
+
+
+def since_baseline(report: Report) -> Iterator[str]:
+    """Yield how many results the baseline knows, and how many of its entries no longer occur."""
+    known = sum(result.known for result in report.results)
+    if report.baseline:
+        yield f"{known} known from {report.baseline}"
+    if report.gone:
+        entries = "entry of it no longer occurs" if len(report.gone) == 1 else "entries of it no longer occur"
+        yield f"{len(report.gone)} {entries}"
 
 
 def evidence(counts: Counts) -> str:
@@ -210,6 +221,8 @@ def _row(result: Result, width: int) -> Iterator[Line]:
     rest = "  ".join(part for part in (evidence(result.counts), duration(result.seconds)) if part)
     yield (*pieces, StyledText(f"  {rest}", "faint"))
     indent = " " * (VERDICT_WIDTH + 4)
+    if result.known:
+        yield (StyledText(f"{indent}known: in the baseline", "help"),)
     if result.reason:
         yield (StyledText(indent + _clean(result.reason), "plain"),)
     yield from (_note(indent, note) for note in result.notes[:MOST_NOTES])
@@ -270,6 +283,9 @@ def _summary(report: Report) -> Iterator[Line]:
     cached = sum(result.cached for result in report.results)
     strict += f", {cached} from the cache" if cached else ""
     yield StyledText(tally(report), role), StyledText(f" in {about}{strict}", "faint")
+    if report.baseline:
+        yield (StyledText(_clean(", ".join(since_baseline(report))), "plain"),)
+    yield from ((StyledText(_clean(f"  {entry}"), "plain"),) for entry in listed(report.gone))
     yield from ((StyledText(_clean(problem), "error"),) for problem in report.problems)
     yield (StyledText(covered(report.coverage), "plain"),)
 
