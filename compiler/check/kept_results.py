@@ -52,7 +52,7 @@ _NEVER: Final = (
 """Words of results that another run may not give."""
 
 
-class FreshResults(NamedTuple):
+class FileResults(NamedTuple):
     """The results of a file, and all files that they depend on; None if these are not known."""
 
     results: tuple[Result, ...]
@@ -75,7 +75,7 @@ class KeptResults:
     together: tuple[str, ...]
     begun: float = field(default_factory=time.time)
 
-    def get(self, group: Sequence[Input]) -> dict[Path, tuple[Result, ...]]:
+    def get(self, group: Sequence[Input]) -> dict[Path, FileResults]:
         """Return the results of unchanged files by path, marked as cached; nothing if there are none.
 
         Args:
@@ -95,10 +95,11 @@ class KeptResults:
         if stored is None:
             return {}
         results: list[tuple[Result, ...]] = pickle.loads(zlib.decompress(stored))  # noqa: S301  (the cache is the user's)
-        marked = (tuple(replace(result, cached=True) for result in of_file) for of_file in results)
+        sources = tuple(record["sources"])
+        marked = (FileResults(tuple(replace(one, cached=True) for one in of_file), sources) for of_file in results)
         return dict(zip((item.path for item in group), marked, strict=True))
 
-    def put(self, group: Sequence[Input], fresh: Mapping[Path, FreshResults]) -> None:
+    def put(self, group: Sequence[Input], fresh: Mapping[Path, FileResults]) -> None:
         """Keep the results of files if another run would give them too."""
         cache, own = self.options.cache, [fresh[item.path] for item in group]
         files = tuple(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from slangad import __version__
 from slangad.compiler.check.build.libraries import BuildSetting, build_both
-from slangad.compiler.check.kept_results import FreshResults, KeptResults
+from slangad.compiler.check.kept_results import FileResults, KeptResults
 from slangad.compiler.check.model.observer import CheckObserver
 from slangad.compiler.check.planning.description import describe_file
 from slangad.compiler.check.planning.files import Described, describe_all, groups_of, with_main_files
@@ -140,7 +140,7 @@ class _Session:
         asks = asks_for_names(inputs, options)
         kept = KeptResults(options, self._include_dirs, tuple(str(item.path) for item in inputs) if asks else ())
         groups = groups_of(inputs, options.include_dirs)
-        known: dict[Path, tuple[Result, ...]] = {}
+        known: dict[Path, FileResults] = {}
         for group in () if options.mutate else dict.fromkeys(groups.values()):
             known |= kept.get(group)
         described: dict[Path, Described] = {}
@@ -149,31 +149,32 @@ class _Session:
             read = [(item, one) for item, one in described.values() if not isinstance(one, Result)]
             if len(read) == len(described):  # a name may be in a file that can't be read
                 _refuse_unknown(read, options)
-        fresh: dict[Path, FreshResults] = {}
+        fresh: dict[Path, FileResults] = {}
         for self._finished, item in enumerate(inputs):
             self._observer.progress(self._finished, self._files, ())
             if item.path in known:
-                self._announce(item, known[item.path])
+                self._observer.reads(known[item.path].sources or ())
+                self._announce(item, known[item.path].results)
                 continue
             group = groups[item.path]
             if not described.keys() & {one.path for one in group}:
                 described |= describe_all(group, self.describe, options.include_dirs)
             fresh[item.path] = self._checked(item, described.get(item.path))
+            self._observer.reads((*search(item.path, self._include_dirs).files, *(fresh[item.path].sources or ())))
             if not options.mutate and all(one.path in fresh for one in group):
                 kept.put(group, fresh)
-        results = known | {path: one.results for path, one in fresh.items()}
-        return [result for item in inputs for result in results[item.path]]
+        return [result for item in inputs for result in (known | fresh)[item.path].results]
 
-    def _checked(self, original: Input, described: Described | None) -> FreshResults:
+    def _checked(self, original: Input, described: Described | None) -> FileResults:
         """Return the results of a file; none if all its functions are checked through another file."""
         if described is None:
-            return FreshResults((), ())
+            return FileResults((), ())
         item, description = described
         if isinstance(description, Result):
             self._announce(item, [description])
-            return FreshResults((description,), () if is_slang(item.path) else None)
+            return FileResults((description,), () if is_slang(item.path) else None)
         results = tuple(self.check_file(item, description))
-        return FreshResults(results, description.module.sources if item.path == original.path else None)
+        return FileResults(results, description.module.sources if item.path == original.path else None)
 
     def _announce(self, item: Input, results: Sequence[Result]) -> None:
         """Tell the observer of results that are known at once."""
