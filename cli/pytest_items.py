@@ -62,6 +62,8 @@ def options_for(config: pytest.Config, file: Path | None = None) -> CheckOptions
         with check_command.make_context("--slangad-options", [*words, "--", str(file or "-")]) as context:
             arguments = cast("CheckArguments", context.params)
             apply_project(arguments)
+            if arguments["baseline"] or arguments["write_baseline"]:
+                raise click.UsageError("A baseline is for `slangad check` only.")
             return options_of(arguments)
     except click.ClickException as error:
         raise pytest.UsageError(f"--slangad-options: {error.format_message()}") from None
@@ -92,8 +94,10 @@ class GradientFile(pytest.File):
     def _names(self) -> list[tuple[str, int]]:
         from slangad.compiler.check import tolerances as tol
         from slangad.compiler.check.planning.directives import with_directives
+        from slangad.compiler.check.planning.files import with_main_files
         from slangad.compiler.check.repair.load import load_what_compiles
         from slangad.compiler.check.subjects.find import find_subjects
+        from slangad.compiler.driver.inputs import Input
         from slangad.compiler.driver.model import Options
         from slangad.compiler.driver.slang_compilers import SlangCompilers
         from slangad.compiler.frontends.slang.model import SlangSetting
@@ -106,14 +110,16 @@ class GradientFile(pytest.File):
             slang_flags=options.slang_flags,
             cache=options.cache,
         )
+        (item,) = with_main_files([Input(self._shown)], options.include_dirs)
         try:
             with SlangCompilers(compile_options) as compilers:
-                setting = SlangSetting(compilers.reflect, options.specialize, tol.INSTANCES, lenient=True)
-                loaded = load_what_compiles(self._shown, setting)
+                most = tol.INSTANCES, tol.INSTANCES_OF_FILE
+                setting = SlangSetting(compilers.reflect, options.specialize, most, lenient=True)
+                loaded = load_what_compiles(item.path, setting)
         except (CompileError, ToolchainError):
             return [(WHOLE_FILE, 0)]
-        subjects = loaded.with_broken(find_subjects(loaded.module)[1])
-        subjects = with_directives(subjects, loaded.module, str(self._shown), options)
+        found = [one for one in loaded.with_broken(find_subjects(loaded.module)[1]) if item.includes(one.span)]
+        subjects = with_directives(found, loaded.module, str(item.path), options)
         return [(subject.label, subject.span.line) for subject in subjects]
 
     def _check(self) -> dict[str, Result]:
@@ -152,7 +158,8 @@ class GradientItem(pytest.Item):
 
         result = self.parent.result_of(self)
         self.user_properties += [(VERDICT, result.verdict.value), (REASON, result.reason)]
-        if result.fails(strict=options_for(self.config).strict):
+        options = options_for(self.config)
+        if result.fails(strict=options.strict, fail_on=options.fail_on):
             raise WrongGradient(result)
         if result.verdict is Verdict.EXPECTED_FAIL:
             pytest.xfail(result.reason)

@@ -48,6 +48,7 @@ class CheckOptions:
         slangc: Executable that compiles in place of the library. The library still reads what Slang files declare.
         slang_flags: Further arguments of Slang.
         mode: The only mode to check, ``forward`` or ``backward``; both if empty.
+        included: Check the functions of included Slang files too.
         repair: Check the parts of a Slang file that compile if others do not.
     """
 
@@ -79,6 +80,7 @@ class CheckOptions:
     known_names: frozenset[str] = frozenset()
     known_paths: frozenset[str] = frozenset()
     adapter: str = ""
+    included: bool = True
     directives: tuple[tuple[str, Directives], ...] = ()
     repair: bool = True
     slangc: Path | None = None

@@ -64,7 +64,7 @@ def make_plan(
         missing += [(mode, reason) for mode in others if mode not in known]
     return SubjectPlan(
         subject,
-        str(path),
+        _file_of(subject, path),
         _generated(subject, emitted),
         samples,
         seed,
@@ -230,8 +230,13 @@ def _constants(function: ir.Function | None) -> list[float]:
     return [float(value) for value in values if not isinstance(value, bool)]
 
 
+def _file_of(subject: Subject, path: Path) -> str:
+    """Return the file of a subject: an included file, a part of the module, or the input itself."""
+    return subject.span.file or str(path)
+
+
 def _text(subject: Subject, path: Path) -> str:
     """Return the lines of a file from a subject on."""
     start = max(0, subject.span.line - 1)
-    lines = text_of(str(path)).splitlines()[start : start + tol.TEXT_LINES]
+    lines = text_of(_file_of(subject, path)).splitlines()[start : start + tol.TEXT_LINES]
     return "\n".join(line for line in lines if "range:" not in line)
