@@ -39,24 +39,55 @@ LEG_ROLES: Final[dict[LegState, Role]] = {
 
 def render_check(report: Report, *, detail: bool = False) -> str:
     """Return the whole report as plain text; with ``detail`` also how far float32 was tested."""
-    return _joined(lines_of_check(report, detail=detail))
+    return joined(lines_of_check(report, detail=detail))
 
 
 def render_result(result: Result) -> str:
     """Return one result with its failures as plain text."""
-    return _joined(lines_of_result(result))
+    return joined(lines_of_result(result))
 
 
 def lines_of_check(report: Report, *, detail: bool = False) -> Iterator[Line]:
     """Yield the rows of all results by file, each failure in full, and the summary."""
-    width = min(max((len(name_of(result)) for result in report.results), default=0), NAME_WIDTH)
+    rows = RowLines(detail=detail)
     for file, results in groupby(report.results, lambda result: result.file):
-        yield (StyledText(_clean(file) or "(no file)", "place"),)
-        yield from ((StyledText(f"  note: {_clean(text)}", "faint"),) for of, text in report.notes if of == file)
-        for result in results:
-            yield from _row(result, width)
-            if detail and result.float32 is not None:
-                yield _single(result.float32)
+        of_file = list(results)
+        rows.plan([name_of(result) for result in of_file], [text for of, text in report.notes if of == file])
+        for result in of_file:
+            yield from rows.of(result)
+    yield from lines_after_rows(report)
+
+
+class RowLines:
+    """The lines of rows, one result after the other."""
+
+    def __init__(self, *, detail: bool = False) -> None:
+        self._detail = detail
+        self._width = 0
+        self._notes: Sequence[str] = ()
+        self._file: str | None = None
+
+    def plan(self, names: Sequence[str], notes: Sequence[str] = ()) -> None:
+        """Set the names of the next rows, of one file, and the notes on that file."""
+        self._notes = notes
+        self._width = min(max(map(len, names), default=0), NAME_WIDTH)
+
+    def of(self, result: Result) -> Iterator[Line]:
+        """Yield the row of the next result, after the name of its file if that is another one."""
+        if result.file != self._file:
+            if self._file is not None:
+                yield ()
+            self._file = result.file
+            yield (StyledText(_clean(result.file) or "(no file)", "place"),)
+            yield from ((StyledText(f"  note: {_clean(text)}", "faint"),) for text in self._notes)
+        yield from _row(result, self._width)
+        if self._detail and result.float32 is not None:
+            yield _single(result.float32)
+
+
+def lines_after_rows(report: Report) -> Iterator[Line]:
+    """Yield each failure in full, and the summary."""
+    if report.results:
         yield ()
     for result in report.failed:
         for failure in result.told:
@@ -258,6 +289,8 @@ def _summary(report: Report) -> Iterator[Line]:
         role = "warning"
     about = f"{duration(report.seconds)}, seed {report.seed}, {_clean(report.device)}"
     strict = ", strict" if report.strict else ""
+    cached = sum(result.cached for result in report.results)
+    strict += f", {cached} from the cache" if cached else ""
     yield StyledText(tally(report), role), StyledText(f" in {about}{strict}", "faint")
     if report.baseline:
         yield (StyledText(_clean(", ".join(since_baseline(report))), "plain"),)
@@ -271,5 +304,6 @@ def _clean(text: str) -> str:
     return encodable(display(text))
 
 
-def _joined(lines: Iterable[Line]) -> str:
+def joined(lines: Iterable[Line]) -> str:
+    """Return lines as plain text."""
     return "".join("".join(piece.text for piece in line).rstrip() + "\n" for line in lines)

@@ -335,6 +335,7 @@ class Result:
         known: Everything that is wrong with it is in the baseline.
         float32: How far float32 was tested; None where it was not, and then its leg says why.
         because: The wrong functions that its derivative is made from; its own failures follow from theirs.
+        cached: True if it was kept from an earlier check of the same files with the same options.
     """
 
     file: str
@@ -354,6 +355,7 @@ class Result:
     seed: int = 0
     float32: Float32 | None = None
     known: bool = False
+    cached: bool = False
 
     @property
     def told(self) -> tuple[Failure, ...]:

@@ -36,6 +36,8 @@ class CheckOutcome(Enum):
     NOT_MUTATED = auto()
     NO_TWIN = auto()
     """A copy that the check needs does not compile."""
+    SLOW_COMPILE = auto()
+    """A compiler takes too long, perhaps only on this machine at this time."""
     NO_HOST_CODE = auto()
     """Slang's C++ of it does not compile, and nothing says that this is the user's mistake."""
     EMPTY_DIFFERENTIAL = auto()

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from slangad.compiler.report.model import Kind
     from slangad.compiler.slang_text.parts import Part, Parts
 
+SLOW_REMEDY: Final = "Raise --time-limit, or leave the machine more time: fewer processes at once, -j 1"
+_SLOW: Final = "SA241"
 _UNDEFINED: Final = "undefined identifier "
 
 
@@ -83,7 +85,7 @@ class FaultReport:
             yield self._broken(part, diagnostics)
         for part, other in self.users.items():
             if self.parts.is_differentiable(part):
-                failure = self._failure(self._why(part, other), ())
+                failure = self._failure(part, self._why(part, other), ())
                 yield BrokenPart(part.name, "function", part.span, failure, part.span, _signature(part))
 
     def _broken(self, part: Part, diagnostics: Sequence[Diagnostic]) -> BrokenPart:
@@ -96,7 +98,7 @@ class FaultReport:
         if first.message.startswith(_UNDEFINED) and not declared:
             reason += self._perhaps()
         span = first.span if first.span.file == part.span.file else part.span
-        failure = self._failure(reason, tuple(dict.fromkeys(notes)))
+        failure = self._failure(part, reason, tuple(dict.fromkeys(notes)))
         kind: Kind = "declaration" if declared else "function"
         return BrokenPart(part.name, kind, span, failure, part.span, _signature(part))
 
@@ -114,8 +116,14 @@ class FaultReport:
             how = f"{_use(part, other)} uses '{_called(root)}', which does not compile"
         return how
 
-    def _failure(self, message: str, notes: tuple[str, ...]) -> Disagreement:
-        return Disagreement(Leg.COMPILE, CheckOutcome.NOT_COMPILED, re.sub(r"\s+", " ", message), notes=notes)
+    def _failure(self, part: Part, message: str, notes: tuple[str, ...]) -> Disagreement:
+        root = part
+        while root in self.users:
+            root = self.users[root]
+        slow = any(diagnostic.code == _SLOW for diagnostic in self.faults.get(root, ()))
+        outcome = CheckOutcome.SLOW_COMPILE if slow else CheckOutcome.NOT_COMPILED
+        message = f"{message}. {SLOW_REMEDY}" if slow else message
+        return Disagreement(Leg.COMPILE, outcome, re.sub(r"\s+", " ", message), notes=notes)
 
 
 def _signature(part: Part) -> str:

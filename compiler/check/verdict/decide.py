@@ -31,6 +31,7 @@ VERDICTS: Final[dict[CheckOutcome, Verdict]] = {
     CheckOutcome.NO_MODE: Verdict.SKIPPED,
     CheckOutcome.NOT_MUTATED: Verdict.SKIPPED,
     CheckOutcome.NO_TWIN: Verdict.INCONCLUSIVE,
+    CheckOutcome.SLOW_COMPILE: Verdict.INCONCLUSIVE,
     CheckOutcome.NO_HOST_CODE: Verdict.INCONCLUSIVE,
     CheckOutcome.EMPTY_DIFFERENTIAL: Verdict.INCONCLUSIVE,
     CheckOutcome.NO_SHAPES: Verdict.INCONCLUSIVE,

@@ -59,7 +59,7 @@ def _located(
     if failure.leg in _NOWHERE or not result.span.line:
         return failure
     if subject.facts is not None:
-        return replace(failure, span=_in_slang(failure, result.span, module.sources, right))
+        return replace(failure, span=_in_slang(failure, result.span, module.sources, right, subject.memory))
     function = functions.get(subject.function)
     return failure if function is None else replace(failure, span=_in_description(failure, function, functions))
 
@@ -90,8 +90,18 @@ def _attribute(failure: Failure) -> str:
     return "ForwardDerivative" if forward else "BackwardDerivative"
 
 
-def _in_slang(failure: Failure, span: Span, sources: Sequence[str], right: set[tuple[str, int]]) -> Span:
-    """Return the location in a Slang file; nowhere if the function itself is the best one."""
+def _in_slang(
+    failure: Failure, span: Span, sources: Sequence[str], right: set[tuple[str, int]], memory: Mapping[str, str]
+) -> Span:
+    """Return the location in a Slang file; nowhere if the function itself is the best one.
+
+    Args:
+        failure: The failure.
+        span: The function.
+        sources: The files.
+        right: The locations of functions that are right.
+        memory: The memory in which gradients accumulate, by the memory that they belong to.
+    """
     reached = derivatives_reached(span, sources)
     wanted = _attribute(failure)
     own = [one for one in reached if one.attribute == wanted]
@@ -99,17 +109,23 @@ def _in_slang(failure: Failure, span: Span, sources: Sequence[str], right: set[t
         own = list(reached)
     mine = [one for one in own if _place(one.of.span) == _place(span)]
     if mine:
-        return _in_derivative(failure, mine[0])
+        own_names = zip(mine[0].of.header.params, mine[0].function.header.params, strict=False)
+        return _in_derivative(failure, mine[0], {**dict(own_names), **memory})
     left = [one for one in own if _place(one.of.span) not in right]
     if len(left) == 1:
-        return left[0].function.span
+        return _in_derivative(failure, left[0], memory)
     return _call_in(span, sources) if not left else NOWHERE
 
 
-def _in_derivative(failure: Failure, derivative: CustomDerivative) -> Span:
-    """Return the likeliest statement of a custom derivative, else its name."""
+def _in_derivative(failure: Failure, derivative: CustomDerivative, names: Mapping[str, str]) -> Span:
+    """Return the likeliest statement of a custom derivative, else its name.
+
+    Args:
+        failure: The failure.
+        derivative: The derivative.
+        names: The names that hold gradients there, by the parameters and memory that they belong to.
+    """
     steps, (accused, parts) = steps_of(derivative.source, derivative.function), _accused(failure)
-    names = dict(zip(derivative.of.header.params, derivative.function.header.params, strict=False))
     outputs = _renamed(accused, names)
     if derivative.attribute == "ForwardDerivative":
         outputs, parts = Accused(frozenset({RETURNED}), frozenset()), Accused(frozenset(), frozenset())
