@@ -62,6 +62,8 @@ def options_for(config: pytest.Config, file: Path | None = None) -> CheckOptions
         with check_command.make_context("--slangad-options", [*words, "--", str(file or "-")]) as context:
             arguments = cast("CheckArguments", context.params)
             apply_project(arguments)
+            if arguments["baseline"] or arguments["write_baseline"]:
+                raise click.UsageError("A baseline is for `slangad check` only.")
             return options_of(arguments)
     except click.ClickException as error:
         raise pytest.UsageError(f"--slangad-options: {error.format_message()}") from None
@@ -111,7 +113,8 @@ class GradientFile(pytest.File):
         (item,) = with_main_files([Input(self._shown)], options.include_dirs)
         try:
             with SlangCompilers(compile_options) as compilers:
-                setting = SlangSetting(compilers.reflect, options.specialize, tol.INSTANCES, lenient=True)
+                most = tol.INSTANCES, tol.INSTANCES_OF_FILE
+                setting = SlangSetting(compilers.reflect, options.specialize, most, lenient=True)
                 loaded = load_what_compiles(item.path, setting)
         except (CompileError, ToolchainError):
             return [(WHOLE_FILE, 0)]
@@ -155,7 +158,8 @@ class GradientItem(pytest.Item):
 
         result = self.parent.result_of(self)
         self.user_properties += [(VERDICT, result.verdict.value), (REASON, result.reason)]
-        if result.fails(strict=options_for(self.config).strict):
+        options = options_for(self.config)
+        if result.fails(strict=options.strict, fail_on=options.fail_on):
             raise WrongGradient(result)
         if result.verdict is Verdict.EXPECTED_FAIL:
             pytest.xfail(result.reason)

@@ -25,8 +25,9 @@ from slangad.compiler.slang_text.search import folders_of
 from slangad.compiler.toolchain.temporary import TemporaryFolder
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
+    from slangad.compiler.check.model.observer import CheckObserver
     from slangad.compiler.check.options import CheckOptions
     from slangad.compiler.report.model import Report
 
@@ -35,9 +36,7 @@ _NUMBERED: Final = re.compile(r"(?P<name>.*)_mutant_(?P<number>\d+)(?P<rest>\W.*
 _PLACE: Final = re.compile(r":(\d+):\d+: error")
 
 
-def check_mutants(
-    inputs: Sequence[Input], options: CheckOptions, progress: Callable[[int, int], None] | None = None
-) -> Report:
+def check_mutants(inputs: Sequence[Input], options: CheckOptions, observer: CheckObserver | None = None) -> Report:
     """Check mutants of every input.
 
     Raises:
@@ -49,7 +48,7 @@ def check_mutants(
     described = [item for item in inputs if not is_slang(item.path)]
     known = frozenset(name for item in inputs if is_slang(item.path) for name in _known(item))
     options = _with_paths([item for item in inputs if is_slang(item.path)], replace(options, known_names=known))
-    report = check(described, options, progress)
+    report = check(described, options, observer)
     results, seconds = list(report.results), report.seconds
     passed = tuple(result.function for result in results if result.verdict.right)
     if passed:

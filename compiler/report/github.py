@@ -87,7 +87,7 @@ def _line(text: str) -> str:
 
 
 def _level(result: Result, report: Report) -> str:
-    return "" if result.verdict.good else level_of(result.verdict, fails=report.fails(result))
+    return "" if result.verdict.good or result.known else level_of(result.verdict, fails=report.fails(result))
 
 
 def _annotation(command: str, result: Result, more: Sequence[str] = ()) -> str:

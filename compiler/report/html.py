@@ -10,7 +10,8 @@ from importlib.resources import files
 from string import Template
 from typing import TYPE_CHECKING, Final
 
-from slangad.compiler.report.check_text import covered, evidence, facts_of, place_of, tally
+from slangad.compiler.report.baseline import listed
+from slangad.compiler.report.check_text import covered, evidence, facts_of, place_of, since_baseline, tally
 from slangad.compiler.report.figures import duration, exact
 from slangad.compiler.report.html_curve import curve_svg
 from slangad.compiler.report.html_heat import heat_maps
@@ -81,6 +82,8 @@ def _facts(report: Report) -> Iterator[str]:
         "time": duration(report.seconds),
         "strict": "yes" if report.strict else "",
         "coverage": covered(report.coverage),
+        "baseline": ", ".join(since_baseline(report)),
+        "no longer": "; ".join(listed(report.gone)),
         **dict(report.toolchain),
         "command": report.command,
     }
@@ -131,6 +134,8 @@ def _row(result: Result, number: int) -> str:
 
 
 def _notes(result: Result) -> Iterator[str]:
+    if result.known:
+        yield '<div class="note">known: in the baseline</div>'
     if result.reason:
         yield f"<div>{html(result.reason)}</div>"
     for note in result.notes:

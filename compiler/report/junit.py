@@ -89,7 +89,8 @@ def _case(suite: Element, result: Result, report: Report) -> None:
     if report.fails(result):
         SubElement(case, "failure", type=verdict, message=message or verdict).text = xml_text(render_result(result))
     elif _skipped(result, report):
-        SubElement(case, "skipped", type=verdict, message=message or verdict)
+        known = "known from the baseline: " if result.known else ""
+        SubElement(case, "skipped", type=verdict, message=known + (message or verdict))
     if not report.fails(result) and (result.notes or result.verdict is Verdict.UNGUARDED):
         SubElement(case, "system-out").text = xml_text(render_result(result))
 

@@ -324,8 +324,10 @@ class Result:
         samples: All of them, with all their numbers.
         seconds: How long its numbers took; compiling is shared by the file.
         seed: Of its random samples.
+        known: Everything that is wrong with it is in the baseline.
         float32: How far float32 was tested; None where it was not, and then its leg says why.
         because: The wrong functions that its derivative is made from; its own failures follow from theirs.
+        cached: True if it was kept from an earlier check of the same files with the same options.
     """
 
     file: str
@@ -344,6 +346,8 @@ class Result:
     because: tuple[str, ...] = ()
     seed: int = 0
     float32: Float32 | None = None
+    known: bool = False
+    cached: bool = False
 
     @property
     def told(self) -> tuple[Failure, ...]:
@@ -394,6 +398,22 @@ def coverage_of(results: Iterable[Result]) -> Coverage:
     return Coverage(ran, len(own), skipped, inconclusive, len(own) - ran - skipped - inconclusive)
 
 
+@dataclass(frozen=True, slots=True, order=True)
+class BaselineEntry:
+    """One thing that is known to be wrong.
+
+    Attributes:
+        file: Relative to the folder of the baseline.
+        function: As in its result; empty if the file itself can't be read.
+        leg: The leg that disagrees; empty if none does.
+    """
+
+    file: str
+    function: str
+    verdict: str
+    leg: str
+
+
 @dataclass(frozen=True, slots=True)
 class Report:
     """A whole check.
@@ -407,6 +427,8 @@ class Report:
         command: The command line that makes this report again.
         fail_on: Further verdicts that make the check fail.
         min_checked: The least share of the functions that must be checked.
+        baseline: The file that lists what is known; empty if there is none.
+        gone: Entries of the baseline that no longer occur.
         notes: Files with what is to be known of each: import folders that no option names.
     """
 
@@ -423,10 +445,22 @@ class Report:
     schema: int = SCHEMA
     fail_on: tuple[Verdict, ...] = ()
     min_checked: float = 0.0
+    baseline: str = ""
+    gone: tuple[BaselineEntry, ...] = ()
+
+    @property
+    def failing(self) -> tuple[Verdict, ...]:
+        """The verdicts that make the check fail."""
+        optional = FAIL_ON.values() if self.strict else self.fail_on
+        return tuple(verdict for verdict in Verdict if verdict.bad or verdict in optional)
+
+    def would_fail(self, result: Result) -> bool:
+        """Return True if a result makes the check fail without the baseline."""
+        return result.fails(strict=self.strict, fail_on=self.fail_on)
 
     def fails(self, result: Result) -> bool:
-        """Return True if a result makes the check fail."""
-        return result.fails(strict=self.strict, fail_on=self.fail_on)
+        """Return True if a result makes the check fail: its verdict does, and the baseline does not know it."""
+        return self.would_fail(result) and not result.known
 
     @property
     def failed(self) -> tuple[Result, ...]:
@@ -441,12 +475,15 @@ class Report:
     @property
     def problems(self) -> tuple[str, ...]:
         """What makes the check fail besides its results, a line each."""
-        done = self.coverage
+        done, problems = self.coverage, []
         if done.functions and not done.checked:
-            return ("nothing was checked, though there are differentiable functions",)
-        if done.share < self.min_checked:
-            return (f"only {done.share:.0%} of the functions were checked, and --min-checked is {self.min_checked:g}",)
-        return ()
+            problems.append("nothing was checked, though there are differentiable functions")
+        elif done.share < self.min_checked:
+            share = f"only {done.share:.0%} of the functions were checked"
+            problems.append(f"{share}, and --min-checked is {self.min_checked:g}")
+        if self.strict and self.gone:
+            problems.append(f"entries of {self.baseline} no longer occur: write it again with --write-baseline")
+        return tuple(problems)
 
     @property
     def ok(self) -> bool:

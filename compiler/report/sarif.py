@@ -94,12 +94,14 @@ def _results(result: Result, report: Report) -> Iterator[Json]:
         made: Json = {
             "ruleId": verdict.value,
             "ruleIndex": RULES.index(verdict),
-            "level": level_of(verdict, fails=report.fails(result)),
+            "level": "note" if result.known else level_of(verdict, fails=report.fails(result)),
             "message": {"text": _message(result, failure)},
             "locations": [_location(result)],
             "partialFingerprints": {"slangadCheck/v1": _fingerprint(result, failure)},
             "properties": _properties(result, failure),
         }
+        if report.baseline:
+            made["baselineState"] = "unchanged" if result.known else "new"
         if result.generated is not None:
             made["relatedLocations"] = [_generated(result.generated.file, result.generated.line)]
         yield made

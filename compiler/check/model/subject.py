@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from slangad.compiler.check.model.integers import NO_INTEGERS, Integers
@@ -89,6 +89,7 @@ class Subject:
         unclipped: The clips of functions that it calls are left out.
         failure: Why it fails without being run.
         signature: The types of its parameters in parentheses, if others may have the same name.
+        memory: The memory in which gradients accumulate, by the memory that they belong to.
         apart: Added to its name where others have the same; see ``subjects.overloads``.
         chosen: True if it is an instance of a generic function with arguments that the check chose.
         directives: What the user declares about its check.
@@ -111,6 +112,7 @@ class Subject:
     unclipped: bool = False
     failure: Disagreement | None = None
     signature: str = ""
+    memory: Mapping[str, str] = field(default_factory=dict)
     apart: str = ""
     chosen: bool = False
     directives: Directives = NO_DIRECTIVES

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from slangad.compiler.check import tolerances as tol
+from slangad.compiler.check.memory.apply import add_memory, with_memory
 from slangad.compiler.check.model.names import is_mutant
 from slangad.compiler.check.model.subject import Subject
 from slangad.compiler.check.mutation.mutate import add_mutants, left_alone
@@ -26,10 +27,12 @@ from slangad.compiler.slang_text.endings import is_slang
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from slangad.compiler.check.memory.apply import MemoryCopy
     from slangad.compiler.check.options import CheckOptions
     from slangad.compiler.check.twins.slang_loop_bounds import LoopTwins
     from slangad.compiler.driver.inputs import Input
     from slangad.compiler.driver.slang_compilers import SlangCompilers
+    from slangad.compiler.frontends.slang.model import SlangSetting
     from slangad.compiler.ir.nodes import Module
 
 
@@ -80,14 +83,16 @@ def describe_file(item: Input, options: CheckOptions, compilers: SlangCompilers)
     setting = replace(
         compilers.slang_setting,
         lenient=True,
-        instances=0 if options.mutate else tol.INSTANCES,
+        instances=(0, 0) if options.mutate else (tol.INSTANCES, tol.INSTANCES_OF_FILE),
         included=options.included,
     )
     mended = load_what_compiles(item.path, setting) if options.repair else Mended(None, load(item.path, setting))
     loaded = with_shapes(mended.module, options.shapes)
     if options.mutate:
         loaded = add_mutants(loaded, options.probed)
-    module, subjects = find_subjects(loaded)
+    memory = _memory(item, mended, loaded, setting) if not options.mutate else None
+    module, subjects = find_subjects(memory.module if memory else loaded)
+    subjects = with_memory(subjects, memory) if memory else subjects
     subjects = mended.with_broken(subjects)
     if options.mutate:
         alone = (Subject(name, "function", span, skipped=why) for name, span, why in left_alone(loaded))
@@ -99,12 +104,21 @@ def describe_file(item: Input, options: CheckOptions, compilers: SlangCompilers)
     module, loose = without_clips(module)
     subjects = tuple(replace(subject, unclipped=_is_loose(subject, loose)) for subject in subjects)
     twins = _with_twins(module)
-    texts = {} if mended.text is None else {item.path.name: mended.text}
+    text = memory.text if memory else mended.text
+    texts = {} if text is None else {item.path.name: text}
+    twins = replace(twins, racing=memory.racing if memory else {})
     if not is_slang(item.path) or options.mutate:
         return FileDescription(subjects, module, twins, texts)
-    loop_twins = add_loop_twins(module, mended.text or decoded_text(item.path))
+    loop_twins = add_loop_twins(module, text or decoded_text(item.path))
     twins = replace(twins, watches={**twins.watches, **(loop_twins.watches if loop_twins else {})})
     return FileDescription(subjects, module, twins, texts, loop_twins)
+
+
+def _memory(item: Input, mended: Mended, module: Module, setting: SlangSetting) -> MemoryCopy | None:
+    """Return the module of a Slang file with memory as inputs of functions, if some use memory."""
+    if not is_slang(item.path):
+        return None
+    return add_memory(item.path, mended.text or decoded_text(item.path), module, setting)
 
 
 def _with_twins(module: Module) -> TwinModule:

@@ -52,6 +52,9 @@ def refused(plan: SubjectPlan, f64: Built, f32: Built, module: Module) -> Result
     in_both = [r for r in in_f64 if _same(r, f32)]
     if in_both:
         itself = [r for r in in_both if r.mode in ("", Mode.FORWARD.value)]
+        if subject.chosen and all(r.reason.startswith(SLANG) for r in in_both):
+            reason = f"it is generic, and Slang refuses {_named(in_both[0], plan)} for these arguments"
+            return without_numbers(plan, Reason(CheckOutcome.NOTHING_TO_CHECK, f"{reason}: {in_both[0].reason}"))
         return _uncompiled(itself or in_both, plan, f32, module)
     if in_f64:
         return without_numbers(

@@ -67,7 +67,13 @@ class Converted:
         return ir.Kernel(name, self.function.key, self.params, self.results, span=self.function.span, modes=self.modes)
 
 
-def convert(candidate: Candidate, file: str, structs: Mapping[str, DeclaredStruct], problems: Problems) -> Converted:
+def convert(
+    candidate: Candidate,
+    file: str,
+    structs: Mapping[str, DeclaredStruct],
+    problems: Problems,
+    outer: Collection[str] = (),
+) -> Converted:
     """Convert a function.
 
     Args:
@@ -75,6 +81,7 @@ def convert(candidate: Candidate, file: str, structs: Mapping[str, DeclaredStruc
         file: The file that declares it, as the emitted module names it.
         structs: The structs that types mention.
         problems: Receives bad ranges.
+        outer: The globals of the file, which ranges may name.
 
     Raises:
         Unlaid: It cannot be a kernel.
@@ -93,10 +100,10 @@ def convert(candidate: Candidate, file: str, structs: Mapping[str, DeclaredStruc
         result=result,
         body=ir.External(candidate.symbol, file, _needs_wrapper(candidate, params, structs)),
         owner="" if declared.static else declared.owner,
-        ranges=read_ranges(comments, candidate.place.span.file, types, problems),
+        ranges=read_ranges(comments, candidate.place.span.file, types, problems, outer),
         span=candidate.place.span,
     )
-    modes, missing = _modes(header, candidate.attributes)
+    modes, missing = modes_of(header, candidate.attributes)
     if candidate.lost and not missing:
         modes, missing = ("forward", "backward"), (_CALLS_BACKWARD_ALONE.format(name=candidate.lost), ("jvp",))
     left_out = (ir.LeftOut(candidate.symbol, *missing, span=candidate.place.span),) if missing else ()
@@ -145,7 +152,7 @@ def _free(wanted: str, taken: Collection[str]) -> str:
     return wanted
 
 
-def _modes(
+def modes_of(
     header: Header | None, further: frozenset[str]
 ) -> tuple[tuple[str, ...], tuple[str, tuple[str, ...]] | None]:
     """Return the entry points that a function can have by its attributes, and why it cannot have the others.

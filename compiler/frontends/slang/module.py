@@ -25,11 +25,13 @@ from slangad.compiler.frontends.slang.layout import Unlaid
 from slangad.compiler.frontends.slang.locations import SourceFiles
 from slangad.compiler.frontends.slang.reflected import DeclaredFunction, ReflectedModule, read_declared
 from slangad.compiler.ir.nodes import LeftOut, Module, StructDef
+from slangad.compiler.slang_text.bodies import read_source
 from slangad.compiler.slang_text.endings import SLANG
-from slangad.compiler.slang_text.headers import Scan, scan_text, whole_file
+from slangad.compiler.slang_text.global_parameters import global_parameters
+from slangad.compiler.slang_text.headers import DERIVATIVE_OF, Scan, scan_text, whole_file
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from slangad.compiler.errors.spans import Span
     from slangad.compiler.frontends.slang.arguments import Row
@@ -69,15 +71,17 @@ def load_slang(path: Path, setting: SlangSetting) -> Module:
     declared = read_declared(reflection.text)
     files = SourceFiles(SourceText(path, text), scan, reflection.dependencies, included=setting.included)
     _check_specializations(setting.specialize, declared, problems, scan)
-    if setting.instances:
+    chosen: tuple[str, ...] = ()
+    if any(setting.instances):
         wanted = _unspecialized(declared, asked, files)
         chosen, declared_with = chosen_instances(wanted, read, setting.instances)
         asked, declared = (*asked, *chosen), declared_with or declared
     declared = _with_empty_structs(declared, files)
     left_out: list[LeftOut] = []
-    found = list(_found(declared, asked, files, left_out, every=setting.instances > 0))
+    found = list(_found(declared, asked, files, left_out, every=any(setting.instances)))
     ranges = Problems() if setting.lenient else problems
-    converted = tuple(_converted(found, path.name, declared, ranges, left_out))
+    outer = _globals(text, str(path)) if "range" in text else frozenset[str]()
+    converted = tuple(_converted(found, path.name, declared, (ranges, outer), left_out, chosen))
     problems.raise_if_any()
     if not converted:
         raise _nothing(scan, left_out)
@@ -85,6 +89,20 @@ def load_slang(path: Path, setting: SlangSetting) -> Module:
 
 
 _PART_HELP: Final = "compile the main file of the module, which includes this one"
+
+
+def candidates_of(path: Path, text: str, setting: SlangSetting) -> tuple[ReflectedModule, tuple[Candidate, ...]]:
+    """Return what Slang reflects of a text, and its differentiable functions, those included that cannot be kernels.
+
+    Raises:
+        CompileError: Slang rejects the text.
+        ToolchainError: Slang crashed on it, or can't be run.
+    """
+    scan = scan_text(text, str(path))
+    reflection = setting.reflect(path, tuple(sorted(scan.derivatives_of)), text)
+    declared = read_declared(reflection.text)
+    files = SourceFiles(SourceText(path, text), scan, reflection.dependencies, included=setting.included)
+    return declared, tuple(_found(declared, (), files, [], every=False))
 
 
 def _module(
@@ -257,6 +275,11 @@ def _numbered(functions: Sequence[DeclaredFunction]) -> Iterator[tuple[DeclaredF
         yield function, (likes[:index].count(like), likes.count(like))
 
 
+def _globals(text: str, file: str) -> frozenset[str]:
+    """Return the names of the global parameters of a text."""
+    return frozenset(one.name for one in global_parameters(read_source(text, file)))
+
+
 def _article(name: str) -> str:
     return f"an {name}" if name.startswith("e") else f"a {name}"
 
@@ -264,22 +287,37 @@ def _article(name: str) -> str:
 def _candidates(declared: ReflectedModule, scan: Scan) -> Iterator[DeclaredFunction]:
     """Yield every differentiable function of the user, without derivatives and the members of IDifferentiable."""
     known = {function.qualified for function in declared.functions}
+    derivatives = {header.name for header in scan.headers if not DERIVATIVE_OF.isdisjoint(header.attributes)}
     derived = (f for name in scan.derivatives_of if name not in known for f in declared.asked.get(name, ()))
     for function in (*declared.functions, *derived):
         pairs = any(param.type.get("name", "").startswith("DifferentialPair<") for param in function.params)
-        if not pairs and not (function.owner and function.name in _OWN_DIFFERENTIAL):
+        own = function.owner and function.name in _OWN_DIFFERENTIAL
+        if not pairs and not own and function.name not in derivatives:
             yield function
 
 
 def _converted(
-    found: list[Candidate], file: str, declared: ReflectedModule, problems: Problems, left_out: list[LeftOut]
+    found: list[Candidate],
+    file: str,
+    declared: ReflectedModule,
+    ranges: tuple[Problems, frozenset[str]],
+    left_out: list[LeftOut],
+    chosen: Collection[str],
 ) -> Iterator[Converted]:
+    """Yield functions with their kernels. Name a function once if none of its ``chosen`` instances can be a kernel."""
     made: list[tuple[Candidate, Converted]] = []
+    unlaid: dict[Span, LeftOut] = {}
     for one in found:
         try:
-            made.append((one, convert(one, file, declared.structs, problems)))
+            made.append((one, convert(one, file, declared.structs, *ranges)))
         except Unlaid as reason:  # noqa: PERF203  (one function left out must not hide another)
-            left_out.append(LeftOut(one.symbol, str(reason), span=one.place.span))
+            left = LeftOut(one.symbol, str(reason), span=one.place.span)
+            if one.symbol in chosen:
+                unlaid.setdefault(left.span, replace(left, function=without_arguments(one.symbol)))
+            else:
+                left_out.append(left)
+    laid = {one.place.span for one, _ in made}
+    left_out += [left for span, left in unlaid.items() if span not in laid]
     keys = Counter(converted.function.key for _, converted in made)
     for one, converted in made:
         if keys[converted.function.key] == 1:
