@@ -144,10 +144,14 @@ class _Mender:
 
     def _with_instances(self, found: Module) -> Module:
         """Return the module with instances of generic functions, which the search goes without."""
-        whole = self._read({*self.faults, *self.users}, self.setting.instances) if self.setting.instances else found
+        whole = (
+            self._read({*self.faults, *self.users}, self.setting.instances) if any(self.setting.instances) else found
+        )
         return whole if isinstance(whole, Module) else found
 
-    def _read(self, emptied: Collection[Part], instances: int = 0) -> Module | CompileError | ToolchainError:
+    def _read(
+        self, emptied: Collection[Part], instances: tuple[int, int] = (0, 0)
+    ) -> Module | CompileError | ToolchainError:
         """Load the text without some parts.
 
         Raises:

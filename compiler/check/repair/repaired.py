@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _UNDEFINED: Final = "undefined identifier "
 _NOT_FOUND: Final = re.compile(r"(?:cannot open file|failed to find include file) '([^']+)'")
 """How Slang reports an import or included file that does not exist."""
-_UNKNOWN: Final = re.compile(r"undefined identifier |no overload|'[^']+' is not a member|ambiguous|expected an expr")
+_UNKNOWN: Final = re.compile(r"undefined identifier |no overload|'[^']+' is not a member|ambiguous")
 """Errors that the declarations of a failing import could mend."""
 _SHOWN: Final = 3
 """Missing files that are named for one function."""
@@ -113,13 +113,10 @@ class FaultReport:
         """Return where an undefined name may come from."""
         imports = [f"'{one.kind} {one.name}'" for one in self.faults if isinstance(one, Declaration) and one.brings_in]
         others = f" or {len(imports) - _SHOWN} more" if len(imports) > _SHOWN else ""
-        remedy = "is not found (-I names its folder)" if self._lost() else "fails"
+        lost = all(_NOT_FOUND.search(d.message) for one in self.faults if _brings_in(one) for d in self.faults[one])
+        remedy = "is not found (-I names its folder)" if lost else "fails"
         come = f"{' or '.join(imports[:_SHOWN])}{others}"
         return f"; it may be meant to come from {come}, which {remedy}" if imports else ""
-
-    def _lost(self) -> bool:
-        """Return True if a file that the text brings in does not exist."""
-        return any(_NOT_FOUND.search(d.message) for found in self.faults.values() for d in found)
 
     def _outcome(self, part: Part) -> CheckOutcome:
         """Return the outcome of a part. An import fails. Errors that its declarations could mend are undecided."""
