@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from slangad.compiler.report.model import Kind
     from slangad.compiler.slang_text.parts import Part, Parts
 
+SLOW_REMEDY: Final = "Raise --time-limit, or leave the machine more time: fewer processes at once, -j 1"
+_SLOW: Final = "SA241"
 _UNDEFINED: Final = "undefined identifier "
 _NOT_FOUND: Final = re.compile(r"(?:cannot open file|failed to find include file) '([^']+)'")
 """How Slang reports an import or included file that does not exist."""
@@ -89,7 +91,7 @@ class FaultReport:
             yield self._broken(part, diagnostics)
         for part, other in self.users.items():
             if self.parts.is_differentiable(part):
-                failure = self._failure(self._why(part, other), (), part)
+                failure = self._failure(part, self._why(part, other), ())
                 yield BrokenPart(part.name, "function", part.span, failure, part.span, _signature(part))
 
     def _broken(self, part: Part, diagnostics: Sequence[Diagnostic]) -> BrokenPart:
@@ -105,7 +107,7 @@ class FaultReport:
         elif first.message.startswith(_UNDEFINED) and not declared:
             reason += self._perhaps()
         span = first.span if first.span.file == part.span.file else part.span
-        failure = self._failure(reason, tuple(dict.fromkeys(notes)), part)
+        failure = self._failure(part, reason, tuple(dict.fromkeys(notes)))
         kind: Kind = "declaration" if declared else "function"
         return BrokenPart(part.name, kind, span, failure, part.span, _signature(part))
 
@@ -123,6 +125,8 @@ class FaultReport:
         root = part
         while root in self.users and root not in self.faults:
             root = self.users[root]
+        if any(diagnostic.code == _SLOW for diagnostic in self.faults.get(root, ())):
+            return CheckOutcome.SLOW_COMPILE
         imported = _brings_in(root)
         plain = all(_UNKNOWN.match(d.message) for d in self.faults.get(root, ()))
         if (imported and root != part) or (plain and not imported and any(_brings_in(one) for one in self.faults)):
@@ -138,8 +142,10 @@ class FaultReport:
             how = f"{_use(part, other)} uses '{_called(root)}', which does not compile"
         return how
 
-    def _failure(self, message: str, notes: tuple[str, ...], part: Part) -> Disagreement:
-        return Disagreement(Leg.COMPILE, self._outcome(part), re.sub(r"\s+", " ", message), notes=notes)
+    def _failure(self, part: Part, message: str, notes: tuple[str, ...]) -> Disagreement:
+        outcome = self._outcome(part)
+        message = f"{message}. {SLOW_REMEDY}" if outcome is CheckOutcome.SLOW_COMPILE else message
+        return Disagreement(Leg.COMPILE, outcome, re.sub(r"\s+", " ", message), notes=notes)
 
 
 def _brings_in(part: Part) -> bool:

@@ -32,6 +32,7 @@ VERDICTS: Final[dict[CheckOutcome, Verdict]] = {
     CheckOutcome.NOT_MUTATED: Verdict.SKIPPED,
     CheckOutcome.NO_IMPORT: Verdict.INCONCLUSIVE,
     CheckOutcome.NO_TWIN: Verdict.INCONCLUSIVE,
+    CheckOutcome.SLOW_COMPILE: Verdict.INCONCLUSIVE,
     CheckOutcome.NO_HOST_CODE: Verdict.INCONCLUSIVE,
     CheckOutcome.EMPTY_DIFFERENTIAL: Verdict.INCONCLUSIVE,
     CheckOutcome.NO_SHAPES: Verdict.INCONCLUSIVE,
