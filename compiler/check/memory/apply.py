@@ -125,7 +125,7 @@ def add_memory(path: Path, text: str, module: Module, setting: SlangSetting) -> 
         texts = [wrapper_text(plan.wrapped, plan.scopes, plan.comments) for plan in plans]
         copy = copy_of(source, parameters, (*setters(used), *texts))
         try:
-            made = load_slang(path, replace(setting, text=copy, specialize=(), instances=0))
+            made = load_slang(path, replace(setting, text=copy, specialize=(), instances=(0, 0)))
         except CompileError as error:
             lines = [d.span.line for d in error.diagnostics]
             kept = [plan for plan, one in zip(plans, texts, strict=True) if not _contains(copy, one, lines)]
