@@ -15,6 +15,7 @@ from slangad.compiler.check.planning.description import describe_file
 from slangad.compiler.check.planning.files import Described, describe_all, groups_of, with_main_files
 from slangad.compiler.check.planning.plans import make_plan
 from slangad.compiler.check.planning.selection import asks_for_names, paths_of, refuse_unknown_names, wanted
+from slangad.compiler.check.planning.shards import paths_of_shard
 from slangad.compiler.check.planning.tasks import device_job, make_task
 from slangad.compiler.check.run.libraries import LibraryFiles
 from slangad.compiler.check.subjects.requested_shapes import refuse_shapes
@@ -77,6 +78,7 @@ def check(inputs: Sequence[Input], options: CheckOptions, observer: CheckObserve
         command=options.full_command or command,
         fail_on=options.fail_on,
         min_checked=options.min_checked,
+        shard="" if options.shard is None else "{}/{}".format(*options.shard),
     )
 
 
@@ -151,6 +153,10 @@ class _Session:
             if len(read) == len(described):  # a name may be in a file that can't be read
                 _refuse_unknown(read, options)
         fresh: dict[Path, FileResults] = {}
+        if options.shard is not None:
+            mine = paths_of_shard(dict.fromkeys(groups.values()), options.shard)
+            inputs = [item for item in inputs if item.path in mine]
+            self._files = len(inputs)
         for self._finished, item in enumerate(inputs):
             self._observer.progress(self._finished, self._files, ())
             if item.path in known:

@@ -131,6 +131,19 @@ def search(file: Path, include_dirs: Sequence[str]) -> Search:
     return Search(tuple(folders.values()), textual, tuple(one for one in is_text if one != own), tuple(missing))
 
 
+def files_behind(file: Path, line: int, include_dirs: Sequence[str]) -> frozenset[Path]:
+    """Return the files that a line of a Slang file brings in, also through other files."""
+    folders = folders_of(file, include_dirs)[1:]
+    waiting = [(str(file.absolute()), one) for one in references_of(str(file)) if one.line == line]
+    found: set[str] = set()
+    for importer, reference in waiting:
+        path = _find(reference, importer, folders)
+        if path is not None and path not in found:
+            found.add(path)
+            waiting += [(path, one) for one in references_of(path)]
+    return frozenset(Path(path).resolve() for path in found)
+
+
 def textual_files(file: Path, dependencies: Iterable[str]) -> frozenset[str]:
     """Return those of a file's dependencies that are part of its text: by ``#include`` and ``__include``."""
     others = {os.path.realpath(path): path for path in dependencies}

@@ -34,6 +34,8 @@ class CheckOutcome(Enum):
     NO_MODE = auto()
     """It has neither reverse nor forward mode."""
     NOT_MUTATED = auto()
+    NO_IMPORT = auto()
+    """It does not compile without a file that it imports or includes, and that file does not exist or compile."""
     NO_TWIN = auto()
     """A copy that the check needs does not compile."""
     SLOW_COMPILE = auto()

@@ -30,6 +30,7 @@ VERDICTS: Final[dict[CheckOutcome, Verdict]] = {
     CheckOutcome.NOTHING_TO_CHECK: Verdict.SKIPPED,
     CheckOutcome.NO_MODE: Verdict.SKIPPED,
     CheckOutcome.NOT_MUTATED: Verdict.SKIPPED,
+    CheckOutcome.NO_IMPORT: Verdict.INCONCLUSIVE,
     CheckOutcome.NO_TWIN: Verdict.INCONCLUSIVE,
     CheckOutcome.SLOW_COMPILE: Verdict.INCONCLUSIVE,
     CheckOutcome.NO_HOST_CODE: Verdict.INCONCLUSIVE,

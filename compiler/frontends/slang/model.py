@@ -50,6 +50,7 @@ class SlangSetting:
         text: The text to use in place of that of the loaded file.
         lenient: True if wrong ranges in comments are left out without an error.
         included: True if functions of included files are kernels, too.
+        include_dirs: The folders of ``-I``.
     """
 
     reflect: Reflector
@@ -58,3 +59,4 @@ class SlangSetting:
     text: str | None = None
     lenient: bool = False
     included: bool = False
+    include_dirs: tuple[str, ...] = ()
