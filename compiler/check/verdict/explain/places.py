@@ -179,8 +179,9 @@ def _steps(body: tuple[ir.Stmt, ...], outputs: int) -> Iterator[Step]:
     for statement in walk_stmts(body):
         if isinstance(statement, ir.Return) and statement.value is not None:
             value = statement.value
-            apart = isinstance(value.type, types.Tuple) and hasattr(value, "args") and len(value.args) == outputs
-            for number, one in enumerate(value.args if apart else (value,) * outputs):
+            apart = isinstance(value, ir.Construct) and isinstance(value.type, types.Tuple)
+            parts = value.args if isinstance(value, ir.Construct) and apart else (value,) * outputs
+            for number, one in enumerate(parts):
                 yield _step({f"{RETURNED} {number}"}, (one,), one.span if one.span.line else statement.span)
         elif isinstance(statement, ir.Let):
             yield _step({statement.name}, stmt_exprs(statement), statement.span)
