@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.ir.calls import closure
@@ -140,8 +139,7 @@ def _nodes(files: Sequence[SlangSource], macros: Mapping[str, tuple[Token, ...]]
         text = source.text[function.start : function.end] + " ".join(written)
         calls = {*function.header.calls, *(names & {*written})}
         calls |= {_name(operator) for operator in operators.used(text, function.header.calls)}
-        attributes = pairwise(function.header.attributes)
-        custom = {named: word for word, named in attributes if word in CUSTOM and named in names}
+        custom = {named: word for word, named in _named_by(function, names) if word in CUSTOM}
         custom |= derivatives.get(function.header.name, {})
         yield _Node(_name(function), source, function, custom, frozenset(calls))
 
@@ -190,11 +188,25 @@ def _macros(files: Iterable[SlangSource]) -> dict[str, tuple[Token, ...]]:
 def _derivatives_of(every: Iterable[tuple[SlangSource, SlangFunction]]) -> dict[str, dict[str, str]]:
     """Return by function name the functions with ``[BackwardDerivativeOf(name)]`` and the like, with the attribute."""
     found: dict[str, dict[str, str]] = {}
+    every = tuple(every)
+    names = frozenset(function.header.name for _, function in every)
     for _, function in every:
-        for word, named in pairwise(function.header.attributes):
+        for word, named in _named_by(function, names):
             if word.endswith("Of") and word.removesuffix("Of") in CUSTOM:
                 found.setdefault(named, {})[function.header.name] = word.removesuffix("Of")
     return found
+
+
+def _named_by(function: SlangFunction, names: Collection[str]) -> Iterator[tuple[str, str]]:
+    """Yield the attributes of a function that name another function; of ``Of(scope.f)`` that is ``f``."""
+    attribute, named = "", ""
+    for word in (*function.header.attributes, ""):
+        if word in names:
+            named = word
+        elif not word or word.endswith(("Derivative", "DerivativeOf", "Differentiable")):
+            if attribute and named:
+                yield attribute, named
+            attribute, named = word, ""
 
 
 @dataclass(frozen=True, slots=True)
