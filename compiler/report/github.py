@@ -37,14 +37,14 @@ _MARKDOWN: Final = re.compile(r"([\\`*_{}\[\]()#+\-.!|<>~&@:$])")
 
 
 def workflow_commands(report: Report) -> str:
-    """Return a command for each of the worst results, and a line that says what there was."""
+    """Return a command for each of the worst results. The command line adds the summary."""
     lines: list[str] = []
     for severity, command in COMMANDS.items():
         found = [result for result in worst_first(report) if _level(result, report) == severity]
         shown, rest = found[:MOST_ANNOTATIONS], found[MOST_ANNOTATIONS:]
         lines += [_annotation(command, result) for result in shown[:-1]]
         lines += [_annotation(command, result, _rest(severity, rest)) for result in shown[-1:]]
-    return "\n".join([*lines, f"slangad check: {tally(report)}"]) + "\n"
+    return "".join(f"{line}\n" for line in lines)
 
 
 def add_step_summary(report: Report, environment: Mapping[str, str]) -> None:
