@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,10 +14,11 @@ import click
 from slangad.compiler.report.formats import FORMATS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from slangad.cli.console import Session
-    from slangad.compiler.report.model import Report
+    from slangad.cli.console import Progress, Session
+    from slangad.compiler.report.model import Report, Result
+    from slangad.compiler.report.text import Line
 
 
 class ReportFile(click.ParamType[tuple[str, Path]]):
@@ -37,10 +38,61 @@ class ReportFile(click.ParamType[tuple[str, Path]]):
         return name, Path(file)
 
 
+class LiveRows:
+    """Print the rows of a check on stdout as they are decided, in colour on a terminal.
+
+    Args:
+        session: The session.
+        progress: Its progress line.
+    """
+
+    def __init__(self, session: Session, progress: Progress | None) -> None:
+        from slangad.compiler.report.check_text import RowLines
+
+        self._session = session
+        self._pause = nullcontext if progress is None else progress.paused
+        self._rows = RowLines(detail=session.verbosity > 0)
+
+    def plan(self, names: Sequence[str], notes: Sequence[str]) -> None:
+        """Set the names of the next rows, and the notes on their file."""
+        self._rows.plan(names, notes)
+
+    def show(self, result: Result) -> None:
+        """Print one row."""
+        with self._pause():
+            self._print(self._rows.of(result))
+
+    def finish(self, report: Report) -> None:
+        """Print failures and summary, after the progress line is gone."""
+        from slangad.compiler.report.check_text import lines_after_rows
+
+        self._print(lines_after_rows(report))
+
+    def _print(self, lines: Iterable[Line]) -> None:
+        from slangad.compiler.report.check_text import joined
+
+        if not (self._session.colored and sys.stdout.isatty()):
+            with _write_errors(None):
+                self._session.write(joined(lines))
+            return
+        from rich.console import Console
+
+        from slangad.compiler.report.terminal import text_of
+
+        console = Console(markup=False, highlight=False, force_terminal=True, color_system="standard")
+        for line in lines:
+            console.print(text_of(line), soft_wrap=True)
+
+
 def publish_all(
-    session: Session, report: Report, name: str, output: Path | None, others: Sequence[tuple[str, Path]]
+    session: Session,
+    report: Report,
+    name: str,
+    output: Path | None,
+    others: Sequence[tuple[str, Path]],
+    rows: LiveRows | None,
 ) -> None:
-    """Write every wanted report; use colour for text on a terminal.
+    """Write every wanted report; those in ``rows`` are on stdout already.
 
     Raises:
         ToolchainError: A report can't be written; the reports after it are not written.
@@ -49,8 +101,8 @@ def publish_all(
     for kind, file in others:
         _publish(session, report, kind, file, summarized=summarized)
         summarized |= kind == "github"
-    if output is None and name == "text" and session.colored and sys.stdout.isatty():
-        _show(report, detail=session.verbosity > 0)
+    if rows is not None:
+        rows.finish(report)
         return
     _publish(session, report, name, output, summarized=summarized)
 
@@ -91,17 +143,6 @@ def _write_errors(output: Path | None) -> Iterator[None]:
     except OSError as error:
         where = output if output is not None else "the report"
         raise failed("SA405", f"can't write {where}: {error.strerror}", help="choose another location") from None
-
-
-def _show(report: Report, *, detail: bool) -> None:
-    """Print the report on the terminal in colour."""
-    from rich.console import Console
-
-    from slangad.compiler.report.terminal import texts_of_check
-
-    console = Console(markup=False, highlight=False, force_terminal=True, color_system="standard")
-    for text in texts_of_check(report, detail=detail):
-        console.print(text, soft_wrap=True)
 
 
 def _write(path: Path, text: str) -> None:

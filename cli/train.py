@@ -16,7 +16,7 @@ import click
 
 from slangad.cli.parameters import InputName, LaunchArguments, finite, launch_cache, launch_options
 from slangad.cli.project import is_deterministic
-from slangad.compiler.ir.pipelines import SETTINGS
+from slangad.compiler.ir.optimizers import OPTIMIZERS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -58,7 +58,7 @@ class TrainArguments(LaunchArguments):
 @click.option("-i", "--data", multiple=True, type=_FILE, help="Read arrays from this .npz file; a later file wins.")
 @click.option("--steps", default=1000, type=click.IntRange(0), show_default=True, help="Total number of steps.")
 @click.option("--batch", type=click.IntRange(1), help="Number of elements in a step.  [default: all]")
-@click.option("--optimizer", type=click.Choice(list(SETTINGS)), help="Replace the pipeline's optimizer.")
+@click.option("--optimizer", type=click.Choice(list(OPTIMIZERS)), help="Replace the pipeline's optimizer.")
 @click.option(
     "--lr",
     type=click.FloatRange(0, min_open=True),

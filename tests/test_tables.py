@@ -26,7 +26,8 @@ from slangad.compiler.frontends.targets import TARGET_NAMES
 from slangad.compiler.frontends.yaml import sections
 from slangad.compiler.frontends.yaml.schema import json_schema
 from slangad.compiler.frontends.yaml.shape import Choice, ListOf, Record
-from slangad.compiler.ir.pipelines import SETTINGS, Optimizer
+from slangad.compiler.ir.optimizers import OPTIMIZERS
+from slangad.compiler.ir.pipelines import Optimizer
 from slangad.compiler.lang import public
 from slangad.compiler.lang.intrinsics import INTRINSICS
 from slangad.compiler.lang.types import intrinsic_functions
@@ -123,31 +124,21 @@ def test_formats__of_the_check_and_its_document__are_those_of_the_table() -> Non
 # --- optimisers ---
 
 
-def test_optimizers__of_all_front_ends__are_those_of_the_table() -> None:
+def test_optimizers__that_train_offers_and_users_import__are_those_of_the_table() -> None:
     kind = option(train_command, "optimizer").type
     assert isinstance(kind, click.Choice)
-    assert list(kind.choices) == list(SETTINGS) == list(OPTIMIZER_CLASSES) == [k.name for k in sections.OPTIMIZER.keys]
-    assert tuple(SETTINGS) == sections.OPTIMIZER.one_of
+    assert list(kind.choices) == list(OPTIMIZERS) == list(OPTIMIZER_CLASSES)
 
 
-@pytest.mark.parametrize("name", SETTINGS)
-def test_optimizer__of_the_table__has_the_same_settings_everywhere(name: str) -> None:
-    (shape,) = (key.shape for key in sections.OPTIMIZER.keys if key.name == name)
-    assert isinstance(shape, Record)
-    required = {key.name for key in shape.keys if key.required}
-    assert [key.name for key in shape.keys] == list(SETTINGS[name])
-    assert required == {setting for setting, usual in SETTINGS[name].items() if usual is None}
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_optimizer__of_the_table__has_a_class_with_its_settings_and_a_kernel_that_takes_them(name: str) -> None:
+    kind = OPTIMIZERS[name]
     usual = OPTIMIZER_CLASSES[name](lr=0.5)
-    assert {field.name: getattr(usual, field.name) for field in fields(usual)} == {**SETTINGS[name], "lr": 0.5}
-
-
-@pytest.mark.parametrize("name", SETTINGS)
-def test_optimizer__of_the_table__has_a_kernel_that_takes_its_settings_and_state(name: str) -> None:
-    optimizer = Optimizer(name, tuple(0.5 if usual is None else usual for usual in SETTINGS[name].values()))
-    parameters = {p.split()[1] for p in steps._KINDS[train.kernel_kind(optimizer)][0].split(", ")}
+    assert {field.name: getattr(usual, field.name) for field in fields(usual)} == {**kind.usual, "lr": 0.5}
+    optimizer = Optimizer(name, tuple(0.5 if usual is None else usual for usual in kind.usual.values()))
+    parameters = {p.split()[1] for p in steps._KINDS[kind.kernel][0].split(", ")}
     own = {"gradient", "master", "values", "stop"}
-    assert parameters == {*train.optimizer_settings(optimizer, 1), *train._SLOTS[name], *own}
-    assert train.kernel_kind(optimizer) in steps.OPTIMIZERS
+    assert parameters == {*train.optimizer_settings(optimizer, 1), *kind.state, *own}
 
 
 def test_optimizers__in_the_document__are_those_of_the_table() -> None:

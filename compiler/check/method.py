@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from slangad.compiler.check import tolerances as tol
 from slangad.compiler.check.kinks.corners import compare_corners
 from slangad.compiler.check.kinks.ties import excuse_ties
+from slangad.compiler.check.kinks.unguarded import mark_unguarded
 from slangad.compiler.check.legs.context import LegContext
 from slangad.compiler.check.legs.lost_gradients import lost_gradients
 from slangad.compiler.check.legs.table import compare_legs
@@ -80,6 +82,7 @@ def check_subject(plan: SubjectPlan, functions: SubjectFunctions) -> Result:
         entries = compare_entries(function, samples, values, jacobians)
         compare_corners(function, samples, jacobians, entries)
         excuse_ties(function, samples, jacobians, entries, scope.functions.floating)
+        mark_unguarded(samples, jacobians, entries)
         context = LegContext(plan, *scope.functions, samples, jacobians, entries)
         legs = () if region.only_accuses else tuple(compare_legs(context))
         evidence = Evidence(drawn, values, jacobians, entries, legs)
@@ -110,6 +113,7 @@ def _examined(plan: SubjectPlan, scope: CheckScope, rows: Floats, values: Floats
     functions, effort = scope.functions, scope.effort
     derivatives = {leg: functions.jacobian(leg) for leg in scope.legs}
     noise = noise_of(functions, rows, values, plan.seed)
+    share = max(tol.CONSTANTS, plan.tolerance)
     return ExaminedFunction(
-        functions.evaluate, functions.columns, derivatives, noise, plan.seed, effort.pairs, effort.deep
+        functions.evaluate, functions.columns, derivatives, noise, plan.seed, effort.pairs, effort.deep, share
     )

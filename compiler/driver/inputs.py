@@ -16,6 +16,8 @@ from slangad.compiler.slang_text.endings import SLANG_ENDINGS
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from slangad.compiler.errors.spans import Span
+
 _NAMED = re.compile(r"(?P<path>.+):(?P<kernel>[^\W\d]\w*)")
 _DRIVE = re.compile(r"[A-Za-z]:\w*")
 SIGNS: Final = {
@@ -30,10 +32,20 @@ _TESTS: Final = re.compile(r"conftest\.py|test_.*\.py|.*_test\.py")
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """One describing file, and the kernels of it that are wanted; none named means all."""
+    """One describing file.
+
+    Attributes:
+        kernels: The kernels of it that are wanted; all if empty.
+        files: The real paths of the files whose functions are wanted, if not all that are part of its text.
+    """
 
     path: Path
     kernels: tuple[str, ...] = ()
+    files: tuple[Path, ...] = ()
+
+    def includes(self, span: Span) -> bool:
+        """Return True if functions at a location are wanted."""
+        return not self.files or not span.file or Path(span.file).resolve() in self.files
 
 
 def parse_inputs(words: Iterable[str]) -> tuple[Input, ...]:

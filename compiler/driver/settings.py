@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from slangad.compiler.errors.diagnostics import CompileError, Diagnostic
 from slangad.compiler.errors.spans import NOWHERE, Span
+from slangad.compiler.frontends.reading.directives import DIRECTIVES, Directives, read_directives
 from slangad.compiler.frontends.reading.problems import Problems
 from slangad.compiler.frontends.targets import TARGET_NAMES
 from slangad.compiler.frontends.yaml.nodes import MappingEntry, MappingNode, Node, ScalarNode, SequenceNode
@@ -23,6 +24,7 @@ from slangad.compiler.frontends.yaml.shape import (
     NAME,
     PATH,
     Choice,
+    Either,
     Flag,
     Integer,
     Key,
@@ -34,7 +36,9 @@ from slangad.compiler.frontends.yaml.shape import (
     Text,
 )
 from slangad.compiler.frontends.yaml.validate import validate
+from slangad.compiler.report.model import FAIL_ON
 from slangad.compiler.runtime.device.table import DEVICE_NAMES
+from slangad.compiler.slang_text.directives import DirectiveLine
 from slangad.compiler.slang_text.endings import SLANG_ENDINGS
 from slangad.compiler.toolchain.jobs.arguments import refused_flag
 
@@ -50,6 +54,8 @@ FILE_NAME: Final = "pyproject.toml"
 INPUT_ENDINGS: Final = (".py", ".yaml", ".yml", *SLANG_ENDINGS)
 MODES: Final = ("forward", "backward", "jvp")
 
+_LINES: Final = Either((Text("a text", or_number=True), ListOf(Text("a text"))))
+_ANY: Final = ".+"
 SLANG: Final = (
     Key("include", ListOf(Text("a folder")), "Where to look for Slang imports too."),
     Key("defines", MapOf(Text("a text", or_number=True), NAME), "Macros for Slang files."),
@@ -65,9 +71,20 @@ CHECK: Final = Record(
         Key("samples", Integer(1, 1_000_000), "Samples per function."),
         Key("seed", Integer(0), "Of the random samples."),
         Key("strict", Flag(), "True if a subject that could not be tested fails."),
+        Key("fail-on", ListOf(Choice(tuple(FAIL_ON))), "Further verdicts that make the check fail."),
+        Key("min-checked", Number(), "The least share of the functions that must be checked, from 0 to 1."),
         Key("mode", Choice(("forward", "backward")), "The only mode to check."),
         *SLANG,
         Key("ranges", MapOf(ListOf(Number(), 2, 2), PATH, "function.parameter"), "Where to draw samples."),
+        Key(
+            "functions",
+            MapOf(
+                Record("a function", tuple(Key(name, _LINES, kind.purpose) for name, kind in DIRECTIVES.items())),
+                _ANY,
+                "a pattern",
+            ),
+            "What `// check:` lines say, by patterns of names: shade*, lib/*.slang:f.",
+        ),
     ),
 )
 SETTINGS: Final = Record(
@@ -108,6 +125,9 @@ class CheckSettings:
     ranges: tuple[tuple[str, float, float], ...] = ()
     mode: str | None = None
     slang: SlangSettings = SlangSettings()
+    directives: tuple[tuple[str, Directives], ...] = ()
+    fail_on: tuple[str, ...] = ()
+    min_checked: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,13 +195,17 @@ def read_project(file: Path) -> Project | None:
         if not low <= high or not math.isfinite(high - low):
             place = finder.find(("tool", "slangad", "check", "ranges", name))
             problems.error("SA061", place, "a range goes from a lower to a higher finite number", help="[-1.0, 1.0]")
+    if not 0.0 <= settings.get("check", {}).get("min-checked", 0.0) <= 1.0:
+        place = finder.find(("tool", "slangad", "check", "min-checked"))
+        problems.error("SA061", place, "the least share of the functions is a number from 0 to 1", help="0.9")
+    directives = tuple(_directives(settings, finder, problems))
     for table, path in ((settings, ()), (settings.get("check", {}), ("check",))):
         for flag in table.get("flags", ()):
             if refused_flag(flag):
                 at = finder.find(("tool", "slangad", *path, "flags"))
                 problems.error("SA061", at, f"{flag}: {refused_flag(flag)}", help="remove it")
     problems.raise_if_any()
-    return _project(file, settings, finder.find(("tool", "slangad", "inputs")))
+    return _project(file, settings, directives, finder.find(("tool", "slangad", "inputs")))
 
 
 def _refusal(message: str, span: Span) -> CompileError:
@@ -217,7 +241,7 @@ class _KeyFinder:
             header = re.match(r"\s*\[+\s*([^\]]+?)\s*\]", line)
             if header:
                 table = _dotted(header[1])
-            found = header or re.match(r"\s*([\w.\"'-]+)\s*=", line)
+            found = header or re.match(r"""\s*((?:[\w.-]|"[^"]*"|'[^']*')+)\s*=""", line)
             named = table if header else (*table, *_dotted(found[1])) if found else ()
             if found and path[: len(named)] == named and len(named) > best[0]:
                 span = Span(self.file, number, found.start(1) + 1, number, found.end(1) + 1)
@@ -248,7 +272,23 @@ def _scalar(value: str | float | bool, span: Span) -> ScalarNode:  # noqa: FBT00
     return ScalarNode(text, value, span, 0, 0, "plain")
 
 
-def _project(file: Path, settings: Mapping[str, Any], inputs: Span) -> Project:
+def _directives(
+    settings: Mapping[str, Any], finder: _KeyFinder, problems: Problems
+) -> Iterator[tuple[str, Directives]]:
+    """Yield what the project declares about the check of functions, by pattern."""
+    for pattern, keys in settings.get("check", {}).get("functions", {}).items():
+        lines = []
+        for key, value in keys.items():
+            place = finder.find(("tool", "slangad", "check", "functions", pattern, key))
+            for text in value if isinstance(value, list) else [value]:
+                words = (key, *str(text).split())
+                lines.append(DirectiveLine(place, tuple((word, place) for word in words)))
+        yield pattern, read_directives(lines, problems)
+
+
+def _project(
+    file: Path, settings: Mapping[str, Any], directives: tuple[tuple[str, Directives], ...], inputs: Span
+) -> Project:
     check = settings.get("check", {})
     ranges = tuple((path, float(low), float(high)) for path, (low, high) in check.get("ranges", {}).items())
     return Project(
@@ -269,6 +309,9 @@ def _project(file: Path, settings: Mapping[str, Any], inputs: Span) -> Project:
             ranges,
             check.get("mode"),
             _slang(file, check),
+            directives,
+            tuple(check.get("fail-on", ())),
+            check.get("min-checked"),
         ),
         inputs,
     )

@@ -7,9 +7,10 @@ result. Front ends produce pipelines, the pass ``fusion`` joins stages, and the 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from slangad.compiler.errors.spans import NOWHERE, Span
+from slangad.compiler.ir.optimizers import OPTIMIZERS
 
 if TYPE_CHECKING:
     from slangad.compiler.ir.kernels import KernelParam, Memory
@@ -82,23 +83,15 @@ class Returned:
     type: Type
 
 
-SETTINGS: Final[dict[str, dict[str, float | None]]] = {
-    "sgd": {"lr": None, "momentum": 0.0},
-    "adam": {"lr": None, "beta1": 0.9, "beta2": 0.999, "eps": 1e-8},
-    "adamw": {"lr": None, "beta1": 0.9, "beta2": 0.999, "eps": 1e-8, "weight_decay": 0.01},
-}
-"""Every optimizer with its settings in order and their defaults; None if a setting is required."""
-
-
 @dataclass(frozen=True, slots=True)
 class Optimizer:
-    """The optimizer of a scalar: a row of ``SETTINGS`` and the values of its settings, in order."""
+    """The optimizer of a scalar: a row of ``OPTIMIZERS`` and the values of its settings, in order."""
 
     name: str
     values: tuple[float, ...]
 
     def __getitem__(self, setting: str) -> float:
-        return self.values[[*SETTINGS[self.name]].index(setting)]
+        return self.values[[*OPTIMIZERS[self.name].usual].index(setting)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,11 +36,11 @@ def sarif_json(report: Report) -> str:
     return json.dumps(log, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def level_of(verdict: Verdict, *, strict: bool) -> Level:
+def level_of(verdict: Verdict, *, fails: bool) -> Level:
     """Return how bad a verdict is: an error if it makes the check fail."""
-    if verdict.bad or (strict and not verdict.good):
+    if fails:
         return "error"
-    return "note" if verdict.value == "SKIPPED" or verdict.good else "warning"
+    return "warning" if verdict.value in ("INCONCLUSIVE", "UNGUARDED") else "note"
 
 
 def _run(report: Report) -> Json:
@@ -51,7 +51,7 @@ def _run(report: Report) -> Json:
     }
     return {
         "tool": {"driver": driver},
-        "invocations": [{"commandLine": encodable(report.command), "executionSuccessful": True}],
+        "invocations": [_invocation(report)],
         "originalUriBaseIds": {GENERATED: {"description": {"text": "Where slangad writes the Slang it makes."}}},
         "columnKind": "unicodeCodePoints",
         "results": [made for result in report.results for made in _results(result, report)],
@@ -61,8 +61,16 @@ def _run(report: Report) -> Json:
             "samples": report.samples,
             "toolchain": [f"{encodable(name)} {encodable(version)}" for name, version in report.toolchain],
             "verdicts": {verdict.value: report.count(verdict) for verdict in SEVERITY},
+            "coverage": json_value(report.coverage),
         },
     }
+
+
+def _invocation(report: Report) -> Json:
+    """Return the command; what makes the check fail besides its results is a notification."""
+    problems = [{"level": "error", "message": {"text": encodable(problem)}} for problem in report.problems]
+    made: Json = {"commandLine": encodable(report.command), "executionSuccessful": True}
+    return {**made, "toolExecutionNotifications": problems} if problems else made
 
 
 def _rule(verdict: Verdict) -> Json:
@@ -73,7 +81,7 @@ def _rule(verdict: Verdict) -> Json:
         "shortDescription": {"text": words.title},
         "fullDescription": {"text": words.short},
         "help": {"text": words.advice},
-        "defaultConfiguration": {"level": level_of(verdict, strict=False)},
+        "defaultConfiguration": {"level": level_of(verdict, fails=verdict.bad)},
         "properties": {"tags": ["gradient"], "precision": "very-high"},
     }
 
@@ -86,12 +94,14 @@ def _results(result: Result, report: Report) -> Iterator[Json]:
         made: Json = {
             "ruleId": verdict.value,
             "ruleIndex": RULES.index(verdict),
-            "level": level_of(verdict, strict=report.strict),
+            "level": "note" if result.known else level_of(verdict, fails=report.fails(result)),
             "message": {"text": _message(result, failure)},
             "locations": [_location(result)],
             "partialFingerprints": {"slangadCheck/v1": _fingerprint(result, failure)},
             "properties": _properties(result, failure),
         }
+        if report.baseline:
+            made["baselineState"] = "unchanged" if result.known else "new"
         if result.generated is not None:
             made["relatedLocations"] = [_generated(result.generated.file, result.generated.line)]
         yield made

@@ -26,7 +26,7 @@ def compare_clipped(context: LegContext) -> Compared:
     with np.errstate(all="ignore"):
         expected = _clipped(context.jacobians[Leg.FORWARD], [column.path for column in columns], context.plan.clip)
         actual = ModeDerivative(context.f64, Leg.REVERSE)(context.rows)
-        slack = tol.LEG_CONSTANTS * tol.CONSTANTS * np.abs(expected)
+        slack = tol.LEG_CONSTANTS * context.findings.share * np.abs(expected)
         slack = slack + tol.CLIPPED_CLOSE * np.nanmax(np.abs(expected), initial=0.0)
     numbers, certain = Numbers(actual, expected, slack), context.agreed
     wrong = certain & numbers.apart()

@@ -124,6 +124,7 @@ class _Float32:
         actual = ModeDerivative(self.f32, self.mode)(rows)
         slack = self._conditioning(rows, (expected, actual), self._f64.inputs.differentiable, rng, tol.CONDITION_TRIES)
         imprecise = (tol.F32_IMPRECISE_HALF if self._has_halves else 1.0) * tol.F32_IMPRECISE
+        imprecise = max(imprecise, self.context.findings.share)
         slack = slack + imprecise * np.fmax(np.abs(expected), self._usual) + tol.UNDERFLOW_F32
         cancelled = tol.F32_FILTERED if self.filtered else tol.F32_CANCELLED * self._ulp
         slack += cancelled * np.fmax(sizes.max(axis=0), sizes.max(axis=2, keepdims=True))

@@ -110,7 +110,7 @@ def _with_accused(compared: Compared, context: LegContext) -> Compared:
     accused = np.any([states == State.WRONG for states in context.findings.states.values()], axis=0)
     reverse, forward = context.jacobians[Leg.REVERSE], context.jacobians[Leg.FORWARD]
     with np.errstate(all="ignore"):
-        slack = tol.LEG_CONSTANTS * tol.CONSTANTS * np.fmax(np.abs(reverse), np.abs(forward)) + tol.UNDERFLOW
+        slack = tol.LEG_CONSTANTS * context.findings.share * np.fmax(np.abs(reverse), np.abs(forward)) + tol.UNDERFLOW
         apart = accused & Numbers(reverse, forward, slack).apart() & ~(np.isnan(reverse) & np.isnan(forward))
         far = np.where(apart, np.abs(reverse - forward) / slack, 0.0)
     count = compared.result.compared + int(accused.sum())
@@ -162,7 +162,7 @@ def _weighted_sum(
     """Return the first Jacobian times weights, and its uncertainty; the second Jacobian is equally good."""
     expected: Floats = (weights * jacobians[0]).sum(axis=axis)
     size = (np.abs(weights) * np.fmax(*map(np.abs, jacobians))).sum(axis=axis)
-    slack: Floats = tol.LEG_CONSTANTS * tol.CONSTANTS * (size + tol.USUAL_SHARE * known_median(size))
+    slack: Floats = tol.LEG_CONSTANTS * findings.share * (size + tol.USUAL_SHARE * known_median(size))
     doubt = np.where(np.isfinite(findings.error), findings.error, 0.0) + findings.grain + tol.UNDERFLOW
     slack += tol.LEG_DOUBT * (np.abs(weights) * doubt).sum(axis=axis)
     return expected, slack

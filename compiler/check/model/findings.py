@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from slangad.compiler.check import tolerances as tol
 from slangad.compiler.check.model.outcomes import CheckOutcome
 
 if TYPE_CHECKING:
@@ -45,8 +46,9 @@ class State(IntEnum):
     KINK = 2
     JUMP = 3
     UNDECIDED = 4
-    KINK_BAD = 5
-    WRONG = 6
+    UNGUARDED = 5
+    KINK_BAD = 6
+    WRONG = 7
 
 
 @dataclass(slots=True)
@@ -64,6 +66,7 @@ class Findings:
         curves: For entries that are wrong: half widths, slopes.
         left: Pairs of sample and input that disagree and were not looked at closely; of the leg with most of them.
         corners: For entries that are wrong only together with another, by leg, sample, result and input.
+        share: The relative tolerance.
     """
 
     expected: Floats
@@ -78,6 +81,13 @@ class Findings:
     grain: Floats = field(default_factory=lambda: np.zeros((0, 0, 0)))
     left: int = 0
     corners: dict[tuple[Leg, int, int, int], Corner] = field(default_factory=dict)
+    share: float = tol.CONSTANTS
+
+    @property
+    def guarded(self) -> Bools:
+        """Return True for finite samples without derivatives that are not finite at a degenerate input."""
+        unguarded = [(own == State.UNGUARDED).any(axis=(1, 2)) for own in self.states.values()]
+        return np.asarray(self.finite & ~np.any(unguarded, axis=0))
 
 
 def part_of(findings: Findings, some: npt.NDArray[np.int64]) -> Findings:
@@ -92,6 +102,7 @@ def part_of(findings: Findings, some: npt.NDArray[np.int64]) -> Findings:
         jumps=findings.jumps[some],
         looked=findings.looked[some],
         grain=findings.grain[some],
+        share=findings.share,
     )
 
 

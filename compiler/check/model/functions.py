@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from slangad.compiler.check.model.arrays import Bools, Floats
+    from slangad.compiler.check.model.arrays import Bools, Floats, Indices
     from slangad.compiler.check.model.columns import ColumnTable
     from slangad.compiler.emit.model import Mode
 
@@ -84,4 +84,7 @@ class JacobianOf(Protocol):
     """A leg's Jacobians at rows; ``sizes`` are those of its cotangents or directions, by which they are divided."""
 
     def __call__(self, rows: Floats, sizes: Floats | None = None, /) -> Floats:
-        """Shape (samples, results, inputs)."""
+        """Return all entries, shape (samples, results, inputs)."""
+
+    def by_input(self, rows: Floats, inputs: Indices, /) -> Floats:
+        """Return the entries of one differentiable input a row, shape (samples, results)."""

@@ -26,12 +26,20 @@ class CheckOutcome(Enum):
     """Only float32 is far from the expected number."""
     LOST_GRADIENT = auto()
     """The result depends on a parameter that has no gradient."""
+    BAD_DIRECTIVE = auto()
+    """A line of the user about the check is wrong."""
+    FAILS_AS_EXPECTED = auto()
+    """It fails, and the user expects that."""
     NOTHING_TO_CHECK = auto()
     NO_MODE = auto()
     """It has neither reverse nor forward mode."""
     NOT_MUTATED = auto()
+    NO_IMPORT = auto()
+    """It does not compile without a file that it imports or includes, and that file does not exist or compile."""
     NO_TWIN = auto()
     """A copy that the check needs does not compile."""
+    SLOW_COMPILE = auto()
+    """A compiler takes too long, perhaps only on this machine at this time."""
     NO_HOST_CODE = auto()
     """Slang's C++ of it does not compile, and nothing says that this is the user's mistake."""
     EMPTY_DIFFERENTIAL = auto()
@@ -48,6 +56,8 @@ class CheckOutcome(Enum):
     NOT_ON_DEVICE = auto()
     UNKNOWN_INTENT = auto()
     """It looks at bits of floats: nobody knows what its gradient should be."""
+    UNGUARDED = auto()
+    """A derivative is not finite at a zero, tie or end of inputs without a declared range, where the value is."""
     AT_KINKS = auto()
     """Right, also at kinks; jumps have nothing to compare with."""
 

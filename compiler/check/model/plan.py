@@ -32,6 +32,7 @@ class SubjectPlan:
         shapes: Declared shapes of parameters.
         integers: Integers without a declared range that are worth a try.
         device: Where float32 runs, by the name of ``--device``.
+        tolerance: Relative. How far derivatives may be off by the user's declaration.
         without_gradient: Parameters that have no gradient because of their struct, with its name.
     """
 
@@ -50,4 +51,5 @@ class SubjectPlan:
     shapes: tuple[tuple[str, tuple[int, ...]], ...] = ()
     integers: Integers = NO_INTEGERS
     device: str = "cpu"
+    tolerance: float = 0.0
     without_gradient: tuple[tuple[str, str], ...] = ()

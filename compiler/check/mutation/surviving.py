@@ -83,7 +83,7 @@ def mutation_lines(report: Report) -> Iterator[str]:
     alive = survivors(report)
     for result in alive:
         yield from _survivor(result)
-    if any(result.verdict.good for result in alive):
+    if any(result.verdict.right for result in alive):
         yield (
             "A change that passes makes no difference at any sample: what it changes is zero there, or less than 5e-7\n"
             "of the derivative. Wider ranges or more samples may tell."

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.check import tolerances as tol
 from slangad.compiler.check.legs.lost_gradients import without_gradient
-from slangad.compiler.check.model.names import broken_of
 from slangad.compiler.check.model.plan import SubjectPlan
 from slangad.compiler.check.sampling.samples import constants_in, covers
 from slangad.compiler.check.subjects.slang_integers import ended_by, integers_in, numbers_named
@@ -57,13 +56,15 @@ def make_plan(
     missing = [(Mode(mode), reason) for mode, reason in subject.missing]
     missing += [(Mode(mode), reason) for mode, reason in refusals.items() if mode and mode != "forward"]
     linear = not twins.clipped & {subject.kernel, *(subject.pipeline.kernels if subject.pipeline else ())}
-    if options.mode and linear:  # a clip is checked in both modes together
+    asked = options.mode or subject.directives.mode
+    if asked and linear:  # a clip is checked in both modes together
         known = {mode for mode, _ in missing}
-        others = (mode for mode in (Mode.BACKWARD, Mode.JVP) if mode is not ASKED_MODES[options.mode])
-        missing += [(mode, f"--mode {options.mode}") for mode in others if mode not in known]
+        reason = f"--mode {asked}" if options.mode else f"declared `mode {asked}`"
+        others = (mode for mode in (Mode.BACKWARD, Mode.JVP) if mode is not ASKED_MODES[asked])
+        missing += [(mode, reason) for mode in others if mode not in known]
     return SubjectPlan(
         subject,
-        str(path),
+        _file_of(subject, path),
         _generated(subject, emitted),
         samples,
         seed,
@@ -81,6 +82,7 @@ def make_plan(
         shapes=tuple(_shapes(subject, twins, options)),
         integers=_integers(function, subject, path, twins.module),
         device=options.device,
+        tolerance=subject.directives.tolerance,
         without_gradient=_without_gradient(subject, twins),
     )
 
@@ -165,6 +167,8 @@ def _integer_paths(type_: types.Type, name: str) -> Iterator[str]:
 def _notes(function: ir.Function | None, subject: Subject, twins: TwinModule) -> Iterator[Note]:
     """Yield notes on declarations that limit what the check can show."""
     yield from (Note(NoteKind.STOP, doubt) for doubt in subject.doubts)
+    if subject.directives.tolerance:
+        yield Note(NoteKind.INTENT, f"derivatives may be off by {subject.directives.tolerance:g} of themselves")
     if subject.unclipped:
         yield Note(NoteKind.INTENT, "checked without the clips of what it calls, which are checked by themselves")
     if function is None:
@@ -211,7 +215,7 @@ def _shapes(subject: Subject, twins: TwinModule, options: CheckOptions) -> Itera
 
 def _requested_ranges(subject: Subject, options: CheckOptions) -> Iterator[ir.Range]:
     """Yield the ranges of a subject on the command line."""
-    owners = {f"{name}." for name in (broken_of(subject.name), subject.label)}
+    owners = sorted((f"{name}." for name in subject.names), key=len)
     for path, low, high in options.ranges:
         for owner in owners:
             if path.startswith(owner):
@@ -226,8 +230,13 @@ def _constants(function: ir.Function | None) -> list[float]:
     return [float(value) for value in values if not isinstance(value, bool)]
 
 
+def _file_of(subject: Subject, path: Path) -> str:
+    """Return the file of a subject: an included file, a part of the module, or the input itself."""
+    return subject.span.file or str(path)
+
+
 def _text(subject: Subject, path: Path) -> str:
     """Return the lines of a file from a subject on."""
     start = max(0, subject.span.line - 1)
-    lines = text_of(str(path)).splitlines()[start : start + tol.TEXT_LINES]
+    lines = text_of(_file_of(subject, path)).splitlines()[start : start + tol.TEXT_LINES]
     return "\n".join(line for line in lines if "range:" not in line)

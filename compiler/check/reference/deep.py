@@ -157,16 +157,16 @@ class DeepComparison:
             self.findings.curves[key] = (self.ladder.widths[pair], self.ladder.slope[pair, :, result])
 
     def _scatter(self, mode: Leg, which: Indices, wrong: Bools) -> Floats:
-        """Return how far rounding may scatter entries that seem wrong, where values are noisy."""
+        """Return how far rounding may scatter finite entries that seem wrong, where values are noisy."""
         far = np.zeros(wrong.shape)
-        noisy = wrong & (self._noise(which) > tol.NOISY)
+        noisy = wrong & (self._noise(which) > tol.NOISY) & np.isfinite(self._entries(mode)[0][which])
         some = which[noisy.any(axis=1)]
         if not len(some):
             return far
 
         def entries(rows: Floats) -> Floats:
             columns = np.repeat(self.pairs[some, 1], len(rows) // len(some))
-            return self.function.derivatives[mode](rows)[np.arange(len(rows)), :, columns]
+            return self.function.derivatives[mode].by_input(rows, columns)
 
         widths = self.ladder.widths[some, self.estimate.level[some].max(axis=1)]
         far[noisy.any(axis=1)] = scatter(entries, self.slices.rows[some], self.slices.columns[some], widths)
@@ -187,7 +187,7 @@ class DeepComparison:
             rows = base.copy()
             ulps = rng.integers(-tol.SPREAD_ULPS, tol.SPREAD_ULPS + 1, (len(base), len(inputs)))
             rows[:, inputs] *= 1.0 + ulps * tol.ULP64
-            moved = self.function.derivatives[mode](rows)[np.arange(len(which)), :, columns]
+            moved = self.function.derivatives[mode].by_input(rows, columns)
             with np.errstate(all="ignore"):
                 spread = np.fmax(spread, np.abs(moved - entries))
                 elsewhere = ~(np.abs(moved - entries) <= tol.SPREAD_SAME * off)
@@ -241,7 +241,7 @@ class DeepComparison:
     def _entries(self, mode: Leg) -> tuple[Floats, Floats]:
         """Return a mode's entries at the pairs, and how far off they may be."""
         jacobian = self.jacobians[mode]
-        slack = entry_slack(jacobian, self.samples.rows[:, self.function.inputs])
+        slack = entry_slack(jacobian, self.samples.rows[:, self.function.inputs], self.function.share)
         return self._at_pairs(jacobian), self._at_pairs(slack)
 
     def _at_pairs(self, entries: Floats) -> Floats:

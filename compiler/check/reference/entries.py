@@ -48,6 +48,7 @@ def compare_entries(
         {mode: np.zeros(shape, np.int8) for mode in jacobians},
         finite,
         jumps=np.zeros(shape[0], bool),
+        share=function.share,
         looked=np.zeros((shape[0], shape[2]), bool),
         grain=tol.GRAIN * np.abs(values)[:, :, None] / samples.scales[:, None, function.inputs],
     )
@@ -86,11 +87,15 @@ def _screen(
     expected, error = (np.take_along_axis(levels, best, axis=0)[0] for levels in (slope, usable_bar))
     findings.expected[which], findings.error[which] = np.where(np.isfinite(error), expected, np.nan), error
     for mode, jacobian in jacobians.items():
-        entries, slack = jacobian[which], entry_slack(jacobian, samples.rows[:, function.inputs])[which]
+        entries, slack = jacobian[which], _slack(function, samples, jacobian)[which]
         with np.errstate(all="ignore"):
             near = sharp & (np.abs(entries - slope) <= bar + slack)
             nothing = (np.abs(entries) <= error) & (np.abs(expected) <= error) & np.isfinite(error)
         findings.states[mode][which] = np.where(near.any(axis=0) | nothing, State.OK, State.UNSEEN)
+
+
+def _slack(function: ExaminedFunction, samples: Samples, jacobian: Floats) -> Floats:
+    return entry_slack(jacobian, samples.rows[:, function.inputs], function.share)
 
 
 def _pairs_to_screen(function: ExaminedFunction, count: int) -> Indices:

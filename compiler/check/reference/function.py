@@ -27,6 +27,7 @@ class ExaminedFunction:
         seed: That of choices among pairs of sample and input.
         most_pairs: Pairs to screen, at most.
         most_deep: Pairs to examine with all windows, at most.
+        share: The relative tolerance of derivatives.
     """
 
     evaluate: Evaluate
@@ -36,3 +37,4 @@ class ExaminedFunction:
     seed: int = 0
     most_pairs: int = tol.PAIRS
     most_deep: int = tol.DEEP
+    share: float = tol.CONSTANTS

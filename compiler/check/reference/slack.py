@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from slangad.compiler.check.model.arrays import Floats
 
 
-def entry_slack(jacobian: Floats, inputs: Floats | None = None) -> Floats:
+def entry_slack(jacobian: Floats, inputs: Floats | None = None, share: float = tol.CONSTANTS) -> Floats:
     """Return the effect of float32 constants, relative to entries and to their usual size.
 
     Infinite entries get no more than others, since the reference is finite.
@@ -22,6 +22,7 @@ def entry_slack(jacobian: Floats, inputs: Floats | None = None) -> Floats:
     Args:
         jacobian: Shape (samples, results, inputs).
         inputs: Shape (samples, inputs). With them, entries that are large at other inputs only count less.
+        share: The relative tolerance.
     """
     with np.errstate(all="ignore"):
         sizes = np.where(np.isfinite(jacobian), np.abs(jacobian), np.nan)
@@ -29,4 +30,4 @@ def entry_slack(jacobian: Floats, inputs: Floats | None = None) -> Floats:
         if inputs is not None:
             usual = np.minimum(usual, tol.FADED * median_nearby(np.where(np.isnan(sizes), usual, sizes), inputs))
     entries = np.where(np.isinf(jacobian), 0.0, np.abs(jacobian))
-    return np.asarray(tol.CONSTANTS * entries + tol.USUAL_SHARE * tol.CONSTANTS * usual + tol.UNDERFLOW)
+    return np.asarray(share * entries + tol.USUAL_SHARE * share * usual + tol.UNDERFLOW)

@@ -11,7 +11,7 @@ from slangad.compiler.emit.model import Mode
 from slangad.compiler.report.model import Leg
 
 if TYPE_CHECKING:
-    from slangad.compiler.check.model.arrays import Floats
+    from slangad.compiler.check.model.arrays import Floats, Indices
     from slangad.compiler.check.model.columns import ColumnTable
     from slangad.compiler.check.model.functions import RowFunction
 
@@ -67,3 +67,11 @@ class ModeDerivative:
         if sizes is not None:
             by_weight = by_weight / sizes[:, :, None]
         return by_weight if self.is_reverse else by_weight.transpose(0, 2, 1)
+
+    def by_input(self, rows: Floats, inputs: Indices, /) -> Floats:
+        """Return the entries of one differentiable input a row, shape (samples, results)."""
+        if self.is_reverse:
+            return self(rows)[np.arange(len(rows)), :, inputs]
+        directions = np.zeros((len(rows), len(self.weighted.columns)))
+        directions[np.arange(len(rows)), np.asarray(self.weighted.differentiable)[inputs]] = 1.0
+        return self.along(rows, directions)

@@ -8,14 +8,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from slangad.compiler.check.model.outcomes import CheckOutcome
-from slangad.compiler.report.model import Failure, Result, Verdict
+from slangad.compiler.check.model.outcomes import CheckOutcome, Disagreement, Reason
+from slangad.compiler.report.model import Failure, Leg, Result, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from slangad.compiler.check.model.outcomes import Disagreement, Reason
     from slangad.compiler.check.model.plan import SubjectPlan
+    from slangad.compiler.check.model.subject import Subject
 
 VERDICTS: Final[dict[CheckOutcome, Verdict]] = {
     CheckOutcome.NOT_REPRODUCIBLE: Verdict.NONDETERMINISTIC,
@@ -25,10 +25,14 @@ VERDICTS: Final[dict[CheckOutcome, Verdict]] = {
     CheckOutcome.NO_SUBGRADIENT: Verdict.KINK_BAD,
     CheckOutcome.IMPRECISE: Verdict.PRECISION,
     CheckOutcome.LOST_GRADIENT: Verdict.FAIL,
+    CheckOutcome.BAD_DIRECTIVE: Verdict.FAIL,
+    CheckOutcome.FAILS_AS_EXPECTED: Verdict.EXPECTED_FAIL,
     CheckOutcome.NOTHING_TO_CHECK: Verdict.SKIPPED,
     CheckOutcome.NO_MODE: Verdict.SKIPPED,
     CheckOutcome.NOT_MUTATED: Verdict.SKIPPED,
+    CheckOutcome.NO_IMPORT: Verdict.INCONCLUSIVE,
     CheckOutcome.NO_TWIN: Verdict.INCONCLUSIVE,
+    CheckOutcome.SLOW_COMPILE: Verdict.INCONCLUSIVE,
     CheckOutcome.NO_HOST_CODE: Verdict.INCONCLUSIVE,
     CheckOutcome.EMPTY_DIFFERENTIAL: Verdict.INCONCLUSIVE,
     CheckOutcome.NO_SHAPES: Verdict.INCONCLUSIVE,
@@ -38,6 +42,7 @@ VERDICTS: Final[dict[CheckOutcome, Verdict]] = {
     CheckOutcome.FEW_SAMPLES: Verdict.INCONCLUSIVE,
     CheckOutcome.NOT_ON_DEVICE: Verdict.INCONCLUSIVE,
     CheckOutcome.UNKNOWN_INTENT: Verdict.INCONCLUSIVE,
+    CheckOutcome.UNGUARDED: Verdict.UNGUARDED,
     CheckOutcome.AT_KINKS: Verdict.KINK_OK,
 }
 """The verdict of every outcome, the gravest first. Without any outcome, a subject passes."""
@@ -102,6 +107,18 @@ def result_of(plan: SubjectPlan, failures: Iterable[Failure], reasons: Iterable[
 def without_numbers(plan: SubjectPlan, reason: Reason, failures: Sequence[Failure] = ()) -> Result:
     """Return the result of a subject that was not run, or can't be."""
     return replace(result_of(plan, (), [reason]), failures=tuple(failures))
+
+
+def with_expectation(result: Result, subject: Subject) -> Result:
+    """Return the result of a subject as the opposite if the user expects it to fail."""
+    why = subject.directives.expected_failure
+    if not why or result.verdict.unchecked:
+        return result
+    if result.verdict.bad:
+        return redecided(result, Reason(CheckOutcome.FAILS_AS_EXPECTED, f"{why}: {result.reason}"))
+    reason = Reason(CheckOutcome.BAD_DIRECTIVE, f"it is expected to fail ({why}) and does not: remove `expect fail`")
+    failure = failure_of(Disagreement(Leg.INTENT, *reason), "")
+    return replace(redecided(result, reason), failures=(failure,))
 
 
 def redecided(result: Result, reason: Reason) -> Result:

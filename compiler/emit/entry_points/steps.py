@@ -10,6 +10,7 @@ from string import Template
 from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.emit.model import GENERATED, GROUPS_A_ROW, EmittedModule, EntryPoint, Mode, ThreadWork
+from slangad.compiler.ir.optimizers import OPTIMIZERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -66,8 +67,6 @@ _KINDS: Final[dict[str, tuple[str, str]]] = {
 }
 """Each kind: its parameters (value, read-only or written buffer) and what a thread does; T and S are scalar types."""
 
-OPTIMIZERS: Final = ("sgd", "adam")
-
 
 def state_scalar(scalar: str) -> str:
     """Return the scalar type of gradients and optimizer state for values of a scalar type."""
@@ -92,7 +91,7 @@ def _print(kind: str, scalar: str, other: str) -> str:
     state = other or state_scalar(scalar)
     parameters, body = _KINDS[kind]
     master = scalar == "half"
-    if kind in OPTIMIZERS:
+    if kind in {row.kernel for row in OPTIMIZERS.values()}:
         body += "    master[i] = value;\n    values[i] = half(value);\n" if master else "    values[i] = value;\n"
         parameters = parameters if master else parameters.replace("RW:S master, ", "")
     words = {"T": scalar, "S": state, "master": "master[i]" if master else "values[i]"}

@@ -1,4 +1,4 @@
-"""The diagnostic codes of Slang files: SA080 to SA086."""
+"""The diagnostic codes of Slang files: SA080 to SA087."""
 
 from __future__ import annotations
 
@@ -66,8 +66,9 @@ compiler may reject this function alone. The manifest lists the same functions u
     ),
     "SA085": Explanation(
         "a range can't be read",
-        """A comment line above a function gives the range from which `slangad check` draws samples: `// range: x -1
-1`. It names a parameter, or a part of one (m.roughness, v.x, m[0][1]), then the lowest and the highest value.""",
+        """A comment line above a function gives the range from which `slangad check` draws samples: `// check: range x
+-1 1`, or `// range: x -1 1`. It names a parameter, or a part of one (m.roughness, v.x, m[0][1]), then the lowest and
+the highest value.""",
         wrong=slang("""
             // range: x 0
             [Differentiable] float f(float x) { return x * x; }
@@ -88,5 +89,31 @@ after all others. To choose the folder yourself, name it with -I, or as `include
         right=file("sub/shade.slang", "import math.squares;\n[Differentiable] float f(float x) { return sq(x) * x; }")
         .plus(file("math/squares.slang", "[Differentiable] float sq(float x) { return x * x; }"))
         .run("slangad compile -I . sub/shade.slang"),
+    ),
+    "SA087": Explanation(
+        "a directive of the check can't be read",
+        """A line `// check: …` above a differentiable function of a Slang file, or a key of
+`[tool.slangad.check.functions]`, tells `slangad check` what is meant: `range`, `derivative`, `mode`, `tolerance`,
+`skip`, `expect fail`, `as shape`. docs/check.md shows each of them. The word is unknown, a word is missing or too many,
+the directive is there twice, or the line stands above no differentiable function. The function is checked without the
+line, and the line is a failure of its own.""",
+        wrong=slang("[Differentiable] float f(float x) { return x * x; }").plus(
+            file(
+                "pyproject.toml",
+                """
+                [tool.slangad.check.functions]
+                "f" = {derivative = "clipped 1e6"}
+            """,
+            )
+        ),
+        right=slang("[Differentiable] float f(float x) { return x * x; }").plus(
+            file(
+                "pyproject.toml",
+                """
+                [tool.slangad.check.functions]
+                "f" = {derivative = "clip 1e6"}
+            """,
+            )
+        ),
     ),
 }

@@ -1,4 +1,7 @@
-"""Paths into parameters, used by ranges: ``m.roughness``, ``v.x``, ``m[0][1]``."""
+"""Paths into parameters, used by ranges: ``m.roughness``, ``v.x``, ``m[0][1]``.
+
+``s.mean`` of an array ``s`` of structs is that field of every entry.
+"""
 
 from __future__ import annotations
 
@@ -64,7 +67,9 @@ def _step(type_: Type, step: str) -> Type | None:
         case Matrix(element, rows, columns):
             return Vector(element, columns) if index is not None and index < rows else None
         case Array(element, size):
-            return element if index is not None and index < size else None
+            if index is None:
+                return _step(element, step) if isinstance(element, (Array, Struct)) else None
+            return element if index < size else None
         case _:
             return None
 

@@ -1,57 +1,52 @@
-"""Read the ranges that comment lines above a function declare: ``// range: m.roughness 0.1 1.0``."""
+"""Read the ranges that comment lines above a function declare: ``// check: range m.roughness 0.1 1.0``."""
 
 from __future__ import annotations
 
-import math
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
-from slangad.compiler.frontends.reading.parameter_paths import part_type
-from slangad.compiler.ir.nodes import Range
-from slangad.compiler.slang_text.ranges import range_comments
+from slangad.compiler.frontends.reading.directives import read_directives
+from slangad.compiler.frontends.reading.parameter_paths import part_type, steps_of
+from slangad.compiler.slang_text.directives import directive_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable, Iterator
 
-    from slangad.compiler.errors.spans import Span
+    from slangad.compiler.frontends.reading.directives import Directives
     from slangad.compiler.frontends.reading.problems import Problems
+    from slangad.compiler.ir.nodes import Range
     from slangad.compiler.ir.types import Type
-    from slangad.compiler.slang_text.ranges import RangeComment
+    from slangad.compiler.slang_text.directives import DirectiveLine
     from slangad.compiler.slang_text.tokens import LineComment
-
-_HELP: Final = "// range: m.roughness 0.1 1.0"
 
 
 def read_ranges(
-    comments: Iterable[LineComment], file: str, types: dict[str, Type], problems: Problems
+    comments: Iterable[LineComment],
+    file: str,
+    types: dict[str, Type],
+    problems: Problems,
+    outer: Collection[str] = (),
 ) -> tuple[Range, ...]:
-    """Return the ranges that comments declare, and report the wrong ones."""
-    read = (_read(comment, types, problems) for comment in range_comments(comments, file))
-    return tuple(range_ for range_ in read if range_ is not None)
+    """Return the ranges that comments declare, and report the wrong ones. Other directives concern the check alone.
+
+    Args:
+        comments: The comment lines above a function.
+        file: The name of the file in spans.
+        types: The types of the parameters by name.
+        problems: Receives what is wrong.
+        outer: The globals of the file. Ranges of these are left to the check.
+    """
+    lines = (line for line in directive_lines(comments, file) if line.name == "range")
+    own = (line for line in lines if not _is_outer(line, types, outer))
+    return tuple(fitting_ranges(read_directives(own, problems), types, problems))
 
 
-def _read(comment: RangeComment, types: dict[str, Type], problems: Problems) -> Range | None:
-    if len(comment.words) != 3:
-        message = "a range needs a parameter, its lowest and its highest value"
-        problems.error("SA085", comment.span, message, help=_HELP)
-        return None
-    (path, path_span), low, high = comment.words
-    bounds = [_number(*word, problems) for word in (low, high)]
-    if part_type(problems, path_span, path, types) is None or None in bounds:
-        return None
-    lowest, highest = (bound for bound in bounds if bound is not None)
-    if lowest > highest or not math.isfinite(highest - lowest):
-        what = "goes from its lowest to its highest value" if lowest > highest else "is not as wide as that"
-        problems.error("SA085", low[1], f"a range {what}", help=_HELP)
-        return None
-    return Range(path, lowest, highest)
+def _is_outer(line: DirectiveLine, types: dict[str, Type], outer: Collection[str]) -> bool:
+    name = steps_of(line.words[1][0])[:1] if len(line.words) > 1 else []
+    return any(one in outer and one not in types for one in name)
 
 
-def _number(text: str, span: Span, problems: Problems) -> float | None:
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if math.isfinite(value):
-        return value
-    problems.error("SA085", span, f"'{text}' is not a finite number", help=_HELP)
-    return None
+def fitting_ranges(directives: Directives, types: dict[str, Type], problems: Problems) -> Iterator[Range]:
+    """Yield the ranges of parameters with these types, and report the other ones."""
+    for declared, span in directives.ranges:
+        if part_type(problems, span, declared.path, types) is not None:
+            yield declared

@@ -13,7 +13,8 @@ from slangad.compiler.frontends.yaml.docs import full_doc
 from slangad.compiler.frontends.yaml.kernels import kernel_params, kernel_results
 from slangad.compiler.frontends.yaml.nodes import MappingNode, Node, ScalarNode, entries_of
 from slangad.compiler.frontends.yaml.signatures import flag
-from slangad.compiler.ir.pipelines import SETTINGS, Optimizer
+from slangad.compiler.ir.optimizers import OPTIMIZERS
+from slangad.compiler.ir.pipelines import Optimizer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -80,7 +81,7 @@ def _optimizer(node: Node | None) -> Optimizer | None:
     """Return the optimizer: ``{adam: {lr: 0.02}}``."""
     for key, settings in entries_of(node):
         given = {k.text: v.value for k, v in entries_of(settings) if isinstance(v, ScalarNode)}
-        usual = SETTINGS[key.text]
+        usual = OPTIMIZERS[key.text].usual
         return Optimizer(key.text, tuple(_number(given.get(name, default)) for name, default in usual.items()))
     return None
 

@@ -30,6 +30,7 @@ from slangad.compiler.frontends.yaml.shape import (
     Text,
     When,
 )
+from slangad.compiler.ir.optimizers import OPTIMIZERS, Setting
 
 VERSION: Final = 1
 SLANG_FILE: Final = rf"\.slang{END}"
@@ -165,25 +166,19 @@ PIPELINE: Final = Record(
         Key("fuse", Flag(), "True if neighbouring kernels over one domain may become one. Default: true."),
     ),
 )
-_LR: Final = Key("lr", Number(positive=True), "The learning rate.", required=True)
-_ADAM: Final = (
-    _LR,
-    Key("beta1", Number(), "Decay of the mean of gradients. Default: 0.9."),
-    Key("beta2", Number(), "Decay of the mean of their squares. Default: 0.999."),
-    Key("eps", Number(positive=True), "Added to the denominator. Default: 1e-8."),
-)
+
+
+def _setting(setting: Setting) -> Key:
+    words = [setting.doc] if setting.doc else []
+    words += [] if setting.usual is None else [f"Default: {setting.usual:g}."]
+    doc = " ".join(words).replace("1e-08", "1e-8")
+    return Key(setting.name, Number(positive=setting.positive), doc, required=setting.usual is None)
+
+
 OPTIMIZER: Final = Record(
     "an optimizer",
-    (
-        Key("sgd", Record("sgd", (_LR, Key("momentum", Number(), "Default: 0."))), "Gradient descent."),
-        Key("adam", Record("adam", _ADAM), "Adam."),
-        Key(
-            "adamw",
-            Record("adamw", (*_ADAM, Key("weight_decay", Number(), "Default: 0.01."))),
-            "Adam with weight decay.",
-        ),
-    ),
-    one_of=("sgd", "adam", "adamw"),
+    tuple(Key(name, Record(name, tuple(map(_setting, kind.settings))), kind.doc) for name, kind in OPTIMIZERS.items()),
+    one_of=tuple(OPTIMIZERS),
 )
 _STEP: Final = (
     Key("step", Number(positive=True), "Half the distance of the two evaluations.", required=True),

@@ -6,14 +6,15 @@ from typing import TYPE_CHECKING
 
 from slangad.compiler.errors.diagnostics import Diagnostic
 from slangad.compiler.ir.kernels import Memory
-from slangad.compiler.ir.pipelines import SETTINGS, Fixed, ValueArgument, used_values
+from slangad.compiler.ir.optimizers import OPTIMIZERS
+from slangad.compiler.ir.pipelines import Fixed, ValueArgument, used_values
 from slangad.compiler.ir.types import Tensor, Texture, leaves, show
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from slangad.compiler.ir.kernels import Kernel, KernelParam
-    from slangad.compiler.ir.pipelines import Argument, Pipeline, Stage
+    from slangad.compiler.ir.pipelines import Argument, Optimizer, Pipeline, Stage
     from slangad.compiler.ir.types import Type
 
 SCALARS = (Memory.UNIFORM, Memory.PARAM, Memory.SUM, Memory.MEAN)
@@ -44,7 +45,7 @@ def verify_pipeline(pipeline: Pipeline, kernels: Mapping[str, Kernel]) -> Iterat
         if known.get(result.value) != (result.memory, result.type):
             yield Diagnostic("SA905", f"{pipeline.name} returns no {result.value!r}", pipeline.span)
     optimizer = pipeline.optimizer
-    if optimizer is not None and len(optimizer.values) != len(SETTINGS.get(optimizer.name, ())):
+    if optimizer is not None and not _is_complete(optimizer):
         yield Diagnostic("SA905", f"{pipeline.name} has a wrong optimizer", pipeline.span)
 
 
@@ -73,3 +74,9 @@ def _fits(param: KernelParam, argument: Argument, known: Mapping[str, tuple[Memo
         case ValueArgument(value):
             memory, type_ = known[value]
             return show(type_) == show(wanted) and (memory in SCALARS) == (param.memory in SCALARS)
+
+
+def _is_complete(optimizer: Optimizer) -> bool:
+    """Return True if the table has the optimizer, with as many settings."""
+    kind = OPTIMIZERS.get(optimizer.name)
+    return kind is not None and len(kind.settings) == len(optimizer.values)

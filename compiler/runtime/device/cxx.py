@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from slangad.compiler.errors.diagnostics import Diagnostic, ToolchainError
 from slangad.compiler.toolchain.messages.failures import failed, no_temporary_files, not_written, temporary_files
 from slangad.compiler.toolchain.temporary import TemporaryFolder
+from slangad.compiler.toolchain.workers.processes import run_program
 
 if TYPE_CHECKING:
     from slangad.compiler.toolchain.cache import Cache
@@ -161,15 +162,7 @@ def _build(compiler: CxxCompiler, source: bytes, optimization: int, *, native: b
             text.write_bytes(source)
         command = compiler.arguments(text, output, optimization, native=native)
         try:
-            done = subprocess.run(  # noqa: S603  (the user's own compiler)
-                command,
-                capture_output=True,
-                text=True,
-                cwd=folder,
-                env=os.environ | {"TMPDIR": str(folder)},
-                timeout=TIME_LIMIT,
-                check=False,
-            )
+            done = run_program(command, TIME_LIMIT, cwd=folder, env=os.environ | {"TMPDIR": str(folder)})
         except subprocess.TimeoutExpired:
             raise failed("SA241", f"{command[0]} did not finish within {TIME_LIMIT:.0f} s") from None
         except OSError as error:

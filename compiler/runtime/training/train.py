@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from slangad.compiler.emit.entry_points.steps import state_scalar
 from slangad.compiler.emit.model import Mode
 from slangad.compiler.ir.nodes import Memory
+from slangad.compiler.ir.optimizers import OPTIMIZERS
 from slangad.compiler.runtime.device.tensors import typed
 from slangad.compiler.runtime.pipeline.resident import Resident
 from slangad.compiler.runtime.pipeline.stages import shapes_of
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
 
 HISTORY: Final = 256
 """Maximum number of steps in one submission."""
-_SLOTS: Final = {"sgd": ("velocity",), "adam": ("mean", "square"), "adamw": ("mean", "square")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +155,8 @@ class Trainer:
             for part in (p for p in value.parts if p.differentiable):
                 values = resident.values[value.name, part.path]
                 scalar = state_scalar(part.scalar.name)
-                state = {name: resident.buffer(scalar, values.count) for name in _SLOTS[self.plan.optimizer.name]}
+                slots = OPTIMIZERS[self.plan.optimizer.name].state
+                state = {name: resident.buffer(scalar, values.count) for name in slots}
                 if part.scalar.name == "half":
                     state["master"] = resident.buffer("float", values.count)
                     state["master"].upload(values.download().astype("f4"))
@@ -207,7 +208,9 @@ class Trainer:
         settings = optimizer_settings(optimizer, number)
         for one in self.trained:
             bound = {**settings, **one.state, "gradient": one.gradient, "values": one.values, "stop": self._stop}
-            yield self.resident.steps.step(kernel_kind(optimizer), one.part.scalar.name, one.values.count, **bound)
+            yield self.resident.steps.step(
+                OPTIMIZERS[optimizer.name].kernel, one.part.scalar.name, one.values.count, **bound
+            )
 
     def _launches(self, count: int) -> Iterator[KernelLaunch]:
         resolve = self.resident.steps.launches
@@ -260,11 +263,6 @@ class Trainer:
                 buffer.upload(state[f"{name}.{one.key}"])
         self.losses = list(losses)
         self.step = len(losses)
-
-
-def kernel_kind(optimizer: Optimizer) -> str:
-    """Return the kind of kernel that updates the parameters: AdamW shares that of Adam."""
-    return "sgd" if optimizer.name == "sgd" else "adam"
 
 
 def optimizer_settings(optimizer: Optimizer, number: int) -> dict[str, object]:

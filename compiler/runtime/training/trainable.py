@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from slangad.compiler.emit.model import Mode
 from slangad.compiler.errors.diagnostics import CompileError, Diagnostic, Severity
-from slangad.compiler.ir.pipelines import SETTINGS, Optimizer
+from slangad.compiler.ir.optimizers import OPTIMIZERS
+from slangad.compiler.ir.pipelines import Optimizer
 from slangad.compiler.runtime.arrays.array_keys import needs_domain
 from slangad.compiler.runtime.arrays.modes import RunMode
 from slangad.compiler.runtime.arrays.prepare import prepare
@@ -54,14 +55,15 @@ def with_optimizer(runnable: RunnablePipeline, name: str | None, lr: float | Non
     if wanted is None:
         help_ = "give --optimizer adam --lr 0.01, or @sa.pipeline(optimizer=sa.Adam(lr=0.01))"
         raise _refused(runnable, f"{runnable.pipeline.name} has no optimizer", help_)
-    known = dict(zip(SETTINGS[wanted], own.values, strict=True)) if own is not None and own.name == wanted else {}
+    settings = OPTIMIZERS[wanted].usual
+    known = dict(zip(settings, own.values, strict=True)) if own is not None and own.name == wanted else {}
     if own is not None:
         known.setdefault("lr", own["lr"])
     if lr is not None:
         known["lr"] = lr
     if "lr" not in known:
         raise _refused(runnable, f"{wanted} needs a learning rate", "give --lr 0.01")
-    values = tuple(float(known.get(key, usual or 0.0)) for key, usual in SETTINGS[wanted].items())
+    values = tuple(float(known.get(key, usual or 0.0)) for key, usual in settings.items())
     return replace(runnable, pipeline=replace(runnable.pipeline, optimizer=Optimizer(wanted, values)))
 
 

@@ -24,7 +24,7 @@ from slangad.compiler.toolchain.workers.events import (
     UnitCode,
     UnitReflection,
 )
-from slangad.compiler.toolchain.workers.processes import Child, ProcessDiedError, cause
+from slangad.compiler.toolchain.workers.processes import Child, ProcessDiedError, cause, running_program
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -120,23 +120,16 @@ class SlangcBackend:
 
     def _call(self, command: list[str], limit: float) -> tuple[int, str]:
         try:
-            process = subprocess.Popen(  # noqa: S603  (the user named it)
-                command,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                encoding="utf-8",
-                errors="replace",
-                start_new_session=True,
-            )
+            with running_program(command, stderr=subprocess.STDOUT) as process:
+                self._process = process
+                with deadline(process, limit) as expired:
+                    output, _ = process.communicate()
         except OSError as error:
             raise failed(
                 "SA243", f"{self._slangc} can't be run: {error.strerror}", help="correct --slangc, or omit it"
             ) from None
-        self._process = process
-        with deadline(process, limit) as expired:
-            output, _ = process.communicate()
-        self._process = None
+        finally:
+            self._process = None
         if not 0 <= process.returncode <= 255:
             raise ProcessDiedError("" if expired() else cause(process.returncode), output[-_TAIL:])
         return process.returncode, output

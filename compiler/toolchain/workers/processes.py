@@ -10,9 +10,10 @@ import signal
 import subprocess
 import sys
 import tempfile
-from contextlib import suppress
+import time
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, BinaryIO, Final, cast
+from typing import IO, TYPE_CHECKING, Any, BinaryIO, Final, cast
 from weakref import WeakSet
 
 import slangad
@@ -21,7 +22,7 @@ from slangad.compiler.toolchain.workers.deadlines import deadline, kill
 from slangad.compiler.toolchain.workers.frames import receive, send
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Callable, Generator, Iterator
 
 _BOOTSTRAP = (
     "import os, sys; sys.path += sys.argv.pop(1).split(os.pathsep); "
@@ -34,6 +35,11 @@ _ONE_THREAD = dict.fromkeys(
 _TAIL = 2000
 _DYING = 5.0
 _CHILDREN: Final[WeakSet[Child]] = WeakSet()
+_PROGRAMS: Final[set[subprocess.Popen[str]]] = set()
+"""Programs of ``run_program`` that run."""
+_INTERVAL = 0.02
+_ending = 0
+"""How many calls of ``end_processes_until`` are in progress."""
 _LEFT: Final[list[Child]] = []
 """In a fork those of the parent. They are kept, since closing a pipe waits for the thread that was reading from it."""
 
@@ -52,6 +58,72 @@ class ProcessDiedError(Exception):
         self.tail = tail
 
 
+class EndingError(BaseException):
+    """A process was to start while an interrupt ends all processes."""
+
+
+def run_program(command: list[str], limit: float, **options: Any) -> subprocess.CompletedProcess[str]:  # noqa: ANN401  (of Popen)
+    """Run a program to its end, with its output as text. Kill it with all that it started if this is left early.
+
+    Raises:
+        OSError: It can't be started.
+        TimeoutExpired: ``limit`` seconds passed.
+    """
+    with running_program(command, stderr=subprocess.PIPE, **options) as process:
+        output, errors = process.communicate(timeout=limit)
+    return subprocess.CompletedProcess(command, process.returncode, output, errors)
+
+
+@contextmanager
+def running_program(command: list[str], **options: Any) -> Iterator[subprocess.Popen[str]]:  # noqa: ANN401  (of Popen)
+    """Start a program with its output as text. Kill it with all that it started if this is left early.
+
+    Raises:
+        OSError: It can't be started.
+    """
+    _refuse_while_ending()
+    with subprocess.Popen(  # noqa: S603  (the callers' commands)
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        encoding="utf-8",
+        errors="replace",
+        start_new_session=True,
+        **options,
+    ) as process:
+        _PROGRAMS.add(process)
+        try:
+            yield process
+        except BaseException:
+            kill(process)
+            raise
+        finally:
+            _PROGRAMS.discard(process)
+
+
+def end_processes_until(done: Callable[[], bool]) -> None:
+    """Kill all processes at work, and let none start, until the threads that wait for them are done.
+
+    An interrupt in the main thread needs it: a thread that waits for Slang would wait until Slang is finished.
+    """
+    global _ending  # noqa: PLW0603  (of this process)
+    _ending += 1
+    try:
+        while not done():
+            for child in tuple(_CHILDREN):
+                child.kill_if_busy()
+            for process in tuple(_PROGRAMS):
+                kill(process)
+            time.sleep(_INTERVAL)
+    finally:
+        _ending -= 1
+
+
+def _refuse_while_ending() -> None:
+    if _ending:
+        raise EndingError
+
+
 class Child:
     """A running child. ``close`` it; any thread may."""
 
@@ -61,6 +133,8 @@ class Child:
         The interpreter starts isolated and without site packages, which is faster and keeps files in the working
         directory from being imported; ``paths`` is where else the child looks for modules.
         """
+        _refuse_while_ending()
+        self._busy = False
         places = os.pathsep.join((*paths, os.fspath(Path(slangad.__file__).parent.parent)))
         command = [sys.executable, "-I", "-S", "-c", _BOOTSTRAP, places, module, *arguments]
         with temporary_files():
@@ -81,15 +155,24 @@ class Child:
         Raises:
             ProcessDiedError: The child ended, or ``limit`` seconds passed; see ``deadline`` for ``patience``.
         """
-        with deadline(self._process, limit, patience) as expired:
-            with suppress(BrokenPipeError):
-                send(cast("BinaryIO", self._process.stdin), request)
-            while (answer := receive(cast("BinaryIO", self._process.stdout))) is not None:
-                yield answer
+        self._busy = True
+        try:
+            with deadline(self._process, limit, patience) as expired:
+                with suppress(BrokenPipeError):
+                    send(cast("BinaryIO", self._process.stdin), request)
+                while (answer := receive(cast("BinaryIO", self._process.stdout))) is not None:
+                    yield answer
+        finally:
+            self._busy = False
         raise self._bury(in_time=not expired())
 
+    def kill_if_busy(self) -> None:
+        """Kill the child and whatever it started if somebody talks to it, who then closes it."""
+        if self._busy:
+            kill(self._process)
+
     def close(self) -> None:
-        """Kill the child and whatever it started."""
+        """Kill the child and whatever it started, and release what belongs to it."""
         kill(self._process)
         self._process.wait()
         for pipe in (self._process.stdin, self._process.stdout, self._printed):

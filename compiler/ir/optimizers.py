@@ -1,0 +1,63 @@
+"""Define every optimizer: its settings, its state, and the kind of kernel that makes its step.
+
+Front ends, the schema, the command line and training follow this table. The class that users write, ``sa.Adam``, is in
+``lang/decorators/kernels.py``; the text of the kernels is in ``emit/entry_points/steps.py``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A setting of an optimizer.
+
+    Attributes:
+        usual: Its default; None if it is required.
+        positive: True if it must be greater than 0.
+    """
+
+    name: str
+    doc: str
+    usual: float | None
+    positive: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class OptimizerKind:
+    """A row of the table.
+
+    Attributes:
+        settings: In the order of the class that users write.
+        state: The names of the buffers that a parameter's state has.
+        kernel: The kind of kernel that updates the parameters.
+    """
+
+    doc: str
+    settings: tuple[Setting, ...]
+    state: tuple[str, ...]
+    kernel: str
+
+    @property
+    def usual(self) -> dict[str, float | None]:
+        """Return the defaults by name, in order; None if a setting is required."""
+        return {setting.name: setting.usual for setting in self.settings}
+
+
+_LR: Final = Setting("lr", "The learning rate.", None, positive=True)
+_ADAM: Final = (
+    _LR,
+    Setting("beta1", "Decay of the mean of gradients.", 0.9),
+    Setting("beta2", "Decay of the mean of their squares.", 0.999),
+    Setting("eps", "Added to the denominator.", 1e-8, positive=True),
+)
+_DECAY: Final = Setting("weight_decay", "", 0.01)
+
+OPTIMIZERS: Final[dict[str, OptimizerKind]] = {
+    "sgd": OptimizerKind("Gradient descent.", (_LR, Setting("momentum", "", 0.0)), ("velocity",), "sgd"),
+    "adam": OptimizerKind("Adam.", _ADAM, ("mean", "square"), "adam"),
+    "adamw": OptimizerKind("Adam with weight decay.", (*_ADAM, _DECAY), ("mean", "square"), "adam"),
+}
+"""Every optimizer by its name."""
