@@ -91,8 +91,9 @@ def _level(result: Result, report: Report) -> str:
 
 
 def _annotation(command: str, result: Result, more: Sequence[str] = ()) -> str:
-    span = result.span
-    place = {"file": below_here(result.file)}
+    first = next((failure.span for failure in result.told if failure.span.line), result.span)
+    span = first if first.line else result.span
+    place = {"file": below_here(result.file if span == result.span else span.file)}
     if span.line:
         place |= {"line": str(span.line), "endLine": str(span.end_line)}
     if span.line and span.line == span.end_line:
