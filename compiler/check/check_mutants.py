@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.check import tolerances as tol
 from slangad.compiler.check.model.outcomes import CheckOutcome, Reason
-from slangad.compiler.check.mutation.mutate_slang import MutatedText, broken_text, mutant_name
+from slangad.compiler.check.mutation.mutate_slang import MutatedText, Owner, broken_text, mutant_name
 from slangad.compiler.check.mutation.surviving import corrects, why
 from slangad.compiler.check.planning.selection import NoSuchNameError
 from slangad.compiler.check.session import check, paths_in
@@ -120,7 +120,8 @@ def _tried(
     item: Input, source: str, options: CheckOptions, probed: Collection[str] = ()
 ) -> tuple[list[Result], set[int], float]:
     """Return the results of mutants, or of probes of some; the mutants that do not compile; and the seconds it took."""
-    without: set[int] = set()
+    every = broken_text(source, str(item.path), (), probed)
+    without = {number for number, owner in every.owners.items() if not _may_be_wanted(owner, item, options)}
     seconds = 0.0
     with TemporaryFolder() as folder:
         copy = folder / item.path.name
@@ -135,7 +136,7 @@ def _tried(
             if not faulty:
                 return list(_results(item, broken, report, options)), without, seconds
             without |= faulty
-    return [], set(broken_text(source, str(item.path), (), probed).labels), seconds
+    return [], set(every.labels), seconds
 
 
 def _options(item: Input, broken: MutatedText, options: CheckOptions) -> CheckOptions:
@@ -194,6 +195,12 @@ def _results(item: Input, broken: MutatedText, report: Report, options: CheckOpt
 def _wanted(names: tuple[str, ...], item: Input, options: CheckOptions) -> bool:
     asked = (*item.kernels, *options.only)
     return not asked or any(name in asked for name in names)
+
+
+def _may_be_wanted(owner: Owner, item: Input, options: CheckOptions) -> bool:
+    """Return True unless the user asks for others; names that the user gives may begin with a struct."""
+    asked = (*item.kernels, *options.only)
+    return not asked or any(name.endswith((owner.name, owner.label)) for name in asked)
 
 
 def _not_tried(

@@ -158,13 +158,10 @@ def test_traps__text_that_lacks_something__is_looked_at_all_the_same(tmp_path: P
         assert with_traps(result, (str(path),)).verdict is Verdict.FAIL
 
 
-@pytest.mark.parametrize(("outer", "inner"), [(8, 2), (4, 8), (5, 5)])
-def test_check__loops_in_loops__are_wrong_on_the_cpu_too_unless_they_have_one_bound(
-    checked: Checked, outer: int, inner: int
-) -> None:
-    text = f"""
+NESTS = ((8, 2), (4, 8), (5, 5))
+NEST = """
 [Differentiable]
-float nest(float x, float k, uint n, uint m)
+float nest_{outer}_{inner}(float x, float k, uint n, uint m)
 {{
     float s = x;
     [MaxIters({outer})]
@@ -177,9 +174,17 @@ float nest(float x, float k, uint n, uint m)
     return s;
 }}
 """
-    result = checked(text, ".slang", samples=32, run_limit=4.0)["nest"]
+
+
+@pytest.mark.parametrize(("outer", "inner"), NESTS)
+def test_check__loops_in_loops__are_wrong_on_the_cpu_too_unless_they_have_one_bound(
+    checked_once: Checked, outer: int, inner: int
+) -> None:
+    text = "".join(NEST.format(outer=one, inner=other) for one, other in NESTS)
+    line = 7 + NEST.count("\n") * NESTS.index((outer, inner))
+    result = checked_once(text, ".slang", samples=32, run_limit=4.0)[f"nest_{outer}_{inner}"]
     assert result.verdict.good is (outer == inner)
-    assert ("stands in the loop of line 7" in result.reason) is (outer != inner)
+    assert (f"stands in the loop of line {line}" in result.reason) is (outer != inner)
 
 
 def test_check__hand_written_slang_that_is_right__accuses_none() -> None:
@@ -268,7 +273,7 @@ CONFUSABLE = """
 
 
 @pytest.mark.parametrize("name", ["apart", "inner", "of_two_types"])
-def test_check__variables_that_do_not_meet__are_not_called_confused(checked: Checked, name: str) -> None:
-    failure = checked(CONFUSABLE, ".slang")[name].failures[0]
+def test_check__variables_that_do_not_meet__are_not_called_confused(checked_once: Checked, name: str) -> None:
+    failure = checked_once(CONFUSABLE, ".slang")[name].failures[0]
     assert "detach ends the gradient" in failure.cause
     assert "parts of" not in failure.cause
