@@ -22,7 +22,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any, Final
 
@@ -44,6 +44,11 @@ REPOSITORIES: Final[dict[str, tuple[str, ...]]] = {
         "-Ithreedgut_tracer/include",
         "-DPARTICLE_RADIANCE_NUM_COEFFS=16",
         "-DGAUSSIAN_PARTICLE_KERNEL_DEGREE=4",
+        "-DGAUSSIAN_PARTICLE_MIN_KERNEL_DENSITY=0.0113",
+        "-DGAUSSIAN_PARTICLE_MIN_ALPHA=0.0039",
+        "-DGAUSSIAN_PARTICLE_MAX_ALPHA=0.99",
+        "-DGAUSSIAN_PARTICLE_ENABLE_NORMAL=false",
+        "-DGAUSSIAN_PARTICLE_SURFEL=false",
     ),
     "shader-slang+neural-shading-s25": (),
     "shader-slang+slang-playground": ("-Ipublic/demos",),
@@ -61,8 +66,6 @@ REPOSITORIES: Final[dict[str, tuple[str, ...]]] = {
 SUFFIXES: Final = frozenset({".slang", ".slangh", ".hlsli", ".hlsl", ".slangi"})
 DIFFERENTIABLE: Final = re.compile(r"\[\s*(?:Backward|Forward)?(?:Differentiable|Derivative(?:Of)?)\b")
 NOT_CHECKED: Final = frozenset({"SKIPPED", "INCONCLUSIVE"})
-LIMIT: Final = 600
-"""Seconds that the check of one file may take."""
 
 
 def main() -> None:
@@ -73,17 +76,18 @@ def main() -> None:
     parser.add_argument("--table", type=Path, help="only print the table of these records")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="files at a time")
     parser.add_argument("--only", default="", help="only paths that contain this text")
-    parser.add_argument("--seconds", type=float, default=float("inf"), help="start no file after so many seconds")
+    parser.add_argument("--limit", type=float, default=600, help="seconds that the check of one file may take")
     arguments = parser.parse_args()
     if arguments.table:
         records = json.loads(arguments.table.read_text())
     else:
-        end = time.monotonic() + arguments.seconds
         files = [one for one in _files(arguments.folder) if arguments.only in str(one[1])]
+        records = []
         with ThreadPoolExecutor(arguments.jobs) as pool:
-            records = [one for one in pool.map(lambda file: _record(*file, end), files) if one]
-    if arguments.out:
-        arguments.out.write_text(json.dumps(records, indent=1))
+            for done in as_completed(pool.submit(_record, *file, arguments.limit) for file in files):
+                records.append(done.result())
+                if arguments.out:
+                    arguments.out.write_text(json.dumps(records, indent=1))
     _print_table(records)
 
 
@@ -99,10 +103,8 @@ def _files(folder: Path) -> list[tuple[Path, Path]]:
     return list(found.values())
 
 
-def _record(repository: Path, path: Path, end: float) -> dict[str, Any] | None:
+def _record(repository: Path, path: Path, limit: float) -> dict[str, Any]:
     """Check one file. Return its functions with verdicts, its time and the exit code."""
-    if time.monotonic() > end:
-        return None
     options = [one.replace("-I", f"-I{repository}/", 1) for one in REPOSITORIES[repository.name]]
     start = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
@@ -120,10 +122,10 @@ def _record(repository: Path, path: Path, end: float) -> dict[str, Any] | None:
             str(out),
         ]
         try:
-            done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT, check=False, cwd=folder)
+            done = subprocess.run(command, capture_output=True, text=True, timeout=limit, check=False, cwd=folder)
             code, message = done.returncode, done.stderr[-2000:]
         except subprocess.TimeoutExpired:
-            code, message = 124, f"more than {LIMIT} s"
+            code, message = 124, f"more than {limit:g} s"
         results = json.loads(out.read_text())["results"] if out.exists() else []
     return {
         "repository": repository.name,
