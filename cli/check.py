@@ -64,6 +64,7 @@ class CheckArguments(TypedDict):
     output: Path | None
     reports: tuple[tuple[str, Path], ...]
     watch: bool
+    shard: tuple[int, int] | None
     from_project: NotRequired[bool]
     """True if the inputs come from the project: the command line names none."""
 
@@ -120,6 +121,24 @@ class SampleShape(click.ParamType[tuple[str, tuple[int, ...]]]):
         return found["path"], tuple(int(extent) for extent in found["shape"].split("x"))
 
 
+class Shard(click.ParamType[tuple[int, int]]):
+    """``2/4``."""
+
+    name = "i/n"
+
+    def convert(
+        self, value: str | tuple[int, int], param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[int, int]:
+        """Parse the word."""
+        if isinstance(value, tuple):
+            return value
+        found = re.fullmatch(r"([1-9]\d{0,3})/([1-9]\d{0,3})", value)
+        number, count = (int(found[1]), int(found[2])) if found else (1, 0)
+        if number > count:
+            self.fail(f"{value!r} is not a shard such as 2/4: its number, from 1, and how many there are.", param, ctx)
+        return number, count
+
+
 @click.command("check", cls=CommandWithWords)
 @click.argument("inputs", nargs=-1, type=InputName(), metavar="[FILE[:NAME]]...")
 @click.option("--device", default="cpu", type=DeviceName(), show_default=True, help="Device for float32 gradients.")
@@ -161,6 +180,7 @@ class SampleShape(click.ParamType[tuple[str, tuple[int, ...]]]):
     type=click.Path(path_type=Path, dir_okay=False),
     help="List everything that is wrong in this file, and exit with 0.",
 )
+@click.option("--shard", type=Shard(), help="Check this part of the files: --shard 2/4. See `slangad report merge`.")
 @click.option("--watch", is_flag=True, help="Check again whenever an input or a file it depends on changes.")
 @click.option("--mutate", is_flag=True, help="Change custom derivatives; report which changes the check misses.")
 @click.option(
@@ -261,6 +281,7 @@ def options_of(arguments: CheckArguments) -> CheckOptions:
         defines=arguments["defines"],
         specialize=arguments["specialize"],
         slangc=arguments["slangc"],
+        shard=arguments["shard"],
         slang_flags=arguments["slang_flags"],
         mode=arguments["mode"] or "",
         time_limit=arguments["time_limit"],

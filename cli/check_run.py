@@ -34,6 +34,8 @@ def refuse_contradictions(arguments: CheckArguments) -> None:
         raise click.UsageError("--mutate reports as text or JSON only.")
     if arguments["mutate"] and (arguments["baseline"] or arguments["write_baseline"]):
         raise click.UsageError("--mutate has no baseline.")
+    if arguments["mutate"] and arguments["shard"]:
+        raise click.UsageError("--mutate has no shards.")
     if not arguments["inputs"]:
         raise click.UsageError("Nothing to check: name a file, or list inputs under [tool.slangad] in pyproject.toml.")
 

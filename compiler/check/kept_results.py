@@ -40,7 +40,17 @@ if TYPE_CHECKING:
 
 _LEVEL: Final = 1
 """Compression: results are mostly numbers, which compress little."""
-_ANY_RUN: Final = ("strict", "time_limit", "run_limit", "workers", "cache", "full_command")
+_ANY_RUN: Final = (
+    "strict",
+    "fail_on",
+    "min_checked",
+    "shard",
+    "time_limit",
+    "run_limit",
+    "workers",
+    "cache",
+    "full_command",
+)
 """Options that change no result that is kept."""
 _NEVER: Final = (
     *DEATHS.values(),

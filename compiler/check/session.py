@@ -15,11 +15,13 @@ from slangad.compiler.check.planning.description import describe_file
 from slangad.compiler.check.planning.files import Described, describe_all, groups_of, with_main_files
 from slangad.compiler.check.planning.plans import make_plan
 from slangad.compiler.check.planning.selection import asks_for_names, paths_of, refuse_unknown_names, wanted
+from slangad.compiler.check.planning.shards import paths_of_shard
 from slangad.compiler.check.planning.tasks import device_job, make_task
 from slangad.compiler.check.run.libraries import LibraryFiles
 from slangad.compiler.check.subjects.requested_shapes import refuse_shapes
 from slangad.compiler.check.verdict.explain.accumulated import with_accumulated
 from slangad.compiler.check.verdict.explain.callers import FinalResults
+from slangad.compiler.check.verdict.explain.places import with_places
 from slangad.compiler.check.verdict.explain.traps import with_traps
 from slangad.compiler.check.verdict.not_run import file_result
 from slangad.compiler.check.verdict.refusals import refused, without_refused_instances
@@ -76,6 +78,7 @@ def check(inputs: Sequence[Input], options: CheckOptions, observer: CheckObserve
         command=options.full_command or command,
         fail_on=options.fail_on,
         min_checked=options.min_checked,
+        shard="" if options.shard is None else "{}/{}".format(*options.shard),
     )
 
 
@@ -150,6 +153,10 @@ class _Session:
             if len(read) == len(described):  # a name may be in a file that can't be read
                 _refuse_unknown(read, options)
         fresh: dict[Path, FileResults] = {}
+        if options.shard is not None:
+            mine = paths_of_shard(dict.fromkeys(groups.values()), options.shard)
+            inputs = [item for item in inputs if item.path in mine]
+            self._files = len(inputs)
         for self._finished, item in enumerate(inputs):
             self._observer.progress(self._finished, self._files, ())
             if item.path in known:
@@ -214,7 +221,7 @@ class _Session:
         self._plan(item, [subject.label for subject in subjects])
         rows = FinalResults(subjects, description.module, self._observer.decided)
         self._check_all(item, reduced, subjects, built, rows.add)
-        return rows.finish()
+        return with_places(rows.finish(), subjects, description.module)
 
     def _setting(self, item: Input, texts: Mapping[str, str]) -> BuildSetting:
         own, include = self._options, folders_of(item.path, self._include_dirs)
