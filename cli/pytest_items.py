@@ -113,7 +113,8 @@ class GradientFile(pytest.File):
         (item,) = with_main_files([Input(self._shown)], options.include_dirs)
         try:
             with SlangCompilers(compile_options) as compilers:
-                setting = SlangSetting(compilers.reflect, options.specialize, tol.INSTANCES, lenient=True)
+                most = tol.INSTANCES, tol.INSTANCES_OF_FILE
+                setting = SlangSetting(compilers.reflect, options.specialize, most, lenient=True)
                 loaded = load_what_compiles(item.path, setting)
         except (CompileError, ToolchainError):
             return [(WHOLE_FILE, 0)]

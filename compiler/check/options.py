@@ -49,6 +49,7 @@ class CheckOptions:
         slang_flags: Further arguments of Slang.
         mode: The only mode to check, ``forward`` or ``backward``; both if empty.
         included: Check the functions of included Slang files too.
+        shard: The shard to check, from 1, and the number of shards; None for all files.
         repair: Check the parts of a Slang file that compile if others do not.
     """
 
@@ -83,6 +84,7 @@ class CheckOptions:
     included: bool = True
     directives: tuple[tuple[str, Directives], ...] = ()
     repair: bool = True
+    shard: tuple[int, int] | None = None
     slangc: Path | None = None
     slang_flags: tuple[str, ...] = ()
     mode: str = ""

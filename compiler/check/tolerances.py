@@ -287,6 +287,9 @@ FILTER_TRIES: Final = 8
 INSTANCES: Final = 8
 """Instances. Maximum for a generic function without ``--specialize``. Larger: more combinations of arguments are
 checked, and the check takes longer."""
+INSTANCES_OF_FILE: Final = 48
+"""Instances. Maximum for all generic functions of a file, as long as each has one. Larger: more combinations of
+arguments are checked, and the check takes longer."""
 REPAIR_ROUNDS: Final = 40
 """Rounds. Attempts to leave out parts that do not compile. Larger: fewer files are refused."""
 MUTANT_FACTOR: Final = 1.001

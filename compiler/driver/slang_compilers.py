@@ -56,7 +56,7 @@ class SlangCompilers:
         """What the Slang front end needs to load a file."""
         from slangad.compiler.frontends.slang.model import SlangSetting
 
-        return SlangSetting(self.reflect, self._options.specialize)
+        return SlangSetting(self.reflect, self._options.specialize, include_dirs=self._options.include_dirs)
 
     def reflect(
         self,

@@ -213,6 +213,7 @@ class Failure:
         cause: The likely cause, where one fits: ``the sign is wrong``.
         curve: How the oracle came to ``expected``.
         reproduce: The command that shows just this.
+        span: The derivative that is wrong, and in it the likeliest statement; nowhere if only the function is known.
     """
 
     leg: Leg
@@ -231,6 +232,7 @@ class Failure:
     jacobian: Jacobian | None = None
     reproduce: str = ""
     notes: tuple[str, ...] = ()
+    span: Span = NOWHERE
 
     @property
     def ratio(self) -> float | None:
@@ -266,10 +268,16 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Generated:
-    """A place in the Slang that slangad made, the related location of a result; ``file`` is its name, not a path."""
+    """A place in the Slang that slangad made, the related location of a result.
+
+    Attributes:
+        file: The name of the file, no path: the check keeps no such file.
+        text: The line there.
+    """
 
     file: str
     line: int
+    text: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -327,6 +335,7 @@ class Result:
         known: Everything that is wrong with it is in the baseline.
         float32: How far float32 was tested; None where it was not, and then its leg says why.
         because: The wrong functions that its derivative is made from; its own failures follow from theirs.
+        cached: True if it was kept from an earlier check of the same files with the same options.
     """
 
     file: str
@@ -346,6 +355,7 @@ class Result:
     seed: int = 0
     float32: Float32 | None = None
     known: bool = False
+    cached: bool = False
 
     @property
     def told(self) -> tuple[Failure, ...]:
@@ -427,6 +437,7 @@ class Report:
         min_checked: The least share of the functions that must be checked.
         baseline: The file that lists what is known; empty if there is none.
         gone: Entries of the baseline that no longer occur.
+        shard: The part of the check that this is, such as ``2/4``; empty if it is all of it.
         notes: Files with what is to be known of each: import folders that no option names.
     """
 
@@ -445,6 +456,7 @@ class Report:
     min_checked: float = 0.0
     baseline: str = ""
     gone: tuple[BaselineEntry, ...] = ()
+    shard: str = ""
 
     @property
     def failing(self) -> tuple[Verdict, ...]:
@@ -474,6 +486,8 @@ class Report:
     def problems(self) -> tuple[str, ...]:
         """What makes the check fail besides its results, a line each."""
         done, problems = self.coverage, []
+        if self.shard:  # the shards are judged together
+            return ()
         if done.functions and not done.checked:
             problems.append("nothing was checked, though there are differentiable functions")
         elif done.share < self.min_checked:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from slangad.compiler.errors.diagnostics import CompileError
 from slangad.compiler.frontends.slang.arguments import Surroundings, thinned
 from slangad.compiler.frontends.slang.generics import tokens_of
+from slangad.compiler.frontends.slang.instances import chosen_instances
+from slangad.compiler.frontends.slang.reflected import DeclaredFunction, ReflectedModule
 from slangad.compiler.report.model import Verdict
 
 if TYPE_CHECKING:
@@ -36,6 +39,8 @@ struct Sum<let N : int> : IDifferentiable
 [Differentiable] float counted<let N : uint>(float x[N]) { return x[N - 1] * 2; }
 [Differentiable] T old<T : __BuiltinFloatingPointType, int N>(T x) { return x * T(N); }
 __generic<T : __BuiltinFloatingPointType> [Differentiable] T older(T x) { return x * x; }
+[Differentiable] vector<float, N> scaled<let N : int>(vector<float, N> x) { return x * 2; }
+[Differentiable] float texture<let N : int>(Texture2D<float> t, float x) { return x * N; }
 [Differentiable] float used<let N : int>(float x) { return N * x; }
 [Differentiable] float kind<let K : Kind>(float x) { return K == Kind.Plain ? x : x * x; }
 [Differentiable] T same<T : IDifferentiable>(T x) { return x; }
@@ -84,13 +89,14 @@ def test_check__generic_functions__have_arguments_that_suit_the_files(checked: C
         *("flag<false>", "flag<true>"),
         *(f"counted<{n}>" for n in range(1, 5)),
         *(f"old<float, {n}>" for n in range(1, 5)),
-        *("older<float>", "used<7>", "kind<Kind.Plain>", "kind<Kind.Squared>"),
+        *("older<float>", "scaled<2>", "scaled<3>", "scaled<4>", "used<7>", "kind<Kind.Plain>", "kind<Kind.Squared>"),
         *("same<float>", "same<Scale>"),
         *("warped<Scale>", "warped<Square>", "both<Far, false>", "both<Far, true>"),
     ]
     skipped = {name: result.reason for name, result in results.items() if name not in passed}
     reason = "it is generic, and no type in its files fits: give one, as in --specialize 'never<YOUR_TYPE>'"
-    assert skipped == {"never": reason}
+    assert skipped.pop("never") == reason
+    assert skipped.keys() == {"texture"}
 
 
 def test_check__arguments_that_slang_refuses__are_left_out(checked: Checked) -> None:
@@ -126,6 +132,21 @@ def test_thinned__rows_with_many_columns__keep_every_value() -> None:
     assert len(kept) <= 8
     assert [sorted(set(column)) for column in zip(*kept, strict=True)] == [[*"abcd"], [*"123"], [*"xy"]]
     assert thinned(rows[:8], 8) == tuple(rows[:8])
+
+
+def test_chosen_instances__of_many_functions__are_fewer_for_each() -> None:
+    def read(names: tuple[str, ...]) -> ReflectedModule:
+        if "f1<3>" in names:
+            raise CompileError([])
+        function = DeclaredFunction("f", (), "", "f<>", static=True, mutating=False, params=(), result={})
+        return ReflectedModule((), (), dict.fromkeys(names, (function,)), {})
+
+    functions = [({f"f{k}<{n}>": (str(n),) for n in range(8)},) for k in range(4)]
+    chosen, _ = chosen_instances(functions, read, (8, 10))
+    assert len(chosen) == 8
+    assert "f1<3>" not in chosen
+    every, _ = chosen_instances(functions, read, (8, 100))
+    assert len(every) == 31
 
 
 def test_surroundings__generic_types_that_need_each_other__end() -> None:

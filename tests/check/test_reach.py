@@ -105,3 +105,31 @@ float the_twice_impl(float x) { return 2.0 * x; }
 def test_check__a_name_that_only_macros_can_make__is_found_in_the_whole_file(checked: Checked) -> None:
     results = checked(BUILT_NAME, ".slang", samples=16)
     assert {name: one.verdict for name, one in results.items()} == {"calls": Verdict.PASS, "wrong": Verdict.FAIL}
+
+
+ELSEWHERE = """
+[Differentiable] float3 rows(row_major float3x3 m, float3 v) { return mul(m, v); }
+[Differentiable] float3 columns(column_major float2x3 m, float3 v) { return float3(mul(m, v), 0.0); }
+[Differentiable] void stores(inout row_major float3x3 m, float s) { m = m * s; }
+typedef row_major float3x3 Rows;
+[Differentiable] float3 named(Rows m, float3 v) { return mul(m, v); }
+
+float waved(float x) { return WaveActiveSum(x); }
+[Differentiable] float waves(float x) { return x * no_diff waved(3.0); }
+[Differentiable] float pixels(float x) { return x * no_diff ddx(3.0); }
+"""
+
+
+def test_check__what_only_other_targets_can_do__is_inconclusive(checked: Checked) -> None:
+    results = checked(ELSEWHERE, ".slang", samples=16)
+    assert {name: one.verdict.value for name, one in results.items()} == {
+        "rows": "PASS",
+        "columns": "PASS",
+        "stores": "SKIPPED",
+        "named": "INCONCLUSIVE",
+        "waves": "INCONCLUSIVE",
+        "pixels": "INCONCLUSIVE",
+    }
+    assert "matrix with a layout of its own" in results["stores"].reason
+    assert "write row_major or column_major before the parameter" in results["named"].reason
+    assert "the CPU can't have it" in results["waves"].reason

@@ -90,3 +90,34 @@ def test_included_files__are_checked_once_by_themselves_or_through_an_includer(p
     assert len(found["results"]) == 5
     alone = report(project, "in/far/head.slangh", "in/needs.slang:needs")  # files of their folders include them
     assert verdicts(alone) == {"head": ("in/far/head.slangh", "PASS"), "needs": ("in/needs.slang", "PASS")}
+
+
+def test_failing_imports__cost_only_what_uses_them_in_a_few_readings(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("slangad.compiler.check.tolerances.REPAIR_ROUNDS", 4)
+    project.write("deep.slang", "#error needs a macro\npublic float deep(float x) { return x; }\n")
+    project.write("mid.slang", f"import deep;\n{function('mid', 'x * x')}")
+    project.write("other.slang", f"import mid;\n{function('other', 'x * x')}")
+    lines = ["import mid;", "import other;", "import lost.file;"]
+    for name, value in {"own": "x * x", "uses": "mid(x) * x", "lost": "gone(x)", "wrong": "int3(x)"}.items():
+        lines.append(function(name, value).strip())
+    project.write("main.slang", "\n".join(lines))
+    found = {one["function"]: one for one in report(project, "main.slang", code=3)["results"]}
+    fails, open_ = "FAIL", "INCONCLUSIVE"
+    assert {name: one["verdict"] for name, one in found.items()} == {
+        "mid": fails, "other": fails, "lost.file": fails, "own": "PASS", "uses": open_, "lost": open_, "wrong": fails,
+    }  # fmt: skip
+    assert found["mid"]["span"]["line"] == 1
+    assert "needs a macro" in found["mid"]["reason"]
+    assert found["lost.file"]["reason"].endswith("name the folder that contains lost/file.slang with -I")
+
+
+def test_compile_of_a_folder__leaves_headers_and_parts_to_the_files_that_include_them(project: Project) -> None:
+    project.write("in/head.slangh", function("head", "SCALE * x"))
+    project.write("in/part.slang", f"implementing m;\n{function('part', 'x * x')}")
+    project.write(
+        "in/m.slang", f'module m;\n#define SCALE 2.0\n#include "head.slangh"\n__include part;\n{function("m", "x")}'
+    )
+    project.run("compile", "in", "-t", "cuda")
+    assert {"m.part.forward.cu", "m.m.forward.cu"} <= {*project.files()}

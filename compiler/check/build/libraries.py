@@ -41,7 +41,11 @@ if TYPE_CHECKING:
 
 SLANG: Final = "Slang: "
 """How the reason of a refusal begins that is an error of the Slang compiler."""
+CXX: Final = "the C++ compiler takes too long on it"
+"""How the reason of a refusal begins whose C++ is too slow to compile."""
 DEATHS: Final = {"SA240": "the Slang compiler crashes on it", "SA241": "the Slang compiler takes too long on it"}
+_VALIDATED: Final = ("spirv",)
+"""The targets for which Slang notices that its code is wrong. For CUDA it makes the same wrong code as for C++."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,14 +63,19 @@ class Refusal:
 
     Attributes:
         cpp: True if the C++ compiler rejects Slang's code. ``reason`` is its first error then.
-        elsewhere: Slang's error for SPIR-V, where that was tried; empty if Slang accepts it.
+        elsewhere: Slang's error for GPUs; empty if Slang accepts it for one of them, None if that was not tried.
     """
 
     kernel: str
     mode: str
     reason: str
     cpp: bool = False
-    elsewhere: str = ""
+    elsewhere: str | None = None
+
+    @property
+    def is_slow(self) -> bool:
+        """True if a compiler takes too long, which it may only do today."""
+        return self.reason == DEATHS["SA241"] or self.reason.startswith(CXX)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +127,7 @@ def build_both(
             raise
     again = f32.with_whole_files(other)
     built = built if again is other else f64.with_whole_files(built)
-    return replace(built, libraries=(*built.libraries, *counting)), again
+    return replace(built, libraries=(*built.libraries, *counting)), f32.tried_elsewhere(again)
 
 
 def _build_loop_twins(
@@ -193,6 +202,18 @@ class _Builder:
         refusals += [one for one in whole.refusals if one.kernel in found]
         return Built((*built.libraries, *whole.libraries), tuple(refusals))
 
+    def tried_elsewhere(self, built: Built) -> Built:
+        """Return a build whose refusals say if Slang makes code for GPUs."""
+        tried = [one for one in built.refusals if one.reason not in DEATHS.values()]
+        known = {kernel.name: kernel for kernel in self.module.kernels}
+        kernels = [replace(known[one.kernel], modes=(one.mode,) if one.mode else ()) for one in tried]
+        jobs = [self._job(self._emit([kernel]), number) for number, kernel in enumerate(kernels)]
+        gpus = [_VALIDATED if one.cpp else (*_VALIDATED, "cuda") for one in tried]
+        again = [replace(job, targets=targets) for job, targets in zip(jobs, gpus, strict=True)]
+        results = self.compilers.compile(again) if again else []
+        errors = {one: "" if result.artefacts else _reason(result) for one, result in zip(tried, results, strict=True)}
+        return replace(built, refusals=tuple(replace(one, elsewhere=errors.get(one)) for one in built.refusals))
+
     def _entry_by_entry(self, kernels: Sequence[Kernel]) -> Built:
         """Build every entry point separately."""
         emitted = [self._emit([kernel]) for kernel in kernels]
@@ -236,7 +257,7 @@ class _Builder:
         except ToolchainError as error:
             if error.diagnostics[0].code != "SA241":
                 raise
-            return self._singly(kernels, f"C++ compiler: {error.diagnostics[0].message}")
+            return self._singly(kernels, f"{CXX}: {error.diagnostics[0].message}")
 
     def _shared(self, code: bytes) -> bytes:
         shares = any(p.memory is not Memory.EACH for kernel in self.module.kernels for p in kernel.params)
@@ -273,15 +294,7 @@ class _Builder:
         modes = _modes(self._emit(kernels))
         if len(modes) > 1:
             return _joined(self._library([replace(kernel, modes=(mode,))]) for mode in modes)
-        elsewhere = self._elsewhere(kernel) if cpp else ""
-        return Built((), (Refusal(kernel.name, modes[0] if modes else "", reason, cpp, elsewhere),))
-
-    def _elsewhere(self, kernel: Kernel) -> str:
-        """Return Slang's error for a kernel in float32 for SPIR-V; empty if Slang accepts it."""
-        if self.f64:
-            return ""
-        (result,) = self.compilers.compile([replace(self._job(self._emit([kernel])), targets=("spirv",))])
-        return "" if result.ok and result.artefacts else _reason(result)
+        return Built((), (Refusal(kernel.name, modes[0] if modes else "", reason, cpp),))
 
     def _part(self, kernels: Sequence[Kernel]) -> tuple[list[Kernel], list[Refusal]]:
         """Return the kernels that Slang accepts, some with fewer modes, and what it refuses."""

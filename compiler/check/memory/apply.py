@@ -133,7 +133,7 @@ def add_memory(path: Path, text: str, module: Module, setting: SlangSetting) -> 
         texts = [wrapper_text(plan.wrapped, plan.scopes, plan.comments) for plan in plans]
         copy = copy_of(source, parameters, (*setters(used), *texts))
         try:
-            made = load_slang(path, replace(setting, text=copy, specialize=(), instances=0))
+            made = load_slang(path, replace(setting, text=copy, specialize=(), instances=(0, 0)))
         except ToolchainError:
             return None
         except CompileError as error:

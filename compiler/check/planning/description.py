@@ -83,7 +83,7 @@ def describe_file(item: Input, options: CheckOptions, compilers: SlangCompilers)
     setting = replace(
         compilers.slang_setting,
         lenient=True,
-        instances=0 if options.mutate else tol.INSTANCES,
+        instances=(0, 0) if options.mutate else (tol.INSTANCES, tol.INSTANCES_OF_FILE),
         included=options.included,
     )
     mended = load_what_compiles(item.path, setting) if options.repair else Mended(None, load(item.path, setting))

@@ -42,8 +42,26 @@ def with_main_files(inputs: Iterable[Input], include_dirs: Sequence[str]) -> tup
     return tuple(found.values())
 
 
-def describe_all(inputs: Sequence[Input], describe: Describe, include_dirs: Sequence[str]) -> list[Described]:
-    """Describe all inputs, each limited to the files whose functions are checked through it."""
+def groups_of(inputs: Sequence[Input], include_dirs: Sequence[str]) -> dict[Path, tuple[Input, ...]]:
+    """Return for the path of each input those inputs, itself among them, that may decide through which it is checked.
+
+    These are the inputs that have a file of their text in common, also through others.
+    """
+    groups: list[tuple[frozenset[Path], tuple[Input, ...]]] = []
+    for item in inputs:
+        files = {_real(item.path), *_textual(item.path, include_dirs)}
+        near = [group for group in groups if not group[0].isdisjoint(files)]
+        groups = [group for group in groups if group not in near]
+        members = (*(one for _, those in near for one in those), item)
+        groups.append((frozenset(files).union(*(those for those, _ in near)), members))
+    return {item.path: members for _, members in groups for item in members}
+
+
+def describe_all(inputs: Sequence[Input], describe: Describe, include_dirs: Sequence[str]) -> dict[Path, Described]:
+    """Describe all inputs by path, each limited to the files whose functions are checked through it.
+
+    An input all of whose functions are checked through others is left out.
+    """
     textual = {item.path: _textual(item.path, include_dirs) for item in inputs}
     included = frozenset[Path]().union(*textual.values())
     found: dict[Path, Described] = {}
@@ -59,7 +77,7 @@ def describe_all(inputs: Sequence[Input], describe: Describe, include_dirs: Sequ
             found[item.path] = other
         elif known:
             found[item.path] = (item, describe(item))
-    return _limited(list(found.values()))
+    return dict(zip(found, _limited(list(found.values())), strict=True))
 
 
 def _textual(path: Path, include_dirs: Sequence[str]) -> frozenset[Path]:

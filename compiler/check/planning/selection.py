@@ -50,6 +50,12 @@ def refuse_unknown_names(described: Sequence[tuple[Input, FileDescription]], opt
             raise NoSuchNameError(path, columns)
 
 
+def asks_for_names(inputs: Iterable[Input], options: CheckOptions) -> bool:
+    """Return True if the user names functions or parameters, which some input must have."""
+    required = (options.only, options.required_ranges, options.required_shapes, options.required_specializations)
+    return any(required) or any(item.kernels for item in inputs)
+
+
 def wanted(item: Input, description: FileDescription, options: CheckOptions) -> list[Subject]:
     """Return the subjects of an input that are to be checked: all, or those that it or the options name."""
     asked = (*item.kernels, *options.only)

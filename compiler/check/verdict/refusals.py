@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.check.build.libraries import SLANG
 from slangad.compiler.check.model.outcomes import CheckOutcome, Disagreement, Reason
+from slangad.compiler.check.repair.repaired import SLOW_REMEDY
 from slangad.compiler.check.subjects.undeclared import remedy
 from slangad.compiler.check.verdict.decide import failure_of, without_numbers
 from slangad.compiler.emit.model import Mode
@@ -29,7 +30,13 @@ _NAMES: Final = {
 }
 _UNPAIRED: Final = re.compile(r"expected an expression of type 'DifferentialPair<(\w+)>', got '\1'")
 """Slang's message on our call with a struct that is ``IDifferentiable`` and has nothing to differentiate."""
+_SAME_NAME: Final = re.compile(r"expected an expression of type '([^']+)', got '\1'")
+"""Slang's message on our call with a matrix whose layout stands in a ``typedef``."""
 _UNDECLARED: Final = re.compile(r"\b_S\d+\b.*\b(?:not declared|undeclared)")
+_ON_CPU: Final = {True: "Slang's C++ of it does not compile", False: "the CPU can't have it"}
+_ON_TARGET: Final = "uses features that are not available in"
+"""Slang's message on a function that this target, or a compute shader, can't have."""
+_FOR_GPUS: Final = "values and derivatives: the reference needs a compute shader on the CPU, and Slang makes none of it"
 _OTHERWISE: Final = "write that part in another way, and report it to Slang"
 
 
@@ -52,6 +59,9 @@ def refused(plan: SubjectPlan, f64: Built, f32: Built, module: Module) -> Result
     in_both = [r for r in in_f64 if _same(r, f32)]
     if in_both:
         itself = [r for r in in_both if r.mode in ("", Mode.FORWARD.value)]
+        if subject.chosen and all(r.reason.startswith(SLANG) for r in in_both):
+            reason = f"it is generic, and Slang refuses {_named(in_both[0], plan)} for these arguments"
+            return without_numbers(plan, Reason(CheckOutcome.NOTHING_TO_CHECK, f"{reason}: {in_both[0].reason}"))
         return _uncompiled(itself or in_both, plan, f32, module)
     if in_f64:
         return without_numbers(
@@ -86,6 +96,8 @@ def without_refused_instances(subjects: Sequence[Subject], f64: Built, f32: Buil
 def _broken(plan: SubjectPlan, broken: Disagreement) -> Result:
     """Return the result of a part of a Slang file that does not compile."""
     result = without_numbers(plan, Reason(broken.outcome, broken.message))
+    if broken.outcome is CheckOutcome.SLOW_COMPILE:
+        return result
     return replace(result, failures=(failure_of(broken, plan.command),))
 
 
@@ -95,20 +107,32 @@ def _same(refusal: Refusal, f32: Built) -> list[Refusal]:
 
 
 def _uncompiled(refusals: Sequence[Refusal], plan: SubjectPlan, f32: Built, module: Module) -> Result:
-    """Return the result of what compiles in neither precision: inconclusive if only the C++ of Slang is at fault."""
+    """Return the result of what compiles in neither precision: inconclusive if only the CPU is at fault."""
     alike = [_same(refusal, f32)[0] for refusal in refusals]
-    if all(r.cpp for r in (*refusals, *alike)) and not any(r.elsewhere for r in alike):
-        reason = f"{_named(refusals[0], plan)} can't be run: Slang's C++ of it does not compile: {alike[0].reason}"
-        note = Note(NoteKind.MISSING, f"a defect of Slang, and of its C++ only: {_remedy(alike[0], module)}")
-        result = without_numbers(plan, Reason(CheckOutcome.NO_HOST_CODE, reason))
-        return replace(result, notes=(*plan.notes, note))
+    slow = next((r for r in (*refusals, *alike) if r.is_slow), None)
+    if slow is not None:
+        reason = f"{_named(refusals[0], plan)} is not compiled: {slow.reason}. {SLOW_REMEDY}"
+        return without_numbers(plan, Reason(CheckOutcome.SLOW_COMPILE, reason))
+    if all(r.elsewhere == "" or _ON_TARGET in r.reason for r in alike):
+        return _not_on_cpu(plan, refusals[0], alike[0], module)
     unpaired = next(filter(None, (_UNPAIRED.search(one.reason) for one in alike)), None)
     if unpaired is not None:
         struct = unpaired[1]
         reason = f"{struct} is IDifferentiable and has nothing that carries gradient: write no_diff before it"
         return without_numbers(plan, Reason(CheckOutcome.EMPTY_DIFFERENTIAL, reason))
+    if any(_SAME_NAME.search(one.reason) for one in alike):
+        reason = "Slang has several types of one name: write row_major or column_major before the parameter"
+        return without_numbers(plan, Reason(CheckOutcome.NO_HOST_CODE, reason))
     failures = [_failure(one, plan, module) for one in alike]
     return without_numbers(plan, Reason(CheckOutcome.NOT_COMPILED, failures[0].message), failures)
+
+
+def _not_on_cpu(plan: SubjectPlan, refusal: Refusal, alike: Refusal, module: Module) -> Result:
+    """Return the result of what Slang compiles for GPUs, and not for the CPU."""
+    reason = f"{_named(refusal, plan)} can't be run: {_ON_CPU[alike.cpp]}: {alike.reason}"
+    cause = f"a defect of Slang, and of its C++ only: {_remedy(alike, module)}" if alike.cpp else _FOR_GPUS
+    result = without_numbers(plan, Reason(CheckOutcome.NO_HOST_CODE, reason))
+    return replace(result, notes=(*plan.notes, Note(NoteKind.MISSING, cause)))
 
 
 def _failure(refusal: Refusal, plan: SubjectPlan, module: Module) -> Failure:

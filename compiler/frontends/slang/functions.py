@@ -28,6 +28,7 @@ _CALLS_BACKWARD_ALONE: Final = (
     "it calls {name}, which has [BackwardDerivative] alone, so Slang gets its forward mode wrong: "
     "add [Differentiable] to {name}, or [ForwardDerivative(...)]"
 )
+_LAYOUTS: Final = frozenset({"row_major", "column_major"})
 _FORWARD_ALONE: Final = (
     "it has a forward derivative alone: add [Differentiable], or [BackwardDerivative(...)], for the other"
 )
@@ -123,6 +124,8 @@ def _params(candidate: Candidate, structs: Mapping[str, DeclaredStruct]) -> Iter
         named = param.name.isidentifier() and not param.name.startswith("SLANG_anonymous")
         name = param.name if named else _free(f"arg_{number}", taken)
         shown = f"parameter '{param.name}'" if named else f"parameter {number + 1}"
+        if param.direction != "in" and _has_layout(candidate, number):
+            raise Unlaid(f"{shown} is a matrix with a layout of its own that is stored to")
         yield ir.Param(name, _laid_out(shown, param.type, structs), param.no_diff, span, param.direction)
 
 
@@ -130,13 +133,21 @@ def _needs_wrapper(candidate: Candidate, params: Collection[ir.Param], structs: 
     """Return True if Slang can't differentiate a function by its name.
 
     It is an overloaded or a generic method, or Slang wants a pair for an object without gradient whose struct is
-    differentiable.
+    differentiable, or for a matrix with a layout, which the name of its type does not show.
     """
     declared = candidate.declared
+    if any(_has_layout(candidate, number) for number in range(len(declared.params))):
+        return True
     if (declared.overloaded or candidate.symbol.endswith(">")) and declared.owner and not declared.static:
         return True
     pairs = (p.type for p in params if not p.no_diff and isinstance(p.type, Struct) and not carries_gradient(p.type))
     return any(structs[type_.key].differential is not None for type_ in pairs)
+
+
+def _has_layout(candidate: Candidate, number: int) -> bool:
+    """Return True if a parameter has ``row_major`` or ``column_major``. Reflected types do not show it."""
+    types = candidate.place.header.types if candidate.place.header else ()
+    return number < len(types) and not _LAYOUTS.isdisjoint(types[number].split())
 
 
 def _laid_out(what: str, record: dict[str, object], structs: Mapping[str, DeclaredStruct]) -> Type:

@@ -31,7 +31,7 @@ from slangad.compiler.slang_text.global_parameters import global_parameters
 from slangad.compiler.slang_text.headers import DERIVATIVE_OF, Scan, scan_text, whole_file
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from slangad.compiler.errors.spans import Span
     from slangad.compiler.frontends.slang.arguments import Row
@@ -71,16 +71,17 @@ def load_slang(path: Path, setting: SlangSetting) -> Module:
     declared = read_declared(reflection.text)
     files = SourceFiles(SourceText(path, text), scan, reflection.dependencies, included=setting.included)
     _check_specializations(setting.specialize, declared, problems, scan)
-    if setting.instances:
+    chosen: tuple[str, ...] = ()
+    if any(setting.instances):
         wanted = _unspecialized(declared, asked, files)
         chosen, declared_with = chosen_instances(wanted, read, setting.instances)
         asked, declared = (*asked, *chosen), declared_with or declared
     declared = _with_empty_structs(declared, files)
     left_out: list[LeftOut] = []
-    found = list(_found(declared, asked, files, left_out, every=setting.instances > 0))
+    found = list(_found(declared, asked, files, left_out, every=any(setting.instances)))
     ranges = Problems() if setting.lenient else problems
     outer = _globals(text, str(path)) if "range" in text else frozenset[str]()
-    converted = tuple(_converted(found, path.name, declared, (ranges, outer), left_out))
+    converted = tuple(_converted(found, path.name, declared, (ranges, outer), left_out, chosen))
     problems.raise_if_any()
     if not converted and not (setting.lenient and left_out):
         raise _nothing(scan, left_out)
@@ -301,13 +302,22 @@ def _converted(
     declared: ReflectedModule,
     ranges: tuple[Problems, frozenset[str]],
     left_out: list[LeftOut],
+    chosen: Collection[str],
 ) -> Iterator[Converted]:
+    """Yield functions with their kernels. Name a function once if none of its ``chosen`` instances can be a kernel."""
     made: list[tuple[Candidate, Converted]] = []
+    unlaid: dict[Span, LeftOut] = {}
     for one in found:
         try:
             made.append((one, convert(one, file, declared.structs, *ranges)))
         except Unlaid as reason:  # noqa: PERF203  (one function left out must not hide another)
-            left_out.append(LeftOut(one.symbol, str(reason), span=one.place.span))
+            left = LeftOut(one.symbol, str(reason), span=one.place.span)
+            if one.symbol in chosen:
+                unlaid.setdefault(left.span, replace(left, function=without_arguments(one.symbol)))
+            else:
+                left_out.append(left)
+    laid = {one.place.span for one, _ in made}
+    left_out += [left for span, left in unlaid.items() if span not in laid]
     keys = Counter(converted.function.key for _, converted in made)
     for one, converted in made:
         if keys[converted.function.key] == 1:

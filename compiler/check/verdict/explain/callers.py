@@ -7,16 +7,17 @@ mistakes.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.check.model.names import LAUNCHED, OF_STAGE, TWIN
+from slangad.compiler.check.verdict.decide import with_expectation
 from slangad.compiler.ir.calls import closure, policy_of, surrogates, value_callees
 from slangad.compiler.ir.nodes import Automatic, Subgradient
 from slangad.compiler.report.model import Leg, NoteKind, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from slangad.compiler.check.model.subject import Subject
     from slangad.compiler.ir.nodes import Function, Module
@@ -30,6 +31,59 @@ _HARDER: Final = {
 }
 """The verdicts of a callee that explain a verdict of its caller."""
 _ALIKE: Final = "wrong in the same way as '{}', an instance of the same function: correct that first, and check again"
+
+
+@dataclass(slots=True)
+class FinalResults:
+    """Results of one file in its order. A wrong one is final when those of all functions that it calls are known.
+
+    Attributes:
+        subjects: The subjects of the file.
+        module: The module with their functions.
+        decided: Called with each result when it is final.
+    """
+
+    subjects: Sequence[Subject]
+    module: Module
+    decided: Callable[[Result], None]
+    _results: list[Result] = field(default_factory=list)
+    _shown: int = 0
+
+    def add(self, result: Result) -> None:
+        """Add the result of the next subject."""
+        self._results.append(result)
+        while self._shown < len(self._results) and self._is_final(self._shown):
+            self._show()
+
+    def finish(self) -> list[Result]:
+        """Return all results after the last was added."""
+        while self._shown < len(self._results):
+            self._show()
+        found = with_causes_in_callees(self._results, self.subjects, self.module)
+        return [with_expectation(*one) for one in zip(found, self.subjects, strict=True)]
+
+    def _show(self) -> None:
+        known = self.subjects[: len(self._results)]
+        result = self._results[self._shown]
+        if _is_derivative(result, self.subjects[self._shown]):
+            result = with_causes_in_callees(self._results, known, self.module)[self._shown]
+        self.decided(with_expectation(result, self.subjects[self._shown]))
+        self._shown += 1
+
+    def _is_final(self, number: int) -> bool:
+        """Return True if no result that comes later can be the cause of this one."""
+        if not _is_derivative(self._results[number], self.subjects[number]):
+            return True
+        functions = {function.key: function for function in self.module.functions}
+        seen = {number}
+        waiting = [number]
+        while waiting:
+            called = set(_called(self.subjects, waiting.pop(), functions, self.module)) - seen
+            if any(k >= len(self._results) for k in called):
+                return False
+            seen |= called
+            waiting += called
+        return True
 
 
 def with_causes_in_callees(results: Sequence[Result], subjects: Sequence[Subject], module: Module) -> list[Result]:
