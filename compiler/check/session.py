@@ -147,7 +147,7 @@ class _Session:
         self._workers.start(len(runnable))
         reduced = description.reduced_to(runnable)
         built = build_both(
-            reduced.twins.module, self._setting(item, description.texts), self._compilers, reduced.loop_twins
+            reduced.twins.module, self._setting(item, description.texts), self._compilers, reduced.text_twins
         )
         if self._options.repair and is_slang(item.path) and twins_lost(runnable, *built):
             setting = self._setting(item, {})

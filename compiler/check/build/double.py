@@ -85,7 +85,7 @@ def _with_bits(
     If one file needs a change, all are copied, because an import finds its neighbours first. A copy keeps its path
     from the folders in which an import may find it. ``known`` has texts that differ from those on disk.
     """
-    placed = {place: file for file in reversed(files) for place in reversed([*_places(file, folders)])}
+    placed = {place: file for file in reversed(files) for place in reversed([*places(file, folders)])}
     texts = {place: known.get(place) or text_of(file) for place, file in placed.items()}
     changed = {place: _TEXELS.sub(r"\1int\2", text) for place, text in texts.items()}
     changed |= {
@@ -102,7 +102,7 @@ def _with_bits(
     return _led(main, "", folders, at), {**copies, _BITS: library_text(_BITS)}
 
 
-def _places(file: str, folders: tuple[str, ...]) -> Iterator[str]:
+def places(file: str, folders: tuple[str, ...]) -> Iterator[str]:
     """Yield the paths of a file from the folders that contain it. A file outside of them gets a folder of its own."""
     found = [
         full.relative_to(root).as_posix()

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.check import tolerances as tol
 from slangad.compiler.check.build.cpp_faults import first_error, without_faults
 from slangad.compiler.check.build.double import build_job
 from slangad.compiler.check.build.separately import kernels_apart
-from slangad.compiler.check.twins import declared, index_ranges, loop_bounds
+from slangad.compiler.check.twins import declared, index_ranges, loop_bounds, slang_declared
 from slangad.compiler.emit import Mode, emit_module
 from slangad.compiler.errors.diagnostics import ToolchainError
 from slangad.compiler.ir.kernels import Memory
@@ -29,7 +28,7 @@ from slangad.compiler.toolchain.workers.processes import end_processes_until
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from slangad.compiler.check.twins.slang_loop_bounds import LoopTwins
+    from slangad.compiler.check.twins.text_twins import TextTwins
     from slangad.compiler.driver.slang_compilers import SlangCompilers
     from slangad.compiler.emit.model import EmittedModule, EntryPoint
     from slangad.compiler.ir.nodes import Kernel, Module
@@ -88,9 +87,9 @@ def build_both(
     module: Module,
     setting: BuildSetting,
     compilers: tuple[SlangCompilers, SlangCompilers],
-    loop_twins: LoopTwins | None = None,
+    text_twins: Sequence[TextTwins] = (),
 ) -> tuple[Built, Built]:
-    """Return the float64 twin, with the twins that count loop iterations, and the program itself.
+    """Return the float64 twin, with twins from changed texts, and the program itself.
 
     Raises:
         ToolchainError: There is no Slang or no C++ compiler.
@@ -100,7 +99,7 @@ def build_both(
     f32 = _Builder(module, setting, compilers[1], f64=False, apart=apart)
 
     def rest() -> tuple[Built, tuple[Library, ...]]:
-        return f32.build(module.kernels), _build_loop_twins(loop_twins, setting, compilers[1])
+        return f32.build(module.kernels), _build_text_twins(text_twins, setting, compilers[1])
 
     with ThreadPoolExecutor(2) as pool:
         first, second = pool.submit(f64.build, module.kernels), pool.submit(rest)
@@ -112,15 +111,17 @@ def build_both(
     return replace(built, libraries=(*built.libraries, *counting)), other
 
 
-def _build_loop_twins(
-    loop_twins: LoopTwins | None, setting: BuildSetting, compilers: SlangCompilers
+def _build_text_twins(
+    twins: Iterable[TextTwins], setting: BuildSetting, compilers: SlangCompilers
 ) -> tuple[Library, ...]:
-    """Return the twins that count loop iterations, as far as they can be built."""
-    if loop_twins is None:
-        return ()
-    texts = {**setting.texts, Path(loop_twins.module.source).name: loop_twins.text}
-    builder = _Builder(loop_twins.module, replace(setting, texts=texts), compilers, f64=True)
-    return builder.build(loop_twins.module.kernels).libraries
+    """Return twins from changed texts, as far as they can be built."""
+    return tuple(
+        library
+        for one in twins
+        for library in _Builder(one.module, replace(setting, texts={**setting.texts, **one.texts}), compilers, f64=True)
+        .build(one.module.kernels)
+        .libraries
+    )
 
 
 def twin_job(module: Module, setting: BuildSetting) -> CompileJob:
@@ -313,6 +314,7 @@ class _Builder:
 def prelude(module: Module) -> str:
     """Return the text before a module with twins."""
     head = declared.PRELUDE if declared.has_frozen_twins(module) else ""
+    head += slang_declared.PRELUDE if slang_declared.has_text_twins(module) else ""
     head += index_ranges.PRELUDE if index_ranges.has_index_twins(module) else ""
     return head + (loop_bounds.PRELUDE if loop_bounds.watches_loops(module) else "")
 

@@ -16,6 +16,7 @@ from slangad.compiler.check.subjects.find import find_subjects, with_shapes
 from slangad.compiler.check.twins.declared import TwinModule, add_frozen_twins
 from slangad.compiler.check.twins.index_ranges import add_index_twins
 from slangad.compiler.check.twins.loop_bounds import watch_loops
+from slangad.compiler.check.twins.slang_declared import add_declared_twins
 from slangad.compiler.check.twins.slang_loop_bounds import add_loop_twins
 from slangad.compiler.check.twins.unclipped import without_clips
 from slangad.compiler.frontends import load
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
     from slangad.compiler.check.build.libraries import BuildSetting
     from slangad.compiler.check.options import CheckOptions
-    from slangad.compiler.check.twins.slang_loop_bounds import LoopTwins
+    from slangad.compiler.check.twins.text_twins import TextTwins
     from slangad.compiler.driver.inputs import Input
     from slangad.compiler.driver.slang_compilers import SlangCompilers
     from slangad.compiler.frontends.slang.model import ReflectedFile
@@ -46,14 +47,14 @@ class FileDescription:
         module: What the user wrote, with a harness kernel for every subject.
         twins: The same with twins, after all passes.
         texts: Texts that replace Slang files, by name.
-        loop_twins: Twins of a Slang file that count loop iterations, if it has such loops.
+        text_twins: Twins of a Slang file that are built from changed texts.
     """
 
     subjects: tuple[Subject, ...]
     module: Module
     twins: TwinModule
     texts: Mapping[str, str]
-    loop_twins: LoopTwins | None = None
+    text_twins: tuple[TextTwins, ...] = ()
 
     @property
     def module_with_twins(self) -> Module:
@@ -66,12 +67,8 @@ class FileDescription:
         kernels = {*(name for s in subjects for name in (s.kernel, s.launch)), *pipelines}
         names = {name for kernel in kernels for name in (kernel, *self.twins.of(kernel))}
         module = only(self.twins.module, (k for k in self.twins.module.kernels if k.name in names))
-        loop_twins = self.loop_twins
-        if loop_twins is not None:
-            counting = {loop_twins.watches.get(kernel, "") for kernel in kernels}
-            watches = [kernel for kernel in loop_twins.module.kernels if kernel.name in counting]
-            loop_twins = replace(loop_twins, module=only(loop_twins.module, watches))
-        return replace(self, twins=replace(self.twins, module=module), loop_twins=loop_twins)
+        text_twins = tuple(one.reduced_to(kernels) for one in self.text_twins)
+        return replace(self, twins=replace(self.twins, module=module), text_twins=text_twins)
 
 
 def describe_file(item: Input, options: CheckOptions, compilers: SlangCompilers) -> FileDescription:
@@ -99,9 +96,16 @@ def describe_file(item: Input, options: CheckOptions, compilers: SlangCompilers)
     texts = {} if mended.text is None else {item.path.name: mended.text}
     if not is_slang(item.path) or options.mutate:
         return FileDescription(subjects, module, twins, texts)
-    loop_twins = add_loop_twins(module, mended.text or decoded_text(item.path))
-    twins = replace(twins, watches={**twins.watches, **(loop_twins.watches if loop_twins else {})})
-    return FileDescription(subjects, module, twins, texts, loop_twins)
+    text = mended.text or decoded_text(item.path)
+    folders = (str(item.path.absolute().parent), *options.include_dirs)
+    made: list[TextTwins] = []
+    if (counting := add_loop_twins(module, text)) is not None:
+        made.append(counting)
+        twins = replace(twins, watches={**twins.watches, **counting.names})
+    if (found := add_declared_twins(module, text, subjects, folders)) is not None:
+        made.append(found[0])
+        twins = replace(twins, frozen={**twins.frozen, **found[0].names}, unclear=found[1])
+    return FileDescription(subjects, module, twins, texts, tuple(made))
 
 
 def without_twinless(
@@ -122,7 +126,7 @@ def without_twinless(
         return None
     failures = {one.head: one.failure for one in mended.broken}
     subjects = tuple(replace(s, failure=s.failure or failures.get(s.span)) for s in description.subjects)
-    changed = replace(description, subjects=subjects, texts={item.path.name: mended.text}, loop_twins=None)
+    changed = replace(description, subjects=subjects, texts={item.path.name: mended.text}, text_twins=())
     return changed if subjects != description.subjects else None
 
 

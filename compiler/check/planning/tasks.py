@@ -27,8 +27,8 @@ def make_task(
 ) -> SubjectTask | PipelineTask:
     """Return the task of a plan: the kernels of its subject, with those twins that were built."""
     subject, twins, (f64, f32) = plan.subject, description.twins, built
-    counting = description.loop_twins.module.kernels if description.loop_twins else ()
-    available = (*twins.module.kernels, *(kernel for kernel in counting if _holds(f64, kernel.name)))
+    changed = (kernel for one in description.text_twins for kernel in one.module.kernels)
+    available = (*twins.module.kernels, *(kernel for kernel in changed if _holds(f64, kernel.name)))
     kernels = {kernel.name: kernel for kernel in available}
 
     def twins_of(kernel: str) -> TwinKernels:

@@ -58,6 +58,7 @@ class TwinModule:
         watches: The twins that watch loops, by harness kernel.
         indices: The twins that record indices, by kernel that is checked launch by launch.
         asked: By such a kernel, the axes whose extents it reads.
+        unclear: Harness kernels with a declared part that no twin freezes.
     """
 
     module: ir.Module
@@ -66,6 +67,7 @@ class TwinModule:
     watches: dict[str, str] = field(default_factory=dict)
     indices: dict[str, str] = field(default_factory=dict)
     asked: dict[str, frozenset[tuple[str, int]]] = field(default_factory=dict)
+    unclear: frozenset[str] = frozenset()
 
     def of(self, kernel: str) -> tuple[str, str, str]:
         """Return the names of the twins that freeze, watch loops and record indices; empty where there is none."""
