@@ -85,7 +85,7 @@ def check_subject(plan: SubjectPlan, functions: SubjectFunctions) -> Result:
         legs = () if region.only_accuses else tuple(compare_legs(context))
         evidence = Evidence(drawn, values, jacobians, entries, legs)
         parts.append(part_of(plan, scope, evidence, parts))
-    result = conclude(plan, parts, lost_gradients(plan, functions))
+    result = conclude(plan, parts, lost_gradients(plan, functions), frozen=functions.companions.frozen is not None)
     return replace(result, seconds=time.perf_counter() - start, seed=plan.seed)
 
 

@@ -33,6 +33,7 @@ class SubjectPlan:
         integers: Integers without a declared range that are worth a try.
         device: Where float32 runs, by the name of ``--device``.
         tolerance: Relative. How far derivatives may be off by the user's declaration.
+        unclear: True if it reaches a part that is declared to carry no gradient, and nothing freezes that.
         without_gradient: Parameters that have no gradient because of their struct, with its name.
     """
 
@@ -52,4 +53,5 @@ class SubjectPlan:
     integers: Integers = NO_INTEGERS
     device: str = "cpu"
     tolerance: float = 0.0
+    unclear: bool = False
     without_gradient: tuple[tuple[str, str], ...] = ()

@@ -84,8 +84,16 @@ def make_plan(
         integers=_integers(function, subject, path, twins.module),
         device=options.device,
         tolerance=subject.directives.tolerance,
+        unclear=_is_unclear(subject, twins, f64),
         without_gradient=_without_gradient(subject, twins),
     )
+
+
+def _is_unclear(subject: Subject, twins: TwinModule, f64: Built) -> bool:
+    """Return True if a Slang function reaches a declared part that no twin freezes."""
+    twin = twins.frozen.get(subject.kernel, "") if subject.facts else ""
+    built = any(entry.kernel == twin for library in f64.libraries for entry in library.entries)
+    return subject.kernel in twins.unclear or bool(twin and not built)
 
 
 def _without_gradient(subject: Subject, twins: TwinModule) -> tuple[tuple[str, str], ...]:
@@ -167,7 +175,6 @@ def _integer_paths(type_: types.Type, name: str) -> Iterator[str]:
 
 def _notes(function: ir.Function | None, subject: Subject, twins: TwinModule) -> Iterator[Note]:
     """Yield notes on declarations that limit what the check can show."""
-    yield from (Note(NoteKind.STOP, doubt) for doubt in subject.doubts)
     if subject.directives.tolerance:
         yield Note(NoteKind.INTENT, f"derivatives may be off by {subject.directives.tolerance:g} of themselves")
     if subject.unclipped:

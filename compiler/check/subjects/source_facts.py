@@ -53,6 +53,7 @@ class _Uses:
         plain: Its parameters without ``no_diff``.
         custom: True if it has custom derivatives.
         signature: The types of its parameters.
+        treated: True if it is ``[TreatAsDifferentiable]``.
     """
 
     name: str
@@ -62,6 +63,7 @@ class _Uses:
     plain: frozenset[str] = frozenset()
     custom: bool = False
     signature: str = ""
+    treated: bool = False
 
     @property
     def bits(self) -> str:
@@ -84,6 +86,7 @@ def facts_of(files: Iterable[str]) -> Mapping[tuple[str, int, int], SourceFacts]
             plain=one.plain,
             calls=frozenset(closure(calls[one.name], lambda name: calls.get(name, ()))) - {one.name},
             signature=one.signature,
+            treated=one.treated,
         )
         for one in uses
         if one.place
@@ -148,6 +151,7 @@ class _Globals:
             frozenset(() if custom else _plain(params)),
             custom,
             header.signature,
+            "TreatAsDifferentiable" in header.attributes,
         )
 
     def _why(self, words: Iterable[str]) -> str:

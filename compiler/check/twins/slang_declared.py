@@ -63,9 +63,11 @@ def add_declared_twins(
         if changed is not None:
             frozen[source.file] = changed
     names = frozenset(name for one in frozen.values() for name in one.frozen)
+    passive = frozenset(name for one in frozen.values() for name in one.passive)
     doubtful = frozenset(name for one in frozen.values() for name in one.incomplete)
     reached = {kernel.name: _reached(kernel.span, module) for kernel in module.kernels}
-    touched = [kernel for kernel in module.kernels if names & reached[kernel.name]]
+    themselves = {kernel.name: {functions[kernel.function].name} for kernel in module.kernels}
+    touched = [k for k in module.kernels if names & reached[k.name] or passive & (reached[k.name] - themselves[k.name])]
     if not touched:
         return None
     fitting = [kernel for kernel in touched if _fits(functions[kernel.function])]

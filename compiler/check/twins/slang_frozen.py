@@ -21,7 +21,7 @@ from slangad.compiler.slang_text.brackets import closing, until
 from slangad.compiler.slang_text.headers import declared_names
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from slangad.compiler.slang_text.bodies import SlangFunction, SlangSource
     from slangad.compiler.slang_text.tokens import Token
@@ -64,11 +64,13 @@ class FrozenText:
 
     Attributes:
         frozen: The names of functions with frozen parts.
+        passive: The names of functions that freeze parameters, for their callers.
         incomplete: Those in which a part could not be frozen.
     """
 
     text: str
     frozen: frozenset[str]
+    passive: frozenset[str]
     incomplete: frozenset[str]
 
 
@@ -112,6 +114,7 @@ def frozen_text(
         return None
     edits = _Edits()
     frozen: set[str] = set()
+    passive: set[str] = set()
     incomplete: set[str] = set()
     derivatives = {name for function in source.functions for name in function.header.attributes}
     for function in source.functions:
@@ -119,16 +122,23 @@ def frozen_text(
         if function.header.name in derivatives and body is None:
             continue
         editor = _FunctionEditor(source, function, edits, outs, structs)
-        if any(list(edit()) for edit in editor.all()):
+        if any([*editor.calls(), *editor.detached(), *editor.returns()]):
             frozen.add(function.header.name)
+        if any([*editor.parameters()]):
+            passive.add(function.header.name)
         if editor.incomplete:
             incomplete.add(function.header.name)
         if body is not None:
             frozen.add(function.header.name)
             editor.replace_body(body)
-    if not frozen:
+    if not frozen | passive:
         return None
-    return FrozenText(f"{edits.applied(source.text)}\nimport {LIBRARY};\n", frozenset(frozen), frozenset(incomplete))
+    return FrozenText(
+        f"{edits.applied(source.text)}\nimport {LIBRARY};\n",
+        frozenset(frozen),
+        frozenset(passive),
+        frozenset(incomplete),
+    )
 
 
 @dataclass(slots=True)
@@ -141,10 +151,6 @@ class _FunctionEditor:
     outs: Mapping[str, Sequence[int]]
     structs: Collection[str]
     incomplete: bool = False
-
-    def all(self) -> tuple[Callable[[], Iterator[bool]], ...]:
-        """Return all kinds of edits. Each yields True for what it freezes."""
-        return self._calls, self._detached, self._parameters, self._returns
 
     def replace_body(self, body: str) -> None:
         """Give the function another body, and its own body another name. It needs no derivative then."""
@@ -160,8 +166,8 @@ class _FunctionEditor:
         self.edits.put(self._at(start), "[TreatAsDifferentiable] ")
         self.edits.put(function.body + 1, f" {body} }} {' '.join(words)} {{", order=-2)
 
-    def _calls(self) -> Iterator[bool]:
-        """Freeze the calls behind ``no_diff``, and what they store into their arguments."""
+    def calls(self) -> Iterator[bool]:
+        """Freeze the calls behind ``no_diff``, and what they store into their arguments. Yield True for each."""
         tokens = self.source.tokens
         for k in range(self.function.opening, self.function.last):
             if tokens[k].text != "no_diff" or not (end := end_of_call(tokens, k + 1)):
@@ -186,14 +192,15 @@ class _FunctionEditor:
             if number < len(arguments):
                 yield "".join(token.text for token in arguments[number])
 
-    def _detached(self) -> Iterator[bool]:
+    def detached(self) -> Iterator[bool]:
+        """Freeze the values of ``detach``."""
         tokens = self.source.tokens
         for k in range(self.function.opening, self.function.last):
             if tokens[k].text == "detach" and tokens[k + 1].text == "(" and tokens[k - 1].text not in (".", "::"):
                 self.edits.put(self._at(k), "check_freeze", out=len("detach"))
                 yield True
 
-    def _parameters(self) -> Iterator[bool]:
+    def parameters(self) -> Iterator[bool]:
         """Freeze the parameters with ``no_diff``, where they begin."""
         tokens, function = self.source.tokens, self.function
         opening = next(k for k in range(function.name_token, function.opening) if tokens[k].text == "(")
@@ -207,7 +214,7 @@ class _FunctionEditor:
                     self.edits.put(function.body + 1, text)
                     yield True
 
-    def _returns(self) -> Iterator[bool]:
+    def returns(self) -> Iterator[bool]:
         """Freeze the result of a function that is treated as differentiable."""
         tokens, function = self.source.tokens, self.function
         if "TreatAsDifferentiable" not in function.header.attributes or not function.returns:

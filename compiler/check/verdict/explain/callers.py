@@ -39,7 +39,7 @@ def with_causes_in_callees(results: Sequence[Result], subjects: Sequence[Subject
         module: The module with their functions.
     """
     functions = {function.key: function for function in module.functions}
-    wrong = {k for k, result in enumerate(results) if _is_derivative(result, subjects[k])}
+    wrong = {k for k, result in enumerate(results) if _is_derivative(result)}
     calls = {k: set(_called(subjects, k, functions, module)) & wrong for k in wrong}
     roots = {k for k in wrong if not _because(k, calls[k], results)}
     made = list(results)
@@ -53,10 +53,9 @@ def with_causes_in_callees(results: Sequence[Result], subjects: Sequence[Subject
     return made
 
 
-def _is_derivative(result: Result, subject: Subject) -> bool:
-    """Return True if only derivatives are wrong. The values of a mode that does not exist do not count."""
-    legs = _INHERITED | {Leg.PRIMAL} if subject.doubts else _INHERITED
-    return result.verdict in _HARDER and all(failure.leg in legs for failure in result.failures)
+def _is_derivative(result: Result) -> bool:
+    """Return True if only derivatives are wrong."""
+    return result.verdict in _HARDER and all(failure.leg in _INHERITED for failure in result.failures)
 
 
 def _because(number: int, called: Iterable[int], results: Sequence[Result]) -> list[int]:
