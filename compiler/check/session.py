@@ -146,9 +146,8 @@ class _Session:
             return []
         self._workers.start(len(runnable))
         reduced = description.reduced_to(runnable)
-        built = build_both(
-            reduced.twins.module, self._setting(item, description.texts), self._compilers, reduced.text_twins
-        )
+        setting, twins = self._setting(item, description.texts), (reduced.text_twins, reduced.unclipped)
+        built = build_both(reduced.twins.module, setting, self._compilers, *twins)
         if self._options.repair and is_slang(item.path) and twins_lost(runnable, *built):
             setting = self._setting(item, {})
             again = without_twinless(item, description, self._options, self._compilers[0], setting)
@@ -170,7 +169,8 @@ class _Session:
         module = description.twins.module
         emitted = emit_module(module)
         setting = self._setting(item, description.texts)
-        job = None if self._options.device == "cpu" else device_job(module, setting, self._options.device)
+        loose = description.unclipped.names if description.unclipped else ()
+        job = None if self._options.device == "cpu" else device_job(module, setting, self._options.device, loose)
         self._workers.load(LibraryFiles(f64.libraries, f32.libraries, job))
 
         def one(subject: Subject) -> Result:

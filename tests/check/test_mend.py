@@ -389,13 +389,6 @@ DifferentialPair<float> cubed_fwd(DifferentialPair<float> x) { return diffPair(g
     assert results["good"].verdict is Verdict.PASS
 
 
-def test_mend__a_range_of_what_is_no_parameter__costs_only_its_function(checked: Checked) -> None:
-    text = "\n// range: y 0 1\n[Differentiable] float bad(float x) { return x; }\n"
-    results = checked(text + GOOD, ".slang", samples=16)
-    assert results["bad"].reason.startswith("it does not compile: there is no parameter 'y' [SA")
-    assert results["good"].verdict is Verdict.PASS
-
-
 def test_mend__a_function_that_slang_dies_of_while_reading__costs_only_itself(checked: Checked) -> None:
     caller = "\n[Differentiable] float caller(float x) { return bad(x) * x; }\n"
     results = checked(CRASH + GOOD + caller, ".slang", samples=16)

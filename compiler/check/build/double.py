@@ -6,14 +6,13 @@ import re
 from os.path import relpath, sep
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
-from zlib import crc32
 
 from slangad.compiler.emit.library import DOUBLE, library_text
-from slangad.compiler.slang_text.files import text_of
+from slangad.compiler.slang_text.files import OUTSIDE, places, text_of
 from slangad.compiler.toolchain.jobs.request import CompileJob
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     from slangad.compiler.emit.model import EmittedModule
 
@@ -29,7 +28,6 @@ _TEXELS: Final = re.compile(
 )
 """Textures of floats. Their texels cannot be double in Slang, and a check reads nothing from them."""
 _CLIMBING: Final = re.compile(r'(\bimport\s+")((?:[^"\n]*/)?\.\./[^"\n]*)(")')
-_OUTSIDE: Final = "slangad_outside_"
 _IMPORT: Final = re.compile(r"^import slangad(?:_half)?;$", re.MULTILINE)
 
 
@@ -96,22 +94,10 @@ def _with_bits(
     if changed == texts:
         return main, {}
     touched = {_folder(place) for place, text in changed.items() if text != texts[place]}
-    kept = [place for place in changed if not place.startswith(_OUTSIDE) or _folder(place) in touched]
+    kept = [place for place in changed if not place.startswith(OUTSIDE) or _folder(place) in touched]
     at = {Path(placed[place]).resolve(): place for place in sorted(kept, key=len, reverse=True)}
     copies = {place: _led(changed[place], place, (str(Path(placed[place]).parent), *folders), at) for place in kept}
     return _led(main, "", folders, at), {**copies, _BITS: library_text(_BITS)}
-
-
-def places(file: str, folders: tuple[str, ...]) -> Iterator[str]:
-    """Yield the paths of a file from the folders that contain it. A file outside of them gets a folder of its own."""
-    found = [
-        full.relative_to(root).as_posix()
-        for full in (Path(file).absolute(), Path(file).resolve())
-        for folder in folders
-        for root in (Path(folder).absolute(), Path(folder).resolve())
-        if full.is_relative_to(root)
-    ]
-    yield from found or [f"{_OUTSIDE}{crc32(str(Path(file).parent).encode())}/{Path(file).name}"]
 
 
 def _folder(place: str) -> str:

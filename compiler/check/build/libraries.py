@@ -88,8 +88,16 @@ def build_both(
     setting: BuildSetting,
     compilers: tuple[SlangCompilers, SlangCompilers],
     text_twins: Sequence[TextTwins] = (),
+    unclipped: TextTwins | None = None,
 ) -> tuple[Built, Built]:
     """Return the float64 twin, with twins from changed texts, and the program itself.
+
+    Args:
+        module: The program.
+        setting: How to build.
+        compilers: One for each precision.
+        text_twins: Twins from changed texts.
+        unclipped: Kernels of the program that are built from a changed text, in both precisions.
 
     Raises:
         ToolchainError: There is no Slang or no C++ compiler.
@@ -97,12 +105,21 @@ def build_both(
     apart = kernels_apart(module, setting.texts)
     f64 = _Builder(module, setting, compilers[0], f64=True, apart=apart)
     f32 = _Builder(module, setting, compilers[1], f64=False, apart=apart)
+    loose = unclipped.module.kernels if unclipped else ()
+    kernels = [kernel for kernel in module.kernels if kernel.name not in {one.name for one in loose}]
+
+    def every(builder: _Builder) -> Built:
+        if unclipped is None:
+            return builder.build(kernels)
+        texts = {**setting.texts, **unclipped.texts}
+        changed = replace(builder, setting=replace(setting, texts=texts), apart=frozenset())
+        return _joined([builder.build(kernels), changed.build(loose)])
 
     def rest() -> tuple[Built, tuple[Library, ...]]:
-        return f32.build(module.kernels), _build_text_twins(text_twins, setting, compilers[1])
+        return every(f32), _build_text_twins(text_twins, setting, compilers[1])
 
     with ThreadPoolExecutor(2) as pool:
-        first, second = pool.submit(f64.build, module.kernels), pool.submit(rest)
+        first, second = pool.submit(every, f64), pool.submit(rest)
         try:
             built, (other, counting) = first.result(), second.result()
         except KeyboardInterrupt:

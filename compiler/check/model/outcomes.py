@@ -42,6 +42,8 @@ class CheckOutcome(Enum):
     """It takes a struct that is ``IDifferentiable`` and has nothing that carries a gradient."""
     NO_SHAPES = auto()
     """No shapes of its tensors fit its indices."""
+    UNKNOWN_INTENT = auto()
+    """Nobody knows what its gradient should be: it looks at bits of floats, or a declared part can't be frozen."""
     NOT_FINITE = auto()
     FEW_BLOCKS = auto()
     """Too few blocks of its inputs could be compared."""
@@ -50,8 +52,6 @@ class CheckOutcome(Enum):
     FEW_SAMPLES = auto()
     """An entry could be compared at too few samples."""
     NOT_ON_DEVICE = auto()
-    UNKNOWN_INTENT = auto()
-    """It looks at bits of floats: nobody knows what its gradient should be."""
     AT_KINKS = auto()
     """Right, also at kinks; jumps have nothing to compare with."""
 

@@ -29,6 +29,7 @@ class SubjectPlan:
         command: The command that reports this subject alone.
         linear: True if reverse mode is linear in the cotangent: it goes through no clip.
         clip: The declared clip of its gradients.
+        limit: The declared clip of a Slang function: the largest gradient for a cotangent of 1.
         shapes: Declared shapes of parameters.
         integers: Integers without a declared range that are worth a try.
         device: Where float32 runs, by the name of ``--device``.
@@ -53,5 +54,6 @@ class SubjectPlan:
     integers: Integers = NO_INTEGERS
     device: str = "cpu"
     tolerance: float = 0.0
+    limit: float | None = None
     unclear: bool = False
     without_gradient: tuple[tuple[str, str], ...] = ()

@@ -18,6 +18,7 @@ from slangad.compiler.check.twins.index_ranges import add_index_twins
 from slangad.compiler.check.twins.loop_bounds import watch_loops
 from slangad.compiler.check.twins.slang_declared import add_declared_twins
 from slangad.compiler.check.twins.slang_loop_bounds import add_loop_twins
+from slangad.compiler.check.twins.slang_unclipped import callers_without_clips
 from slangad.compiler.check.twins.unclipped import without_clips
 from slangad.compiler.frontends import load
 from slangad.compiler.frontends.slang.model import SlangSetting
@@ -48,6 +49,7 @@ class FileDescription:
         twins: The same with twins, after all passes.
         texts: Texts that replace Slang files, by name.
         text_twins: Twins of a Slang file that are built from changed texts.
+        unclipped: Functions of a Slang file that are built without the clips of what they call.
     """
 
     subjects: tuple[Subject, ...]
@@ -55,6 +57,7 @@ class FileDescription:
     twins: TwinModule
     texts: Mapping[str, str]
     text_twins: tuple[TextTwins, ...] = ()
+    unclipped: TextTwins | None = None
 
     @property
     def module_with_twins(self) -> Module:
@@ -68,7 +71,8 @@ class FileDescription:
         names = {name for kernel in kernels for name in (kernel, *self.twins.of(kernel))}
         module = only(self.twins.module, (k for k in self.twins.module.kernels if k.name in names))
         text_twins = tuple(one.reduced_to(kernels) for one in self.text_twins)
-        return replace(self, twins=replace(self.twins, module=module), text_twins=text_twins)
+        unclipped = self.unclipped.reduced_to(kernels) if self.unclipped else None
+        return replace(self, twins=replace(self.twins, module=module), text_twins=text_twins, unclipped=unclipped)
 
 
 def describe_file(item: Input, options: CheckOptions, compilers: SlangCompilers) -> FileDescription:
@@ -105,7 +109,10 @@ def describe_file(item: Input, options: CheckOptions, compilers: SlangCompilers)
     if (found := add_declared_twins(module, text, subjects, folders)) is not None:
         made.append(found[0])
         twins = replace(twins, frozen={**twins.frozen, **found[0].names}, unclear=found[1])
-    return FileDescription(subjects, module, twins, texts, tuple(made))
+    unclipped = callers_without_clips(module, text, subjects, folders)
+    loose = frozenset(unclipped.names) if unclipped else frozenset()
+    subjects = tuple(replace(subject, unclipped=subject.kernel in loose) for subject in subjects)
+    return FileDescription(subjects, module, twins, texts, tuple(made), unclipped)
 
 
 def without_twinless(
@@ -126,7 +133,8 @@ def without_twinless(
         return None
     failures = {one.head: one.failure for one in mended.broken}
     subjects = tuple(replace(s, failure=s.failure or failures.get(s.span)) for s in description.subjects)
-    changed = replace(description, subjects=subjects, texts={item.path.name: mended.text}, text_twins=())
+    texts = {item.path.name: mended.text}
+    changed = replace(description, subjects=subjects, texts=texts, text_twins=(), unclipped=None)
     return changed if subjects != description.subjects else None
 
 

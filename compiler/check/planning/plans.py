@@ -84,9 +84,16 @@ def make_plan(
         integers=_integers(function, subject, path, twins.module),
         device=options.device,
         tolerance=subject.directives.tolerance,
+        limit=_limit(subject),
         unclear=_is_unclear(subject, twins, f64),
         without_gradient=_without_gradient(subject, twins),
     )
+
+
+def _limit(subject: Subject) -> float | None:
+    """Return the declared clip of a Slang function."""
+    derivative = subject.directives.derivative
+    return derivative.limit if isinstance(derivative, ir.ClipGradient) else None
 
 
 def _is_unclear(subject: Subject, twins: TwinModule, f64: Built) -> bool:
@@ -189,6 +196,8 @@ def _notes(function: ir.Function | None, subject: Subject, twins: TwinModule) ->
         yield Note(NoteKind.MISSING, reason)
     if subject.kernel in twins.clipped:
         yield Note(NoteKind.INTENT, "a clip limits gradients in reverse mode: the reference checks forward mode only")
+    elif (limit := _limit(subject)) is not None:
+        yield Note(NoteKind.INTENT, f"reverse mode is compared with the reference clipped to ±{limit:g}")
     elif subject.kernel in twins.frozen:
         yield Note(NoteKind.INTENT, "compared with the declared derivative, not with the function's own")
 

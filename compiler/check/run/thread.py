@@ -180,7 +180,7 @@ class ThreadRunner:
         """Return the buffers of twins that freeze (see ``declared``)."""
         known = {parameter["name"] for parameter in getattr(self.module, "globals_", ())}
         if slang_frozen.TAPE in known:
-            tape = np.full(slang_frozen.TAPE_BYTES + slang_frozen.SPARE_BYTES, 0xFF, np.uint8)
+            tape = np.full(tol.TAPE_BYTES + tol.TAPE_SPARE, 0xFF, np.uint8)
             return {slang_frozen.TAPE: tape, slang_frozen.STATE: np.zeros(2, np.int32)}
         if TAPE not in known:
             return {}

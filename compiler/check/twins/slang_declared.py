@@ -5,16 +5,25 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from slangad.compiler.check.build.double import places
-from slangad.compiler.check.twins.slang_frozen import LIBRARY, STATE, STOPS, TEXT, FrozenText, frozen_text, own_name
+from slangad.compiler.check.twins.slang_frozen import (
+    LIBRARY,
+    STATE,
+    STOPS,
+    TEXT,
+    FrozenText,
+    frozen_text,
+    own_name,
+    parts,
+)
 from slangad.compiler.check.twins.text_twins import TextTwins
 from slangad.compiler.errors.exhaustive import assert_never
 from slangad.compiler.ir import nodes as ir
 from slangad.compiler.ir import types
 from slangad.compiler.slang_text.bodies import read_source
-from slangad.compiler.slang_text.calls import codes_of, same_file
+from slangad.compiler.slang_text.brackets import closing, until
+from slangad.compiler.slang_text.calls import codes_of, function_at, same_file
 from slangad.compiler.slang_text.endings import is_slang
-from slangad.compiler.slang_text.files import source_of
+from slangad.compiler.slang_text.files import places, source_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -28,6 +37,8 @@ _BASE: Final = "base_"
 _RECORD, _REPLAY = "check:record_text", "check:replay_text"
 PRELUDE: Final = f"import {LIBRARY};\n\n"
 """Text before a module with such twins."""
+_DIRECTIONS: Final = frozenset({"in", "out", "inout"})
+_MODIFIERS: Final = frozenset({"no_diff", "const", "public", "internal", "static", "inline", "export"})
 
 
 def has_text_twins(module: ir.Module) -> bool:
@@ -49,8 +60,7 @@ def add_declared_twins(
         folders: The folders of imports.
     """
     functions = {function.key: function for function in module.functions}
-    files = [source_of(file) for file in module.sources if is_slang(file)]
-    files = [read_source(text, one.file) if same_file(one.file, module.source) else one for one in files]
+    files = sources_of(module, text)
     bodies = _bodies(subjects, functions)
     if not bodies and not any(STOPS & _words(source) for source in files):
         return None
@@ -65,30 +75,45 @@ def add_declared_twins(
     names = frozenset(name for one in frozen.values() for name in one.frozen)
     passive = frozenset(name for one in frozen.values() for name in one.passive)
     doubtful = frozenset(name for one in frozen.values() for name in one.incomplete)
-    reached = {kernel.name: _reached(kernel.span, module) for kernel in module.kernels}
+    reached = {kernel.name: reached_from(kernel.span, module) for kernel in module.kernels}
     themselves = {kernel.name: {functions[kernel.function].name} for kernel in module.kernels}
     touched = [k for k in module.kernels if names & reached[k.name] or passive & (reached[k.name] - themselves[k.name])]
     if not touched:
         return None
-    fitting = [kernel for kernel in touched if _fits(functions[kernel.function])]
-    unclear = {k.name for k in touched if k not in fitting or doubtful & reached[k.name]}
-    twins = [_frozen_kernel(functions[kernel.function], kernel) for kernel in fitting]
-    added = (*_helpers(), *(function for function, _ in twins))
-    kernels = tuple(kernel for _, kernel in twins)
-    texts = {place: one.text for file, one in frozen.items() for place in _places_of(file, module, folders)}
+    twins: dict[str, tuple[ir.Function, ir.Kernel]] = {}
+    oracles: list[str] = []
+    for kernel in touched:
+        function = functions[kernel.function]
+        if _returns_all(function):
+            twins[kernel.name] = _frozen_kernel(function, kernel)
+        elif text_of_oracle := _oracle_text(function, kernel, files):
+            oracles.append(text_of_oracle)
+            twins[kernel.name] = _oracle_kernel(function, kernel)
+    added = (*_helpers(), *(function for function, _ in twins.values()))
+    texts = {place: one.text for file, one in frozen.items() for place in places_of(file, module, folders)}
+    main = next(places_of(module.source, module, folders))
+    if oracles:
+        texts[main] = "\n".join([texts.get(main, f"{text}\nimport {LIBRARY};"), *oracles, ""])
     made = TextTwins(
-        replace(module, functions=(*module.functions, *added), kernels=kernels),
+        replace(module, functions=(*module.functions, *added), kernels=tuple(kernel for _, kernel in twins.values())),
         {**texts, f"{LIBRARY}.slang": TEXT},
-        {kernel.name: twin.name for kernel, twin in zip(fitting, kernels, strict=True)},
+        {name: twin.name for name, (_, twin) in twins.items()},
     )
-    return made, frozenset(unclear)
+    return made, frozenset(k.name for k in touched if k.name not in twins or doubtful & reached[k.name])
 
 
 def _words(source: SlangSource) -> frozenset[str]:
     return frozenset(token.text for token in source.tokens)
 
 
-def _places_of(file: str, module: ir.Module, folders: tuple[str, ...]) -> Iterator[str]:
+def sources_of(module: ir.Module, text: str) -> list[SlangSource]:
+    """Return the Slang files of a module; ``text`` is that of the main one."""
+    files = [source_of(file) for file in module.sources if is_slang(file)]
+    return [read_source(text, one.file) if same_file(one.file, module.source) else one for one in files]
+
+
+def places_of(file: str, module: ir.Module, folders: tuple[str, ...]) -> Iterator[str]:
+    """Yield the names by which imports find a file."""
     if same_file(file, module.source):
         yield file.rpartition("/")[2]
         return
@@ -100,12 +125,13 @@ def _outs(written: Sequence[str]) -> tuple[int, ...]:
     return tuple(k for k, text in enumerate(written) if text.startswith(("out ", "inout ")))
 
 
-def _reached(span: Span, module: ir.Module) -> frozenset[str]:
+def reached_from(span: Span, module: ir.Module) -> frozenset[str]:
     """Return the names of the functions through which the gradient of a function goes."""
     return frozenset(code.name for code in codes_of(span, module.sources) if not (code.apart or code.derivative))
 
 
-def _fits(function: ir.Function) -> bool:
+def _returns_all(function: ir.Function) -> bool:
+    """Return True if a function returns a value and stores nothing into its parameters."""
     return function.result != types.VOID and all(param.direction == "in" for param in function.params)
 
 
@@ -135,6 +161,58 @@ def _frozen_kernel(function: ir.Function, kernel: ir.Kernel) -> tuple[ir.Functio
     params = tuple(ir.KernelParam(p.name, ir.Memory.EACH, p.type) for p in (*base, *moved))
     name = f"oracle_frozen_{kernel.name}"
     return made, ir.Kernel(name, key, params, kernel.results, modes=("forward",), span=kernel.span)
+
+
+def _oracle_name(kernel: ir.Kernel) -> str:
+    return f"check_oracle_{kernel.name}"
+
+
+def _oracle_text(function: ir.Function, kernel: ir.Kernel, files: Iterable[SlangSource]) -> str:
+    """Return a function of the sample and the moved point, in Slang; empty if its types can't be named.
+
+    void f(float x, inout float y)
+    -> void check_oracle_f(float base_x, float base_y, float x, inout float y) { …; f(base_x, base_y); …; f(x, y); }
+    """
+    found = next(((s, f) for s in files if (f := function_at(s, function.span)) is not None), None)
+    if found is None or found[1].header.path or found[1].header.generic:
+        return ""
+    source, written_as = found
+    tokens = source.tokens
+    opening = written_as.name_token + 1
+    start = written_as.first
+    while tokens[start].text == "[":
+        start = closing(tokens, start) + 1
+    result = [t.text for t in tokens[start : written_as.name_token] if t.text not in _MODIFIERS]
+    before: list[str] = []
+    after: list[str] = []
+    stored: list[str] = []
+    for param, part in zip(function.params, parts(tokens[opening + 1 : closing(tokens, opening)]), strict=False):
+        words = [token.text for token in until(part, "=") if token.text not in _MODIFIERS]
+        plain = " ".join(f"{_BASE}{word}" if word == param.name else word for word in words if word not in _DIRECTIONS)
+        (stored if param.direction == "out" else before).append(plain)
+        after.append(" ".join(words))
+    names = [param.name for param in function.params]
+    here, moved = (f"{function.name}({', '.join(f'{side}{name}' for name in names)});" for side in (_BASE, ""))
+    declared = " ".join(f"{one};" for one in stored)
+    return (
+        f"{' '.join(result)} {_oracle_name(kernel)}({', '.join((*before, *after))}) {{ "
+        f"{STATE}[0] = 0; {STATE}[1] = 0; {declared} {here} {STATE}[0] = 0; {STATE}[1] = 1; "
+        f"{'' if function.result == types.VOID else 'return '}{moved} }}"
+    )
+
+
+def _oracle_kernel(function: ir.Function, kernel: ir.Kernel) -> tuple[ir.Function, ir.Kernel]:
+    """Return the function of ``_oracle_text`` and its kernel."""
+    moved = tuple(replace(p, no_diff=False) for p in function.params)
+    inputs = [param for param in moved if param.direction != "out"]
+    base = tuple(replace(p, name=f"{_BASE}{p.name}", direction="in") for p in inputs)
+    name = _oracle_name(kernel)
+    file = function.body.file if isinstance(function.body, ir.External) else ""
+    body = ir.External(name, file)
+    made = ir.Function(f"oracle {kernel.name}", name, (*base, *moved), function.result, body, differentiable=False)
+    params = tuple(ir.KernelParam(p.name, ir.Memory.EACH, p.type) for p in (*base, *inputs))
+    name = f"oracle_frozen_{kernel.name}"
+    return made, ir.Kernel(name, made.key, params, kernel.results, modes=("forward",), span=kernel.span)
 
 
 def _bodies(subjects: Iterable[Subject], functions: Mapping[str, ir.Function]) -> dict[tuple[str, int, int], str]:

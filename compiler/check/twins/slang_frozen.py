@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.check import tolerances as tol
 from slangad.compiler.slang_text.brackets import closing, until
+from slangad.compiler.slang_text.calls import name_in_calls
 from slangad.compiler.slang_text.headers import declared_names
 
 if TYPE_CHECKING:
@@ -30,10 +31,10 @@ STOPS: Final = frozenset({"no_diff", "detach", "TreatAsDifferentiable"})
 """Words by which Slang declares that a gradient ends."""
 LIBRARY: Final = "slangad_check_frozen"
 TAPE, STATE = "check_bytes", "check_state"
-"""Buffers of the twins: the frozen values; how many bytes they have, and a flag to read them again."""
-TAPE_BYTES: Final = 8 * tol.TAPE_SIZE
-SPARE_BYTES: Final = 4096
-"""Bytes behind the tape that are NaN. What the tape cannot hold is read from there."""
+"""Buffers of the twins: the frozen values; how many bytes they have, and a flag to read them again.
+
+The bytes behind the tape are NaN. What it cannot hold is read from there.
+"""
 TEXT: Final = f"""
 public RWByteAddressBuffer {TAPE};
 public RWStructuredBuffer<int> {STATE};
@@ -43,10 +44,10 @@ public T check_freeze<T>(T v)
 {{
     int size = (int(sizeof(T)) + 7) / 8 * 8;
     int place = {STATE}[0];
-    if (size > {SPARE_BYTES})
+    if (size > {tol.TAPE_SPARE})
         return v;
-    if (place + size > {TAPE_BYTES})
-        return {TAPE}.Load<T>({TAPE_BYTES});
+    if (place + size > {tol.TAPE_BYTES})
+        return {TAPE}.Load<T>({tol.TAPE_BYTES});
     {STATE}[0] = place + size;
     if ({STATE}[1] == 0)
         {TAPE}.Store<T>(place, v);
@@ -75,7 +76,7 @@ class FrozenText:
 
 
 @dataclass(slots=True)
-class _Edits:
+class TextEdits:
     """Changes of a text: an offset, an order among changes there, the characters to put there and to take out."""
 
     found: list[tuple[int, int, str, int]] = field(default_factory=list)
@@ -112,7 +113,7 @@ def frozen_text(
     """
     if not source.is_closed:
         return None
-    edits = _Edits()
+    edits = TextEdits()
     frozen: set[str] = set()
     passive: set[str] = set()
     incomplete: set[str] = set()
@@ -123,13 +124,13 @@ def frozen_text(
             continue
         editor = _FunctionEditor(source, function, edits, outs, structs)
         if any([*editor.calls(), *editor.detached(), *editor.returns()]):
-            frozen.add(function.header.name)
+            frozen.add(name_in_calls(function))
         if any([*editor.parameters()]):
-            passive.add(function.header.name)
+            passive.add(name_in_calls(function))
         if editor.incomplete:
-            incomplete.add(function.header.name)
+            incomplete.add(name_in_calls(function))
         if body is not None:
-            frozen.add(function.header.name)
+            frozen.add(name_in_calls(function))
             editor.replace_body(body)
     if not frozen | passive:
         return None
@@ -147,7 +148,7 @@ class _FunctionEditor:
 
     source: SlangSource
     function: SlangFunction
-    edits: _Edits
+    edits: TextEdits
     outs: Mapping[str, Sequence[int]]
     structs: Collection[str]
     incomplete: bool = False
@@ -187,7 +188,7 @@ class _FunctionEditor:
         tokens = self.source.tokens
         opening = next((k for k in range(start, end) if tokens[k].text == "("), end)
         name = tokens[opening - 1].text
-        arguments = list(_parts(tokens[opening + 1 : closing(tokens, opening)]))
+        arguments = list(parts(tokens[opening + 1 : closing(tokens, opening)]))
         for number in self.outs.get(name, ()):
             if number < len(arguments):
                 yield "".join(token.text for token in arguments[number])
@@ -204,7 +205,7 @@ class _FunctionEditor:
         """Freeze the parameters with ``no_diff``, where they begin."""
         tokens, function = self.source.tokens, self.function
         opening = next(k for k in range(function.name_token, function.opening) if tokens[k].text == "(")
-        for part in _parts(tokens[opening + 1 : closing(tokens, opening)]):
+        for part in parts(tokens[opening + 1 : closing(tokens, opening)]):
             words = {token.text for token in part}
             plain = until(part, "=")
             numbers = any(_NUMBERS.fullmatch(word) or word in self.structs for word in words)
@@ -273,7 +274,7 @@ def _end_of_arguments(tokens: Sequence[Token], index: int) -> int:
     return 0
 
 
-def _parts(tokens: Sequence[Token]) -> Iterator[Sequence[Token]]:
+def parts(tokens: Sequence[Token]) -> Iterator[Sequence[Token]]:
     """Yield the parts of a list between its commas."""
     start = k = depth = 0
     while k < len(tokens):
