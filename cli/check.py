@@ -14,18 +14,17 @@ import click
 
 from slangad.cli.parameters import DeviceName, InputName, finite, slang_options
 from slangad.cli.project import add_slang_settings, is_default
-from slangad.cli.reporting import ReportFile, publish_all, write_text
+from slangad.cli.reporting import ReportFile
 from slangad.compiler.check import tolerances as tol
 from slangad.compiler.report.formats import FORMATS, format_of
+from slangad.compiler.report.model import FAIL_ON
 
 if TYPE_CHECKING:
-    from typing_extensions import Unpack
+    from typing_extensions import NotRequired, Unpack
 
     from slangad.cli.console import Session
     from slangad.compiler.check.options import CheckOptions
-    from slangad.compiler.driver.inputs import Input
     from slangad.compiler.frontends.reading.directives import Directives
-    from slangad.compiler.report.model import Report
 
 _FOLDER = click.Path(path_type=Path, file_okay=False)
 _RANGE: Final = re.compile(r"(?P<path>[^=]+?)\s*=\s*(?P<low>[^:]+):(?P<high>.+)")
@@ -45,6 +44,10 @@ class CheckArguments(TypedDict):
     shapes: tuple[tuple[str, tuple[int, ...]], ...]
     only: tuple[str, ...]
     strict: bool
+    fail_on: tuple[str, ...]
+    min_checked: float
+    baseline: Path | None
+    write_baseline: Path | None
     mutate: bool
     jobs: int
     include_dirs: tuple[str, ...]
@@ -60,6 +63,10 @@ class CheckArguments(TypedDict):
     output_format: str
     output: Path | None
     reports: tuple[tuple[str, Path], ...]
+    watch: bool
+    shard: tuple[int, int] | None
+    from_project: NotRequired[bool]
+    """True if the inputs come from the project: the command line names none."""
 
 
 class CommandWithWords(click.Command):
@@ -114,6 +121,24 @@ class SampleShape(click.ParamType[tuple[str, tuple[int, ...]]]):
         return found["path"], tuple(int(extent) for extent in found["shape"].split("x"))
 
 
+class Shard(click.ParamType[tuple[int, int]]):
+    """``2/4``."""
+
+    name = "i/n"
+
+    def convert(
+        self, value: str | tuple[int, int], param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[int, int]:
+        """Parse the word."""
+        if isinstance(value, tuple):
+            return value
+        found = re.fullmatch(r"([1-9]\d{0,3})/([1-9]\d{0,3})", value)
+        number, count = (int(found[1]), int(found[2])) if found else (1, 0)
+        if number > count:
+            self.fail(f"{value!r} is not a shard such as 2/4: its number, from 1, and how many there are.", param, ctx)
+        return number, count
+
+
 @click.command("check", cls=CommandWithWords)
 @click.argument("inputs", nargs=-1, type=InputName(), metavar="[FILE[:NAME]]...")
 @click.option("--device", default="cpu", type=DeviceName(), show_default=True, help="Device for float32 gradients.")
@@ -132,6 +157,31 @@ class SampleShape(click.ParamType[tuple[str, tuple[int, ...]]]):
 )
 @click.option("--only", multiple=True, metavar="NAME", help="Check this function or kernel only.")
 @click.option("--strict", is_flag=True, help="Also fail if a gradient could not be checked.")
+@click.option(
+    "--fail-on",
+    multiple=True,
+    type=click.Choice(list(FAIL_ON)),
+    help="Also fail on this verdict; --strict means all of them.",
+)
+@click.option(
+    "--min-checked",
+    default=0.0,
+    type=click.FloatRange(0.0, 1.0),
+    metavar="SHARE",
+    help="Fail if a smaller share of the functions was checked, such as 0.9.",
+)
+@click.option(
+    "--baseline",
+    type=click.Path(path_type=Path, dir_okay=False, exists=True),
+    help="Fail only if something is wrong that this file does not list.",
+)
+@click.option(
+    "--write-baseline",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="List everything that is wrong in this file, and exit with 0.",
+)
+@click.option("--shard", type=Shard(), help="Check this part of the files: --shard 2/4. See `slangad report merge`.")
+@click.option("--watch", is_flag=True, help="Check again whenever an input or a file it depends on changes.")
 @click.option("--mutate", is_flag=True, help="Change custom derivatives; report which changes the check misses.")
 @click.option(
     "-j", "--jobs", default=os.cpu_count() or 1, type=click.IntRange(1), help="Number of processes.  [default: cores]"
@@ -183,104 +233,26 @@ def check_command(session: Session, **arguments: Unpack[CheckArguments]) -> None
       slangad check f.py --only shade --range shade.m.roughness=0.1:1
       slangad check --report html=report.html      all inputs of [tool.slangad] in pyproject.toml
     """  # noqa: D301  (click's mark for text that it must not wrap)
-    from slangad.compiler.check.check_mutants import check_mutants
-    from slangad.compiler.check.planning.selection import NoSuchNameError
-    from slangad.compiler.check.session import check
-    from slangad.compiler.check.subjects.requested_shapes import RequestedShapeError
-    from slangad.compiler.errors.diagnostics import CheckFailed
+    from slangad.cli.check_run import CheckRequest, check_once, refuse_contradictions
+    from slangad.cli.watch import watch
 
     arguments["output_format"] = arguments["output_format"] or format_of(str(arguments["output"] or ""))
+    arguments["from_project"] = not arguments["inputs"]
     required_ranges = tuple(path for path, _, _ in arguments["ranges"])
     apply_project(arguments)
-    if arguments["mutate"] and (arguments["reports"] or arguments["output_format"] not in ("text", "json")):
-        raise click.UsageError("--mutate reports as text or JSON only.")
-    inputs = _files_of(arguments)
+    refuse_contradictions(arguments)
     if arguments["device"] != "cpu" and (arguments["slangc"] or arguments["slang_flags"]):
         session.say("slangad check: --slangc and -X apply to code for the CPU; slangpy compiles for the device itself")
-    with session.progress("checking") as progress:
-        try:
-            examine = check_mutants if arguments["mutate"] else check
-            options = replace(
-                options_of(arguments),
-                required_ranges=required_ranges,
-                required_shapes=arguments["shapes"],
-                required_specializations=arguments["specialize"],
-            )
-            report = examine(inputs, options, progress)
-        except (NoSuchNameError, RequestedShapeError) as error:
-            raise click.UsageError(str(error)) from None
-    if arguments["mutate"]:
-        _report_mutants(session, report, arguments)
-        return
-    publish_all(session, report, arguments["output_format"], arguments["output"], arguments["reports"])
-    if not report.ok:
-        raise CheckFailed(_summary(report))
-    if arguments["output"] is not None or arguments["output_format"] != "text":
-        session.say(_summary(report))
-
-
-def _files_of(arguments: CheckArguments) -> tuple[Input, ...]:
-    """Return the inputs of the command line; refuse those that are no files."""
-    from slangad.compiler.driver.inputs import parse_inputs
-
-    if not arguments["inputs"]:
-        raise click.UsageError("Nothing to check: name a file, or list inputs under [tool.slangad] in pyproject.toml.")
-    inputs = parse_inputs(arguments["inputs"])
-    for item in inputs:
-        if item.path.is_dir():
-            raise click.UsageError(f"No file in the folder {str(item.path)!r} describes a differentiable function.")
-        if not item.path.is_file():
-            raise click.UsageError(f"There is no file {str(item.path)!r}.")
-    return inputs
-
-
-def _report_mutants(session: Session, report: Report, arguments: CheckArguments) -> None:
-    """Report which mutants survived; ``--strict`` allows none.
-
-    Raises:
-        CheckFailed: A mutant survived under ``--strict``.
-    """
-    from slangad.compiler.check.mutation.surviving import line_of, mutants_of, mutation_lines, place_in, survivors
-    from slangad.compiler.errors.diagnostics import CheckFailed
-    from slangad.compiler.report import json
-    from slangad.compiler.report.model import Verdict
-
-    alive = survivors(report)
-    if arguments["output_format"] == "json":
-        mutants = [
-            {
-                "file": one.file,
-                "mutant": one.function,
-                "killed": one.verdict.bad,
-                "verdict": one.verdict.value,
-                "line": place_in(one)[0],
-                "text": line_of(one),
-                "why": "" if one.verdict.bad else one.reason,
-            }
-            for one in mutants_of(report)
-        ]
-        not_mutated = [
-            {"file": one.file, "name": one.function, "reason": one.reason}
-            for one in report.results
-            if one.verdict is Verdict.SKIPPED
-        ]
-        killed = len(mutants) - len(alive)
-        content = {"seed": report.seed, "killed": killed, "mutants": mutants, "not_mutated": not_mutated}
-        text = json.document(content)
+    options = replace(
+        options_of(arguments),
+        required_ranges=required_ranges,
+        required_shapes=arguments["shapes"],
+        required_specializations=arguments["specialize"],
+    )
+    if arguments["watch"]:
+        watch(session, arguments, options)
     else:
-        text = "".join(f"{line}\n" for line in mutation_lines(report))
-    write_text(session, text, arguments["output"])
-    if arguments["output"] is not None:
-        count = len(mutants_of(report))
-        session.say(f"slangad check: {count - len(alive)} of {count} mutants killed")
-    if alive and arguments["strict"]:
-        raise CheckFailed(f"slangad check: {len(alive)} mutants survived")
-
-
-def _summary(report: Report) -> str:
-    from slangad.compiler.report.check_text import tally
-
-    return f"slangad check: {tally(report)}"
+        check_once(session, CheckRequest(arguments, options))
 
 
 def options_of(arguments: CheckArguments) -> CheckOptions:
@@ -302,11 +274,14 @@ def options_of(arguments: CheckArguments) -> CheckOptions:
         shapes=arguments["shapes"],
         only=arguments["only"],
         strict=arguments["strict"],
+        fail_on=tuple(FAIL_ON[name] for name in arguments["fail_on"]),
+        min_checked=arguments["min_checked"],
         mutate=arguments["mutate"],
         include_dirs=arguments["include_dirs"],
         defines=arguments["defines"],
         specialize=arguments["specialize"],
         slangc=arguments["slangc"],
+        shard=arguments["shard"],
         slang_flags=arguments["slang_flags"],
         mode=arguments["mode"] or "",
         time_limit=arguments["time_limit"],
@@ -380,6 +355,9 @@ def apply_project(arguments: CheckArguments) -> None:
         arguments["seed"] = settings.seed
     if settings.strict is not None and is_default("strict"):
         arguments["strict"] = settings.strict
+    if settings.min_checked is not None and is_default("min_checked"):
+        arguments["min_checked"] = settings.min_checked
+    arguments["fail_on"] = (*settings.fail_on, *arguments["fail_on"])
     arguments["ranges"] = (*settings.ranges, *arguments["ranges"])
     arguments["directives"] = settings.directives
     if settings.mode is not None and is_default("mode"):

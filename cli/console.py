@@ -12,14 +12,39 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from rich.console import Console
+    from rich.status import Status
 
     from slangad.compiler.errors.diagnostics import Diagnostic
 
+MOST_NAMES = 3
+"""Names in the progress line."""
 BROKEN_PIPE = 141
 """Exit code after the reader of stdout closed it; a shell shows the same code for SIGPIPE."""
+
+
+@dataclass(frozen=True)
+class Progress:
+    """The line on a terminal that says how far a command is."""
+
+    status: Status
+    label: str
+
+    def __call__(self, done: int, total: int, names: Sequence[str] = ()) -> None:
+        """Show the numbers and what runs now."""
+        shown = ", ".join((*names[:MOST_NAMES], *(["…"] if len(names) > MOST_NAMES else [])))
+        self.status.update(f"{self.label} {done}/{total}" + (f": {shown}" if shown else ""))
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Remove the line while other text is printed."""
+        self.status.stop()
+        try:
+            yield
+        finally:
+            self.status.start()
 
 
 @dataclass
@@ -111,13 +136,13 @@ class Session:
             ) from None
 
     @contextmanager
-    def progress(self, label: str) -> Iterator[Callable[[int, int], None] | None]:
-        """Yield a function to call with (done, total), or None without a terminal or under ``-q``."""
+    def progress(self, label: str) -> Iterator[Progress | None]:
+        """Yield the progress line, or None without a terminal or under ``-q``."""
         if self.verbosity < 0 or self.document is not None or not sys.stderr.isatty():
             yield None
             return
         with self.console.status(label) as status:
-            yield lambda done, total: status.update(f"{label} {done}/{total}")
+            yield Progress(status, label)
 
 
 def _discard_stdout() -> None:

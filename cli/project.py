@@ -70,7 +70,7 @@ def add_slang_settings(arguments: CompileArguments | CheckArguments, settings: S
         arguments["slangc"] = Path(settings.slangc)
 
 
-def inputs_now(arguments: CompileArguments) -> tuple[str, ...]:
+def inputs_now(arguments: CompileArguments | CheckArguments) -> tuple[str, ...]:
     """Return the inputs of a running watch: the project's current ones, or those that the command line names.
 
     Raises:

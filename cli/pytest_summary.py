@@ -34,7 +34,7 @@ def summary_lines(reports: list[pytest.TestReport]) -> Iterator[str]:
     untested = [
         f"{one.nodeid}: {verdict.value}: {known.get(REASON, '')}"
         for (one, known), verdict in zip(checked, verdicts, strict=True)
-        if not verdict.good and not verdict.bad
+        if not verdict.right and not verdict.bad
     ]
     yield from (f"not tested: {line}" for line in untested[:_MAX_LISTED])
     if len(untested) > _MAX_LISTED:

@@ -1,4 +1,4 @@
-"""Compile once for ``slangad compile --watch``, in a separate process.
+"""Compile or check once for ``--watch``, in a separate process.
 
 ``slangad.cli.watch`` starts it, sends a pickled request on stdin, and reads the files to watch from a file.
 """
@@ -11,23 +11,41 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import click
+
 from slangad.cli.console import Session
 from slangad.cli.outcome import clean_up_when_terminated, outcome
 from slangad.compiler.errors.diagnostics import CompileError, ToolchainError
 
 if TYPE_CHECKING:
+    from slangad.cli.check import CheckArguments
     from slangad.cli.compile import CompileArguments
+    from slangad.compiler.check.options import CheckOptions
 
 
 def main() -> int:
-    """Compile the request, write the list of files to watch, also after a failure, and return the exit code."""
+    """Do what is asked, write the list of files to watch, also after a failure, and return the exit code."""
     clean_up_when_terminated()
-    arguments, verbosity, color, debug, answer = pickle.load(sys.stdin.buffer)  # noqa: S301  (from our own parent)
+    arguments, options, verbosity, color, debug, answer = pickle.load(sys.stdin.buffer)  # noqa: S301  (from our own parent)
     session = Session(verbosity=verbosity, color=color, debug=debug)
     watched: set[str] = set()
-    code = outcome(session, lambda: _compile(session, arguments, watched))
+    try:
+        if options is None:
+            code = outcome(session, lambda: _compile(session, arguments, watched))
+        else:
+            code = outcome(session, lambda: _check(session, arguments, options, watched))
+    except click.ClickException as error:
+        error.show()
+        code = error.exit_code
     Path(answer).write_text(json.dumps(sorted(watched)), encoding="utf-8")
     return code
+
+
+def _check(session: Session, arguments: CheckArguments, options: CheckOptions, watched: set[str]) -> None:
+    """Check; a failed check has found its files all the same."""
+    from slangad.cli.check_run import CheckRequest, check_once
+
+    check_once(session, CheckRequest(arguments, options), watched.update)
 
 
 def _compile(session: Session, arguments: CompileArguments, watched: set[str]) -> None:

@@ -1,6 +1,6 @@
-"""Compile again whenever a file changes, until interrupted: ``slangad compile --watch``.
+"""Compile or check again whenever a file changes, until interrupted: ``--watch``.
 
-Every compile runs in a new process, so that Python imports changed modules again. The watch continues after errors. It
+Every run is in a new process, so that Python imports changed modules again. The watch continues after errors. It
 waits for a file that is missing for a moment while an editor saves it.
 """
 
@@ -22,8 +22,10 @@ from slangad.compiler.toolchain.temporary import TemporaryFolder
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from slangad.cli.check import CheckArguments
     from slangad.cli.compile import CompileArguments
     from slangad.cli.console import Session
+    from slangad.compiler.check.options import CheckOptions
 
 INTERVAL = 0.15
 """Seconds between two reads of the files' states. A larger value delays compiles."""
@@ -36,26 +38,26 @@ State = dict[str, tuple[int, int, int] | None]
 """For each file its modification time, size and inode, or None if it is missing."""
 
 
-def watch(session: Session, arguments: CompileArguments) -> None:
-    """Compile after every change until an interrupt."""
+def watch(session: Session, arguments: CompileArguments | CheckArguments, options: CheckOptions | None = None) -> None:
+    """Compile after every change until an interrupt; check if there are options of a check."""
     files = _files_of(arguments)
     while True:
         _take_new_inputs(arguments)
         before = state_of(files | _files_of(arguments))
-        found, worked = _compile_in_process(session, arguments)
+        found, worked = _run_in_process(session, arguments, options)
         files = _files_of(arguments) | (found if worked else files | found)
         session.say("watching for changes; Ctrl+C ends")
         known = {**state_of(files), **{path: state for path, state in before.items() if path in files}}
         wait_for_change(known, partial(_take_new_inputs, arguments))
 
 
-def _files_of(arguments: CompileArguments) -> set[str]:
+def _files_of(arguments: CompileArguments | CheckArguments) -> set[str]:
     from slangad.compiler.driver.inputs import parse_inputs
 
     return {str(item.path) for item in parse_inputs(arguments["inputs"])}
 
 
-def _take_new_inputs(arguments: CompileArguments) -> bool:
+def _take_new_inputs(arguments: CompileArguments | CheckArguments) -> bool:
     """Update the inputs to the files that the project's patterns match; return True if they changed."""
     try:
         inputs = inputs_now(arguments)
@@ -100,11 +102,13 @@ def _state(path: str) -> tuple[int, int, int] | None:
     return status.st_mtime_ns, status.st_size, status.st_ino
 
 
-def _compile_in_process(session: Session, arguments: CompileArguments) -> tuple[set[str], bool]:
-    """Compile once in a child process; return the files it depends on, and True if it succeeded."""
+def _run_in_process(
+    session: Session, arguments: CompileArguments | CheckArguments, options: CheckOptions | None
+) -> tuple[set[str], bool]:
+    """Compile or check once in a child process; return the files it depends on, and True if it succeeded."""
     with TemporaryFolder() as folder:
         answer = folder / "files.json"
-        request = pickle.dumps((arguments, session.verbosity, session.color, session.debug, answer))
+        request = pickle.dumps((arguments, options, session.verbosity, session.color, session.debug, answer))
         command = [sys.executable, "-m", "slangad.cli.rebuild"]
         worked = _run_to_its_end(command, request)
         try:

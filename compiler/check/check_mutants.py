@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from slangad.compiler.check import tolerances as tol
 from slangad.compiler.check.model.outcomes import CheckOutcome, Reason
 from slangad.compiler.check.mutation.mutate_slang import MutatedText, broken_text, mutant_name
-from slangad.compiler.check.mutation.surviving import why
+from slangad.compiler.check.mutation.surviving import corrects, why
 from slangad.compiler.check.planning.selection import NoSuchNameError
 from slangad.compiler.check.session import check, paths_in
 from slangad.compiler.check.verdict.decide import redecided, verdict_of
@@ -25,19 +25,19 @@ from slangad.compiler.slang_text.search import folders_of
 from slangad.compiler.toolchain.temporary import TemporaryFolder
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
+    from slangad.compiler.check.model.observer import CheckObserver
     from slangad.compiler.check.options import CheckOptions
     from slangad.compiler.report.model import Report
 
 _UNCOMPILED: Final = Reason(CheckOutcome.NOT_MUTATED, "it does not compile then")
+_CORRECTED: Final = Reason(CheckOutcome.NOT_MUTATED, "the derivative is wrong without this change: correct it first")
 _NUMBERED: Final = re.compile(r"(?P<name>.*)_mutant_(?P<number>\d+)(?P<rest>\W.*)?", re.DOTALL)
 _PLACE: Final = re.compile(r":(\d+):\d+: error")
 
 
-def check_mutants(
-    inputs: Sequence[Input], options: CheckOptions, progress: Callable[[int, int], None] | None = None
-) -> Report:
+def check_mutants(inputs: Sequence[Input], options: CheckOptions, observer: CheckObserver | None = None) -> Report:
     """Check mutants of every input.
 
     Raises:
@@ -49,9 +49,9 @@ def check_mutants(
     described = [item for item in inputs if not is_slang(item.path)]
     known = frozenset(name for item in inputs if is_slang(item.path) for name in _known(item))
     options = _with_paths([item for item in inputs if is_slang(item.path)], replace(options, known_names=known))
-    report = check(described, options, progress)
+    report = check(described, options, observer)
     results, seconds = list(report.results), report.seconds
-    passed = tuple(result.function for result in results if result.verdict.good)
+    passed = tuple(result.function for result in results if result.verdict.right)
     if passed:
         more = check(described, replace(options, probed=passed, required_ranges=()))
         results, seconds = _explained(results, more.results), seconds + more.seconds
@@ -72,12 +72,18 @@ def _with_paths(files: Sequence[Input], options: CheckOptions) -> CheckOptions:
 
 
 def _explained(results: list[Result], probes: Sequence[Result]) -> list[Result]:
-    """Return the results with the reason why mutants pass, as far as probes show it."""
-    noticed = {(one.file, one.function): one.verdict.bad for one in probes if one.verdict.bad or one.verdict.good}
+    """Return the results with the reason why mutants pass, as far as probes show it.
+
+    Mutants that correct a wrong derivative count as not made.
+    """
+    noticed = {(one.file, one.function): one.verdict.bad for one in probes if one.verdict.bad or one.verdict.right}
     explained = []
     for result in results:
         own = {name: seen for (file, name), seen in noticed.items() if file == result.file}
-        explained.append(replace(result, reason=why(result.function, own)) if result.verdict.good else result)
+        if result.verdict.right and corrects(result.function, own):
+            explained.append(redecided(result, _CORRECTED))
+        else:
+            explained.append(replace(result, reason=why(result.function, own)) if result.verdict.right else result)
     return explained
 
 
@@ -100,7 +106,7 @@ def _of_slang(item: Input, options: CheckOptions) -> tuple[list[Result], float]:
     """Return the results of all mutants of a Slang file, and the seconds it took."""
     source = decode(read_bytes(item.path), "utf-8", item.path).replace("\r\n", "\n")
     mutants, without, seconds = _tried(item, source, options)
-    passed = [result.function for result in mutants if result.verdict.good]
+    passed = [result.function for result in mutants if result.verdict.right]
     if passed:
         probes, _, took = _tried(item, source, options, passed)
         mutants, seconds = _explained(mutants, probes), seconds + took
@@ -145,6 +151,7 @@ def _options(item: Input, broken: MutatedText, options: CheckOptions) -> CheckOp
     return replace(
         options,
         mutate=False,
+        included=False,
         repair=False,
         only=(),
         required_ranges=(),

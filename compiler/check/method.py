@@ -11,6 +11,7 @@ import numpy as np
 from slangad.compiler.check import tolerances as tol
 from slangad.compiler.check.kinks.corners import compare_corners
 from slangad.compiler.check.kinks.ties import excuse_ties
+from slangad.compiler.check.kinks.unguarded import mark_unguarded
 from slangad.compiler.check.legs.context import LegContext
 from slangad.compiler.check.legs.lost_gradients import lost_gradients
 from slangad.compiler.check.legs.table import compare_legs
@@ -83,6 +84,7 @@ def check_subject(plan: SubjectPlan, functions: SubjectFunctions) -> Result:
         unclipped = {leg: function.unclipped(leg, found, entries.expected) for leg, found in jacobians.items()}
         compare_corners(function, samples, unclipped, entries)
         excuse_ties(function, samples, unclipped, entries, scope.functions.floating)
+        mark_unguarded(samples, jacobians, entries)
         context = LegContext(plan, *scope.functions, samples, jacobians, entries)
         legs = () if region.only_accuses else tuple(compare_legs(context))
         evidence = Evidence(drawn, values, jacobians, entries, legs)

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from slangad.compiler.frontends.reading.directives import Directives
+    from slangad.compiler.report.model import Verdict
     from slangad.compiler.toolchain.cache import Cache
 
 
@@ -24,6 +25,8 @@ class CheckOptions:
         ranges: ``function.parameter`` or a part of it, lowest and highest value. They override declared ranges.
         only: Names of the subjects to check; all if empty.
         strict: Subjects that could not be checked fail too.
+        fail_on: Further verdicts that make the check fail.
+        min_checked: The least share of the subjects that must be checked.
         specialize: Generic functions of Slang files to check, with their arguments.
         time_limit: Seconds that the Slang compiler may take for a file.
         workers: Processes at a time.
@@ -45,6 +48,8 @@ class CheckOptions:
         slangc: Executable that compiles in place of the library. The library still reads what Slang files declare.
         slang_flags: Further arguments of Slang.
         mode: The only mode to check, ``forward`` or ``backward``; both if empty.
+        included: Check the functions of included Slang files too.
+        shard: The shard to check, from 1, and the number of shards; None for all files.
         repair: Check the parts of a Slang file that compile if others do not.
     """
 
@@ -54,6 +59,8 @@ class CheckOptions:
     ranges: tuple[tuple[str, float, float], ...] = ()
     only: tuple[str, ...] = ()
     strict: bool = False
+    fail_on: tuple[Verdict, ...] = ()
+    min_checked: float = 0.0
     include_dirs: tuple[str, ...] = ()
     defines: tuple[tuple[str, str], ...] = ()
     specialize: tuple[str, ...] = ()
@@ -74,8 +81,10 @@ class CheckOptions:
     known_names: frozenset[str] = frozenset()
     known_paths: frozenset[str] = frozenset()
     adapter: str = ""
+    included: bool = True
     directives: tuple[tuple[str, Directives], ...] = ()
     repair: bool = True
+    shard: tuple[int, int] | None = None
     slangc: Path | None = None
     slang_flags: tuple[str, ...] = ()
     mode: str = ""

@@ -4,21 +4,27 @@ from __future__ import annotations
 
 import shlex
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from slangad import __version__
 from slangad.compiler.check.build.libraries import BuildSetting, build_both
-from slangad.compiler.check.planning.description import describe_file, without_twinless
+from slangad.compiler.check.kept_results import FileResults, KeptResults
+from slangad.compiler.check.model.observer import CheckObserver
+from slangad.compiler.check.planning.description import describe_file
+from slangad.compiler.check.planning.files import Described, describe_all, groups_of, with_main_files
 from slangad.compiler.check.planning.plans import make_plan
-from slangad.compiler.check.planning.selection import paths_of, refuse_unknown_names, wanted
+from slangad.compiler.check.planning.selection import asks_for_names, paths_of, refuse_unknown_names, wanted
+from slangad.compiler.check.planning.shards import paths_of_shard
 from slangad.compiler.check.planning.tasks import device_job, make_task
 from slangad.compiler.check.run.libraries import LibraryFiles
 from slangad.compiler.check.subjects.requested_shapes import refuse_shapes
-from slangad.compiler.check.verdict.decide import with_expectation
-from slangad.compiler.check.verdict.explain.callers import with_causes_in_callees
+from slangad.compiler.check.verdict.explain.accumulated import with_accumulated
+from slangad.compiler.check.verdict.explain.callers import FinalResults
+from slangad.compiler.check.verdict.explain.places import with_places
 from slangad.compiler.check.verdict.explain.traps import with_traps
 from slangad.compiler.check.verdict.not_run import file_result
-from slangad.compiler.check.verdict.refusals import refused, twins_lost
+from slangad.compiler.check.verdict.refusals import refused, without_refused_instances
 from slangad.compiler.check.versions import used
 from slangad.compiler.check.workers.pool import Workers
 from slangad.compiler.driver.compile import refuse_specializations
@@ -27,11 +33,14 @@ from slangad.compiler.driver.slang_compilers import SlangCompilers
 from slangad.compiler.emit import emit_module
 from slangad.compiler.errors.diagnostics import CompileError, ToolchainError
 from slangad.compiler.report.model import Report, Result
+from slangad.compiler.report.words import name_of
 from slangad.compiler.slang_text.endings import is_slang
 from slangad.compiler.slang_text.search import folders_of, search
+from slangad.compiler.toolchain.locate import slangpy_modules
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
+    from pathlib import Path
 
     from slangad.compiler.check.build.libraries import Built
     from slangad.compiler.check.model.subject import Subject
@@ -43,8 +52,8 @@ _UNREADABLE: Final = frozenset({"SA240", "SA241"})
 """Codes of failures of the toolchain that only concern the file that it reads."""
 
 
-def check(inputs: Sequence[Input], options: CheckOptions, progress: Callable[[int, int], None] | None = None) -> Report:
-    """Check all inputs.
+def check(inputs: Sequence[Input], options: CheckOptions, observer: CheckObserver | None = None) -> Report:
+    """Check all inputs, except those whose results are kept from an earlier check.
 
     Raises:
         CompileError: A generic function that was asked for is nowhere.
@@ -53,16 +62,8 @@ def check(inputs: Sequence[Input], options: CheckOptions, progress: Callable[[in
         RequestedShapeError: No subject can have a shape that was asked for.
     """
     start = time.perf_counter()
-    with _Session(options) as session:
-        described = [(item, session.describe(item)) for item in inputs]
-        read = [(item, one) for item, one in described if not isinstance(one, Result)]
-        if len(read) == len(described):  # a name may be in a file that can't be read
-            _refuse_unknown(read, options)
-        results: list[Result] = []
-        for number, (item, description) in enumerate(described):
-            if progress is not None:
-                progress(number, len(inputs))
-            results += [description] if isinstance(description, Result) else session.check_file(item, description)
+    with _Session(options, observer or CheckObserver()) as session:
+        results = session.check_all(with_main_files(inputs, options.include_dirs))
     command = " ".join([options.command, *(shlex.quote(str(item.path)) for item in inputs)])
     return Report(
         __version__,
@@ -75,13 +76,16 @@ def check(inputs: Sequence[Input], options: CheckOptions, progress: Callable[[in
         seconds=time.perf_counter() - start,
         notes=tuple(_notes(inputs, options)),
         command=options.full_command or command,
+        fail_on=options.fail_on,
+        min_checked=options.min_checked,
+        shard="" if options.shard is None else "{}/{}".format(*options.shard),
     )
 
 
 def paths_in(inputs: Sequence[Input], options: CheckOptions) -> frozenset[str] | None:
     """Return ``function.parameter`` for everything that can be checked; None if a file can't be read."""
-    with _Session(options) as session:
-        described = [session.describe(item) for item in inputs]
+    with _Session(options, CheckObserver()) as session:
+        described = [session.describe(item) for item in with_main_files(inputs, options.include_dirs)]
     read = [one for one in described if not isinstance(one, Result)]
     return frozenset(path for one in read for path in paths_of(one)) if len(read) == len(described) else None
 
@@ -105,11 +109,15 @@ def _refuse_unknown(described: Sequence[tuple[Input, FileDescription]], options:
 class _Session:
     """Compilers and workers that last for all files."""
 
-    def __init__(self, options: CheckOptions) -> None:
+    def __init__(self, options: CheckOptions, observer: CheckObserver) -> None:
         self._options = options
+        self._observer = observer
+        self._finished = 0
+        self._files = 0
+        self._include_dirs = (*options.include_dirs, *slangpy_modules())
         compile_options = Options(
             targets=("cpp",),
-            include_dirs=options.include_dirs,
+            include_dirs=self._include_dirs,
             defines=options.defines,
             specialize=options.specialize,
             slangc=options.slangc,
@@ -129,10 +137,69 @@ class _Session:
         for compilers in self._compilers:
             compilers.__exit__(None, None, None)
 
-    def describe(self, item: Input) -> FileDescription | Result:
-        """Return the description of a file, or the result of a file that can't be read."""
+    def check_all(self, inputs: Sequence[Input]) -> list[Result]:
+        """Return the results of all inputs."""
+        options, self._files = self._options, len(inputs)
+        asks = asks_for_names(inputs, options)
+        kept = KeptResults(options, self._include_dirs, tuple(str(item.path) for item in inputs) if asks else ())
+        groups = groups_of(inputs, options.include_dirs)
+        known: dict[Path, FileResults] = {}
+        for group in () if options.mutate else dict.fromkeys(groups.values()):
+            known |= kept.get(group)
+        described: dict[Path, Described] = {}
+        if asks and not all(item.path in known for item in inputs):
+            known, described = {}, describe_all(inputs, self.describe, options.include_dirs)
+            read = [(item, one) for item, one in described.values() if not isinstance(one, Result)]
+            if len(read) == len(described):  # a name may be in a file that can't be read
+                _refuse_unknown(read, options)
+        fresh: dict[Path, FileResults] = {}
+        if options.shard is not None:
+            mine = paths_of_shard(dict.fromkeys(groups.values()), options.shard)
+            inputs = [item for item in inputs if item.path in mine]
+            self._files = len(inputs)
+        for self._finished, item in enumerate(inputs):
+            self._observer.progress(self._finished, self._files, ())
+            if item.path in known:
+                self._observer.reads(known[item.path].sources or ())
+                self._announce(item, known[item.path].results)
+                continue
+            group = groups[item.path]
+            if not described.keys() & {one.path for one in group}:
+                described |= describe_all(group, self.describe, options.include_dirs)
+            fresh[item.path] = self._checked(item, described.get(item.path))
+            self._observer.reads((*search(item.path, self._include_dirs).files, *(fresh[item.path].sources or ())))
+            if not options.mutate and all(one.path in fresh for one in group):
+                kept.put(group, fresh)
+        return [result for item in inputs for result in (known | fresh)[item.path].results]
+
+    def _checked(self, original: Input, described: Described | None) -> FileResults:
+        """Return the results of a file; none if all its functions are checked through another file."""
+        if described is None:
+            return FileResults((), ())
+        item, description = described
+        if isinstance(description, Result):
+            self._announce(item, [description])
+            return FileResults((description,), () if is_slang(item.path) else None)
+        results = tuple(self.check_file(item, description))
+        return FileResults(results, description.module.sources if item.path == original.path else None)
+
+    def _announce(self, item: Input, results: Sequence[Result]) -> None:
+        """Tell the observer of results that are known at once."""
+        self._plan(item, [name_of(result) for result in results])
+        for result in results:
+            self._observer.decided(result)
+
+    def _plan(self, item: Input, names: Sequence[str]) -> None:
+        self._observer.planned(names, [text for _, text in _notes([item], self._options)])
+
+    def describe(self, item: Input, *, repair: bool = True) -> FileDescription | Result:
+        """Return the description of a file, or the result of a file that can't be read.
+
+        Without ``repair``, a file that does not compile as a whole is a result.
+        """
         try:
-            return describe_file(item, self._options, self._compilers[0])
+            options = self._options if repair else replace(self._options, repair=False)
+            return describe_file(item, options, self._compilers[0])
         except (CompileError, ToolchainError) as error:
             if isinstance(error, ToolchainError) and error.diagnostics[0].code not in _UNREADABLE:
                 raise
@@ -144,27 +211,30 @@ class _Session:
         runnable = [s for s in subjects if not s.skipped and s.failure is None]
         if not subjects:
             return []
+        self._observer.progress(self._finished, self._files, [subject.label for subject in subjects])
         self._workers.start(len(runnable))
         reduced = description.reduced_to(runnable)
         setting, twins = self._setting(item, description.texts), (reduced.text_twins, reduced.unclipped)
         built = build_both(reduced.twins.module, setting, self._compilers, *twins)
-        if self._options.repair and is_slang(item.path) and twins_lost(runnable, *built):
-            setting = self._setting(item, {})
-            again = without_twinless(item, description, self._options, self._compilers[0], setting)
-            if again is not None:
-                return self.check_file(item, again)
-        results = self._check_all(item, reduced, subjects, built)
-        found = with_causes_in_callees(results, subjects, description.module)
-        return [with_expectation(*one) for one in zip(found, subjects, strict=True)]
+        subjects = without_refused_instances(subjects, *built)
+        self._plan(item, [subject.label for subject in subjects])
+        rows = FinalResults(subjects, description.module, self._observer.decided)
+        self._check_all(item, reduced, subjects, built, rows.add)
+        return with_places(rows.finish(), subjects, description.module)
 
     def _setting(self, item: Input, texts: Mapping[str, str]) -> BuildSetting:
-        own, include = self._options, folders_of(item.path, self._options.include_dirs)
+        own, include = self._options, folders_of(item.path, self._include_dirs)
         return BuildSetting(include, own.defines, own.time_limit, own.cache, texts, own.slang_flags)
 
     def _check_all(
-        self, item: Input, description: FileDescription, subjects: Sequence[Subject], built: tuple[Built, Built]
-    ) -> list[Result]:
-        """Return the results of subjects of one file."""
+        self,
+        item: Input,
+        description: FileDescription,
+        subjects: Sequence[Subject],
+        built: tuple[Built, Built],
+        decided: Callable[[Result], None],
+    ) -> None:
+        """Check the subjects of one file; ``decided`` is called with their results in their order."""
         f64, f32 = built
         module = description.twins.module
         emitted = emit_module(module)
@@ -173,12 +243,23 @@ class _Session:
         job = None if self._options.device == "cpu" else device_job(module, setting, self._options.device, loose)
         self._workers.load(LibraryFiles(f64.libraries, f32.libraries, job))
 
+        running: dict[str, None] = {}
+
         def one(subject: Subject) -> Result:
+            running[subject.label] = None
+            self._observer.progress(self._finished, self._files, list(running))
+            try:
+                return check_one(subject)
+            finally:
+                del running[subject.label]
+
+        def check_one(subject: Subject) -> Result:
             plan = make_plan(subject, item.path, (description.twins, emitted), f64, self._options)
             early = refused(plan, f64, f32, module)
             if early is not None:
                 return early
             result = self._workers.check(make_task(plan, description, built))
+            result = with_accumulated(result, subject.memory)
             return result if subject.facts is None else with_traps(result, module.sources)
 
-        return self._workers.for_all(subjects, one)
+        self._workers.for_all(subjects, one, decided)

@@ -289,6 +289,12 @@ FILTER_SAFETY: Final = 4.0
 allowed."""
 FILTER_TRIES: Final = 8
 """Tries. Random mixtures of texels that show what filters do. Larger: more of it is seen."""
+INSTANCES: Final = 8
+"""Instances. Maximum for a generic function without ``--specialize``. Larger: more combinations of arguments are
+checked, and the check takes longer."""
+INSTANCES_OF_FILE: Final = 48
+"""Instances. Maximum for all generic functions of a file, as long as each has one. Larger: more combinations of
+arguments are checked, and the check takes longer."""
 REPAIR_ROUNDS: Final = 40
 """Rounds. Attempts to leave out parts that do not compile. Larger: fewer files are refused."""
 MUTANT_FACTOR: Final = 1.001
@@ -634,6 +640,10 @@ SUM_TANGENT: Final = 1e-9
 SUM_SHARP: Final = 1e-4
 """Relative. Error bar of differences along a direction, at most, for them to count. Larger: blunter ones accuse."""
 
+MEMORY_CLOSE: Final = 1e-9
+"""Relative to the largest gradient of a sample. Distance of the sum of two threads from twice one thread's. Larger:
+small losses pass."""
+
 # == Explanations: they change causes and notes, not verdicts, except for lost gradients
 
 CAUSE_CLOSE: Final = 1e-5
@@ -663,6 +673,9 @@ LOST_LEAST: Final = 1e-5
 """Absolute. A slope along a parameter that has no gradient fails if it is larger. Larger: fewer lost gradients fail."""
 LOST_SAMPLES: Final = 32
 """Samples. Samples at which lost gradients are searched. Larger: rarer lost gradients fail."""
+MEMORY_ENTRIES: Final = 8
+"""Elements. The size of a buffer that a Slang function uses. An index beyond it starts again. Larger: indices collide
+less, and each entry of the Jacobian is compared at fewer samples."""
 RACE_SAMPLES: Final = 4
 """Samples. Failures for which threads are searched that store to one element. Larger: it takes longer."""
 RACE_THREADS: Final = 64

@@ -74,7 +74,7 @@ def _stored(memory: Cache, path: Path, *, deterministic: bool) -> Description | 
 
 def _store(memory: Cache, path: Path, description: Description, *, deterministic: bool) -> None:
     """Keep a description if it is pure."""
-    scan = _Scan(path, description.sources)
+    scan = PurityScan(path, description.sources)
     if scan.is_pure():
         memory.put(_key(path, deterministic=deterministic), json.dumps(_record(description, scan.absent())).encode())
 
@@ -82,12 +82,12 @@ def _store(memory: Cache, path: Path, description: Description, *, deterministic
 def _key(path: Path, *, deterministic: bool) -> str:
     """Return the cache key: everything besides the description's files, such as options, folder and versions."""
     how = "deterministic" if deterministic else ""
-    parts = ("description", how, str(path), str(Path.cwd()), __version__, sys.version, _own_code())
+    parts = ("description", how, str(path), str(Path.cwd()), __version__, sys.version, own_code())
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
 @cache
-def _own_code() -> str:
+def own_code() -> str:
     """Return a hash of slangad's own files, so that work on slangad itself never sees stale Slang."""
     digest = hashlib.sha256()
     root = Path(__file__).resolve().parents[1]
@@ -108,7 +108,7 @@ def _digest(path: Path) -> str:
 
 
 @dataclass
-class _Scan:
+class PurityScan:
     """Find what the Python files of a description import and call."""
 
     path: Path

@@ -56,14 +56,13 @@ class SlangCompilers:
         """What the Slang front end needs to load a file."""
         from slangad.compiler.frontends.slang.model import SlangSetting
 
-        return SlangSetting(self.reflect, self._options.specialize)
+        return SlangSetting(self.reflect, self._options.specialize, include_dirs=self._options.include_dirs)
 
     def reflect(
         self,
         file: Path,
         asked: tuple[str, ...],
         text: str | None = None,
-        beside: CompileJob | None = None,
     ) -> ReflectedFile:
         """Return what a Slang file declares; see ``frontends.slang.model.Reflector``.
 
@@ -71,12 +70,11 @@ class SlangCompilers:
             file: The file.
             asked: Functions to look up by name.
             text: The text to read in its place.
-            beside: A job whose macros and modules apply.
         """
         from slangad.compiler.frontends.slang.model import ReflectedFile
 
-        result = self._reflect(file, asked, text, beside)
-        if result.diagnostics and asked and not self._reflect(file, (), text, beside).diagnostics:
+        result = self._reflect(file, asked, text)
+        if result.diagnostics and asked and not self._reflect(file, (), text).diagnostics:
             named = ", ".join(f"'{text}'" for text in asked)
             help_ = "check the number, order and kind of the arguments"
             raise CompileError([Diagnostic("SA083", f"Slang crashed when it made {named}", _at(file), help=help_)])
@@ -93,12 +91,9 @@ class SlangCompilers:
             raise CompileError(errors)
         return ReflectedFile(result.reflection_text(_REFLECTED) or "", result.dependencies, tuple(reported))
 
-    def _reflect(
-        self, file: Path, asked: tuple[str, ...], text: str | None, beside: CompileJob | None
-    ) -> CompileResult:
+    def _reflect(self, file: Path, asked: tuple[str, ...], text: str | None) -> CompileResult:
         options = self._options
-        modules = {name: other for name, other in beside.modules if name != file.name} if beside else {}
-        modules |= {} if text is None else {file.name: text}
+        modules = {} if text is None else {file.name: text}
         place = file.resolve().as_posix() if text is None else file.name
         job = CompileJob(
             name=_staged_name(file),
@@ -107,7 +102,7 @@ class SlangCompilers:
             targets=(_REFLECTED,),
             modules=tuple(modules.items()),
             include_dirs=folders_of(file, options.include_dirs),
-            defines=options.defines if beside is None else beside.defines,
+            defines=options.defines,
             whole=True,
             declarations=asked,
             extra_arguments=("-ignore-capabilities", *options.slang_flags),

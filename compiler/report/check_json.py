@@ -20,7 +20,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 NOT_FINITE: Final = ("NaN", "Infinity", "-Infinity")
-DERIVED: Final[dict[type, tuple[str, ...]]] = {Report: ("ok",), Failure: ("ratio",), Jacobian: ("difference",)}
+DERIVED: Final[dict[type, tuple[str, ...]]] = {
+    Report: ("ok", "coverage", "problems"),
+    Failure: ("ratio",),
+    Jacobian: ("difference",),
+}
 """Properties of the model that are written beside its fields."""
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
+from slangad.compiler.report.baseline import listed
 from slangad.compiler.report.figures import apart, assigned, counted, duration, encodable, exact, with_bar
 from slangad.compiler.report.model import LegState, Verdict
 from slangad.compiler.report.text import StyledText, display
@@ -17,7 +18,7 @@ from slangad.compiler.report.words import LEGS, MARKS, SEVERITY, name_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from slangad.compiler.report.model import Counts, Failure, Float32, Note, Report, Result, Value
+    from slangad.compiler.report.model import Counts, Coverage, Failure, Float32, Generated, Note, Report, Result, Value
     from slangad.compiler.report.text import Line, Role
 
 VERDICT_WIDTH: Final = max(len(verdict.value) for verdict in Verdict)
@@ -38,26 +39,57 @@ LEG_ROLES: Final[dict[LegState, Role]] = {
 
 def render_check(report: Report, *, detail: bool = False) -> str:
     """Return the whole report as plain text; with ``detail`` also how far float32 was tested."""
-    return _joined(lines_of_check(report, detail=detail))
+    return joined(lines_of_check(report, detail=detail))
 
 
 def render_result(result: Result) -> str:
     """Return one result with its failures as plain text."""
-    return _joined(lines_of_result(result))
+    return joined(lines_of_result(result))
 
 
 def lines_of_check(report: Report, *, detail: bool = False) -> Iterator[Line]:
     """Yield the rows of all results by file, each failure in full, and the summary."""
-    width = min(max((len(name_of(result)) for result in report.results), default=0), NAME_WIDTH)
+    rows = RowLines(detail=detail)
     for file, results in groupby(report.results, lambda result: result.file):
-        yield (StyledText(_clean(file) or "(no file)", "place"),)
-        yield from ((StyledText(f"  note: {_clean(text)}", "faint"),) for of, text in report.notes if of == file)
-        for result in results:
-            yield from _row(result, width)
-            if detail and result.float32 is not None:
-                yield _single(result.float32)
+        of_file = list(results)
+        rows.plan([name_of(result) for result in of_file], [text for of, text in report.notes if of == file])
+        for result in of_file:
+            yield from rows.of(result)
+    yield from lines_after_rows(report)
+
+
+class RowLines:
+    """The lines of rows, one result after the other."""
+
+    def __init__(self, *, detail: bool = False) -> None:
+        self._detail = detail
+        self._width = 0
+        self._notes: Sequence[str] = ()
+        self._file: str | None = None
+
+    def plan(self, names: Sequence[str], notes: Sequence[str] = ()) -> None:
+        """Set the names of the next rows, of one file, and the notes on that file."""
+        self._notes = notes
+        self._width = min(max(map(len, names), default=0), NAME_WIDTH)
+
+    def of(self, result: Result) -> Iterator[Line]:
+        """Yield the row of the next result, after the name of its file if that is another one."""
+        if result.file != self._file:
+            if self._file is not None:
+                yield ()
+            self._file = result.file
+            yield (StyledText(_clean(result.file) or "(no file)", "place"),)
+            yield from ((StyledText(f"  note: {_clean(text)}", "faint"),) for text in self._notes)
+        yield from _row(result, self._width)
+        if self._detail and result.float32 is not None:
+            yield _single(result.float32)
+
+
+def lines_after_rows(report: Report) -> Iterator[Line]:
+    """Yield each failure in full, and the summary."""
+    if report.results:
         yield ()
-    for result in report.results:
+    for result in report.failed:
         for failure in result.told:
             yield from _failure(result, failure)
             yield ()
@@ -81,9 +113,10 @@ def verdict_role(verdict: Verdict) -> Role:
     return "faint" if verdict is Verdict.SKIPPED else "warning"
 
 
-def place_of(result: Result) -> str:
-    """File, line and column, as far as they are known."""
-    return str(result.span) if result.span.line else result.file
+def place_of(result: Result, failure: Failure | None = None) -> str:
+    """Return file, line and column of a failure or a result, as far as they are known."""
+    span = failure.span if failure is not None and failure.span.line else result.span
+    return str(span) if span.line else result.file
 
 
 def tally(report: Report) -> str:
@@ -93,12 +126,50 @@ def tally(report: Report) -> str:
     return counted(len(report.results), "result") + (f": {parts}" if parts else "")
 
 
+def covered(coverage: Coverage) -> str:
+    """``checked 12 of 15 functions (2 skipped, 1 inconclusive)``."""
+    rest = (
+        (coverage.skipped, "skipped"),
+        (coverage.inconclusive, "inconclusive"),
+        (coverage.broken, "not compiled or not run"),
+    )
+    left = ", ".join(f"{number} {word}" for number, word in rest if number)
+    functions = counted(coverage.functions, "function")
+    return f"checked {coverage.checked} of {functions}" + (f" ({left})" if left else "")
+
+
+def summary(report: Report) -> str:
+    """Return the verdicts, what else makes the check fail, and the coverage, on one line."""
+    return "; ".join([tally(report), *since_baseline(report), *report.problems, covered(report.coverage)])
+
+
+def since_baseline(report: Report) -> Iterator[str]:
+    """Yield how many results the baseline knows, and how many of its entries no longer occur."""
+    known = sum(result.known for result in report.results)
+    if report.baseline:
+        yield f"{known} known from {report.baseline}"
+    if report.gone:
+        entries = "entry of it no longer occurs" if len(report.gone) == 1 else "entries of it no longer occur"
+        yield f"{len(report.gone)} {entries}"
+
+
+def made_from(generated: Generated) -> str:
+    """Return a place in the generated Slang with the text there."""
+    place = f"{generated.file}:{generated.line}"
+    return f"{place}: {generated.text}" if generated.text else place
+
+
 def evidence(counts: Counts) -> str:
     """Return how many samples a verdict rests on, and what became of the others."""
     parts = [f"{counts.compared} of {counted(counts.drawn, 'sample')} compared"] if counts.drawn else []
     for number, noun in ((counts.kinks, "kink"), (counts.jumps, "jump")):
         parts += [counted(number, noun)] if number else []
-    for number, word in ((counts.not_finite, "not finite"), (counts.undecided, "undecided")):
+    words = (
+        (counts.not_finite, "not finite"),
+        (counts.undecided, "undecided"),
+        (counts.unguarded, "unguarded"),
+    )
+    for number, word in words:
         parts += [f"{number} {word}"] if number else []
     return ", ".join(parts)
 
@@ -157,6 +228,8 @@ def _row(result: Result, width: int) -> Iterator[Line]:
     rest = "  ".join(part for part in (evidence(result.counts), duration(result.seconds)) if part)
     yield (*pieces, StyledText(f"  {rest}", "faint"))
     indent = " " * (VERDICT_WIDTH + 4)
+    if result.known:
+        yield (StyledText(f"{indent}known: in the baseline", "help"),)
     if result.reason:
         yield (StyledText(indent + _clean(result.reason), "plain"),)
     yield from (_note(indent, note) for note in result.notes[:MOST_NOTES])
@@ -186,15 +259,17 @@ def _legs(result: Result) -> Iterator[StyledText]:
 
 def _failure(result: Result, failure: Failure) -> Iterator[Line]:
     yield (
-        StyledText(f"{_clean(place_of(result))}: ", "place"),
+        StyledText(f"{_clean(place_of(result, failure))}: ", "place"),
         StyledText(failure.verdict.value, verdict_role(failure.verdict)),
         StyledText(f" {_clean(name_of(result))}", "message"),
         StyledText(f": {_clean(failure.message)}", "message"),
     )
     for label, texts in facts_of(failure):
         yield from _fact(label, [text for text in texts if text])
+    if failure.span.line:
+        yield from _fact("function", [place_of(result)])
     if result.generated is not None:
-        yield from _fact("generated", [f"{result.generated.file}:{result.generated.line}"])
+        yield from _fact("generated", [made_from(result.generated)])
 
 
 def _fact(label: str, texts: Sequence[str]) -> Iterator[Line]:
@@ -214,7 +289,14 @@ def _summary(report: Report) -> Iterator[Line]:
         role = "warning"
     about = f"{duration(report.seconds)}, seed {report.seed}, {_clean(report.device)}"
     strict = ", strict" if report.strict else ""
+    cached = sum(result.cached for result in report.results)
+    strict += f", {cached} from the cache" if cached else ""
     yield StyledText(tally(report), role), StyledText(f" in {about}{strict}", "faint")
+    if report.baseline:
+        yield (StyledText(_clean(", ".join(since_baseline(report))), "plain"),)
+    yield from ((StyledText(_clean(f"  {entry}"), "plain"),) for entry in listed(report.gone))
+    yield from ((StyledText(_clean(problem), "error"),) for problem in report.problems)
+    yield (StyledText(covered(report.coverage), "plain"),)
 
 
 def _clean(text: str) -> str:
@@ -222,5 +304,6 @@ def _clean(text: str) -> str:
     return encodable(display(text))
 
 
-def _joined(lines: Iterable[Line]) -> str:
+def joined(lines: Iterable[Line]) -> str:
+    """Return lines as plain text."""
     return "".join("".join(piece.text for piece in line).rstrip() + "\n" for line in lines)

@@ -11,7 +11,7 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from slangad.compiler.report.check_text import evidence, facts_of, place_of, tally
+from slangad.compiler.report.check_text import covered, evidence, facts_of, place_of, tally
 from slangad.compiler.report.figures import counted, duration, encodable
 from slangad.compiler.report.paths import below_here
 from slangad.compiler.report.sarif import level_of
@@ -37,14 +37,15 @@ _MARKDOWN: Final = re.compile(r"([\\`*_{}\[\]()#+\-.!|<>~&@:$])")
 
 
 def workflow_commands(report: Report) -> str:
-    """Return a command for each of the worst results, and a line that says what there was."""
+    """Return a command for each of the worst results. The command line adds the summary."""
     lines: list[str] = []
     for severity, command in COMMANDS.items():
         found = [result for result in worst_first(report) if _level(result, report) == severity]
         shown, rest = found[:MOST_ANNOTATIONS], found[MOST_ANNOTATIONS:]
         lines += [_annotation(command, result) for result in shown[:-1]]
         lines += [_annotation(command, result, _rest(severity, rest)) for result in shown[-1:]]
-    return "\n".join([*lines, f"slangad check: {tally(report)}"]) + "\n"
+    lines += [f"::error title=slangad check::{_data(display(problem))}" for problem in report.problems]
+    return "".join(f"{line}\n" for line in lines)
 
 
 def add_step_summary(report: Report, environment: Mapping[str, str]) -> None:
@@ -64,7 +65,8 @@ def step_summary(report: Report) -> str:
     bad = [result for result in worst_first(report) if not result.verdict.good]
     title = "## Gradient check: " + ("passed" if report.ok else "failed")
     about = f"{tally(report)}. {duration(report.seconds)}, seed {report.seed}, {markdown(report.device)}."
-    lines = [title, "", about, ""]
+    lines = [title, "", about, "", markdown(covered(report.coverage)), ""]
+    lines += [line for problem in report.problems for line in (f"**{markdown(problem)}**", "")]
     if bad:
         lines += ["| verdict | function | place | reason | evidence |", "|---|---|---|---|---|"]
         lines += [_table_row(result) for result in bad[:MOST_ROWS]]
@@ -85,12 +87,13 @@ def _line(text: str) -> str:
 
 
 def _level(result: Result, report: Report) -> str:
-    return "" if result.verdict.good else level_of(result.verdict, strict=report.strict)
+    return "" if result.verdict.good or result.known else level_of(result.verdict, fails=report.fails(result))
 
 
 def _annotation(command: str, result: Result, more: Sequence[str] = ()) -> str:
-    span = result.span
-    place = {"file": below_here(result.file)}
+    first = next((failure.span for failure in result.told if failure.span.line), result.span)
+    span = first if first.line else result.span
+    place = {"file": below_here(result.file if span == result.span else span.file)}
     if span.line:
         place |= {"line": str(span.line), "endLine": str(span.end_line)}
     if span.line and span.line == span.end_line:

@@ -10,7 +10,8 @@ from importlib.resources import files
 from string import Template
 from typing import TYPE_CHECKING, Final
 
-from slangad.compiler.report.check_text import evidence, facts_of, place_of, tally
+from slangad.compiler.report.baseline import listed
+from slangad.compiler.report.check_text import covered, evidence, facts_of, made_from, place_of, since_baseline, tally
 from slangad.compiler.report.figures import duration, exact
 from slangad.compiler.report.html_curve import curve_svg
 from slangad.compiler.report.html_heat import heat_maps
@@ -59,15 +60,16 @@ def page_holes(report: Report) -> dict[str, str]:
     counts = {verdict: report.count(verdict) for verdict in SEVERITY if report.count(verdict)}
     filters = (_filter(verdict.value, _badge(verdict), count) for verdict, count in counts.items())
     outcome = "passed" if report.ok else "failed"
+    heading = "Failures" if all(report.fails(one) for one in ordered if one.told) else "Failures and warnings"
     return {
         "title": f"Gradient check {outcome}: {html(tally(report))}",
         "outcome": f'<span class="verdict {"good" if report.ok else "bad"}">{outcome}</span>',
-        "tally": html(tally(report)),
+        "tally": html("; ".join([tally(report), *report.problems])),
         "facts": "".join(_facts(report)),
         "buttons": "".join(_buttons(["all", *(verdict.value for verdict in counts)])),
         "filters": _filter("all", "all", len(report.results)) + "".join(filters),
         "table": _table(rows),
-        "failures": f"<h2>Failures</h2>{''.join(failed)}" if failed else "",
+        "failures": f"<h2>{heading}</h2>{''.join(failed)}" if failed else "",
         "footer": f"Made by slangad {html(report.version)}.",
     }
 
@@ -79,6 +81,9 @@ def _facts(report: Report) -> Iterator[str]:
         "samples": str(report.samples),
         "time": duration(report.seconds),
         "strict": "yes" if report.strict else "",
+        "coverage": covered(report.coverage),
+        "baseline": ", ".join(since_baseline(report)),
+        "no longer": "; ".join(listed(report.gone)),
         **dict(report.toolchain),
         "command": report.command,
     }
@@ -129,6 +134,8 @@ def _row(result: Result, number: int) -> str:
 
 
 def _notes(result: Result) -> Iterator[str]:
+    if result.known:
+        yield '<div class="note">known: in the baseline</div>'
     if result.reason:
         yield f"<div>{html(result.reason)}</div>"
     for note in result.notes:
@@ -143,7 +150,7 @@ def _leg(leg: LegResult) -> str:
 
 def _article(result: Result, number: int) -> str:
     failures = "".join(_failure(failure, folded=index >= MOST_OPEN) for index, failure in enumerate(result.told))
-    made = f", in {html(result.generated.file)}:{result.generated.line}" if result.generated else ""
+    made = f", in {html(made_from(result.generated))}" if result.generated else ""
     return (
         f'<article class="panel" id="result-{number}" data-verdict="{result.verdict.value}"><header>'
         f"{_badge(result.verdict)}<h3>{html(name_of(result))}</h3>"
@@ -153,7 +160,8 @@ def _article(result: Result, number: int) -> str:
 
 def _failure(failure: Failure, *, folded: bool) -> str:
     cause = f'<p><span class="cause">Likely cause: {html(failure.cause)}</span></p>' if failure.cause else ""
-    message = f'<p class="message">{html(failure.message)}</p>'
+    where = f' <code class="faint">{html(str(failure.span))}</code>' if failure.span.line else ""
+    message = f'<p class="message">{html(failure.message)}{where}</p>'
     inside = f'{cause}<div class="split">{_known(failure)}{_curve(failure)}</div>{_maps(failure)}'
     if folded:
         return f'<details class="failure"><summary>{html(failure.message) or "a failure"}</summary>{inside}</details>'

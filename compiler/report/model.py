@@ -8,9 +8,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from slangad.compiler.errors.spans import NOWHERE, Span
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 SCHEMA: Final = 1
 """Of the report; grows when a field changes its meaning or goes away."""
@@ -31,6 +34,7 @@ class Verdict(str, Enum):
     INCONCLUSIVE = "INCONCLUSIVE"
     SKIPPED = "SKIPPED"
     EXPECTED_FAIL = "EXPECTED_FAIL"
+    UNGUARDED = "UNGUARDED"
 
     @property
     def good(self) -> bool:
@@ -40,12 +44,21 @@ class Verdict(str, Enum):
     @property
     def bad(self) -> bool:
         """Return True if something is wrong, strict or not."""
-        return not (self.good or self.unchecked or self is Verdict.EXPECTED_FAIL)
+        return not (self.good or self in FAIL_ON.values() or self is Verdict.EXPECTED_FAIL)
 
     @property
     def unchecked(self) -> bool:
         """Return True if nothing is known."""
         return self in (Verdict.INCONCLUSIVE, Verdict.SKIPPED)
+
+    @property
+    def right(self) -> bool:
+        """Return True if nothing is wrong and enough was compared to know."""
+        return self.good or self is Verdict.UNGUARDED
+
+
+FAIL_ON: Final = {one.value.lower(): one for one in (Verdict.UNGUARDED, Verdict.INCONCLUSIVE, Verdict.SKIPPED)}
+"""Verdicts that make a check fail only if the user asks for it, by their names there."""
 
 
 class Leg(str, Enum):
@@ -157,6 +170,8 @@ class SampleState(str, Enum):
     """The function jumps there, so there is no derivative to compare with."""
     NOT_FINITE = "not finite"
     UNDECIDED = "undecided"
+    UNGUARDED = "unguarded"
+    """A derivative is not finite at a degenerate input without a declared range; the value is finite."""
     WRONG = "wrong"
 
 
@@ -198,6 +213,7 @@ class Failure:
         cause: The likely cause, where one fits: ``the sign is wrong``.
         curve: How the oracle came to ``expected``.
         reproduce: The command that shows just this.
+        span: The derivative that is wrong, and in it the likeliest statement; nowhere if only the function is known.
     """
 
     leg: Leg
@@ -216,6 +232,7 @@ class Failure:
     jacobian: Jacobian | None = None
     reproduce: str = ""
     notes: tuple[str, ...] = ()
+    span: Span = NOWHERE
 
     @property
     def ratio(self) -> float | None:
@@ -251,10 +268,16 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Generated:
-    """A place in the Slang that slangad made, the related location of a result; ``file`` is its name, not a path."""
+    """A place in the Slang that slangad made, the related location of a result.
+
+    Attributes:
+        file: The name of the file, no path: the check keeps no such file.
+        text: The line there.
+    """
 
     file: str
     line: int
+    text: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,6 +291,7 @@ class Counts:
     not_finite: int = 0
     undecided: int = 0
     entries: int = 0
+    unguarded: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -308,8 +332,10 @@ class Result:
         samples: All of them, with all their numbers.
         seconds: How long its numbers took; compiling is shared by the file.
         seed: Of its random samples.
+        known: Everything that is wrong with it is in the baseline.
         float32: How far float32 was tested; None where it was not, and then its leg says why.
         because: The wrong functions that its derivative is made from; its own failures follow from theirs.
+        cached: True if it was kept from an earlier check of the same files with the same options.
     """
 
     file: str
@@ -328,15 +354,72 @@ class Result:
     because: tuple[str, ...] = ()
     seed: int = 0
     float32: Float32 | None = None
+    known: bool = False
+    cached: bool = False
 
     @property
     def told(self) -> tuple[Failure, ...]:
         """The failures to show to people: none that are expected, or where others are to blame."""
         return () if self.because or self.verdict is Verdict.EXPECTED_FAIL else self.failures
 
-    def fails(self, *, strict: bool) -> bool:
+    def fails(self, *, strict: bool, fail_on: tuple[Verdict, ...] = ()) -> bool:
         """Return True if it makes the check fail."""
-        return self.verdict.bad or (strict and self.verdict.unchecked)
+        return self.verdict.bad or self.verdict in (FAIL_ON.values() if strict else fail_on)
+
+    @property
+    def ran(self) -> bool:
+        """Return True if its derivatives were compared with something: it compiled, ran, and gave enough numbers."""
+        tried = not self.verdict.unchecked
+        return tried and not (self.failures and all(failure.leg is Leg.COMPILE for failure in self.failures))
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """How many of the functions, kernels and pipelines were really checked.
+
+    Attributes:
+        checked: Their derivatives were compared, right or wrong.
+        functions: All that are differentiable, whatever became of them.
+        skipped: Those with the verdict SKIPPED.
+        inconclusive: Those with the verdict INCONCLUSIVE.
+        broken: Those that do not compile, or do not run to an end.
+    """
+
+    checked: int
+    functions: int
+    skipped: int
+    inconclusive: int
+    broken: int
+
+    @property
+    def share(self) -> float:
+        """Return the checked part of all functions; 1 if there are none."""
+        return self.checked / self.functions if self.functions else 1.0
+
+
+def coverage_of(results: Iterable[Result]) -> Coverage:
+    """Return how many functions were checked; files and declarations that do not compile are none."""
+    own = [one for one in results if one.function and one.kind != "declaration"]
+    verdicts = [one.verdict for one in own]
+    ran = sum(one.ran for one in own)
+    skipped, inconclusive = verdicts.count(Verdict.SKIPPED), verdicts.count(Verdict.INCONCLUSIVE)
+    return Coverage(ran, len(own), skipped, inconclusive, len(own) - ran - skipped - inconclusive)
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class BaselineEntry:
+    """One thing that is known to be wrong.
+
+    Attributes:
+        file: Relative to the folder of the baseline.
+        function: As in its result; empty if the file itself can't be read.
+        leg: The leg that disagrees; empty if none does.
+    """
+
+    file: str
+    function: str
+    verdict: str
+    leg: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -350,6 +433,11 @@ class Report:
         samples: How many a function gets at least.
         seconds: From start to end.
         command: The command line that makes this report again.
+        fail_on: Further verdicts that make the check fail.
+        min_checked: The least share of the functions that must be checked.
+        baseline: The file that lists what is known; empty if there is none.
+        gone: Entries of the baseline that no longer occur.
+        shard: The part of the check that this is, such as ``2/4``; empty if it is all of it.
         notes: Files with what is to be known of each: import folders that no option names.
     """
 
@@ -364,16 +452,55 @@ class Report:
     command: str = ""
     notes: tuple[tuple[str, str], ...] = ()
     schema: int = SCHEMA
+    fail_on: tuple[Verdict, ...] = ()
+    min_checked: float = 0.0
+    baseline: str = ""
+    gone: tuple[BaselineEntry, ...] = ()
+    shard: str = ""
+
+    @property
+    def failing(self) -> tuple[Verdict, ...]:
+        """The verdicts that make the check fail."""
+        optional = FAIL_ON.values() if self.strict else self.fail_on
+        return tuple(verdict for verdict in Verdict if verdict.bad or verdict in optional)
+
+    def would_fail(self, result: Result) -> bool:
+        """Return True if a result makes the check fail without the baseline."""
+        return result.fails(strict=self.strict, fail_on=self.fail_on)
+
+    def fails(self, result: Result) -> bool:
+        """Return True if a result makes the check fail: its verdict does, and the baseline does not know it."""
+        return self.would_fail(result) and not result.known
 
     @property
     def failed(self) -> tuple[Result, ...]:
         """The results that make the check fail."""
-        return tuple(result for result in self.results if result.fails(strict=self.strict))
+        return tuple(result for result in self.results if self.fails(result))
+
+    @property
+    def coverage(self) -> Coverage:
+        """How many of the functions were checked."""
+        return coverage_of(self.results)
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """What makes the check fail besides its results, a line each."""
+        done, problems = self.coverage, []
+        if self.shard:  # the shards are judged together
+            return ()
+        if done.functions and not done.checked:
+            problems.append("nothing was checked, though there are differentiable functions")
+        elif done.share < self.min_checked:
+            share = f"only {done.share:.0%} of the functions were checked"
+            problems.append(f"{share}, and --min-checked is {self.min_checked:g}")
+        if self.strict and self.gone:
+            problems.append(f"entries of {self.baseline} no longer occur: write it again with --write-baseline")
+        return tuple(problems)
 
     @property
     def ok(self) -> bool:
         """Return True if the check passes."""
-        return not self.failed
+        return not self.failed and not self.problems
 
     def count(self, verdict: Verdict) -> int:
         """Return how many results have a verdict."""

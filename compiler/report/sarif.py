@@ -19,7 +19,8 @@ from slangad.compiler.report.words import SEVERITY, VERDICTS, name_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from slangad.compiler.report.model import Failure, Report, Result, Verdict
+    from slangad.compiler.errors.spans import Span
+    from slangad.compiler.report.model import Failure, Generated, Report, Result, Verdict
 
 Json = dict[str, object]
 Level = Literal["error", "warning", "note"]
@@ -36,11 +37,11 @@ def sarif_json(report: Report) -> str:
     return json.dumps(log, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def level_of(verdict: Verdict, *, strict: bool) -> Level:
+def level_of(verdict: Verdict, *, fails: bool) -> Level:
     """Return how bad a verdict is: an error if it makes the check fail."""
-    if verdict.bad or (strict and verdict.unchecked):
+    if fails:
         return "error"
-    return "warning" if verdict.value == "INCONCLUSIVE" else "note"
+    return "warning" if verdict.value in ("INCONCLUSIVE", "UNGUARDED") else "note"
 
 
 def _run(report: Report) -> Json:
@@ -51,7 +52,7 @@ def _run(report: Report) -> Json:
     }
     return {
         "tool": {"driver": driver},
-        "invocations": [{"commandLine": encodable(report.command), "executionSuccessful": True}],
+        "invocations": [_invocation(report)],
         "originalUriBaseIds": {GENERATED: {"description": {"text": "Where slangad writes the Slang it makes."}}},
         "columnKind": "unicodeCodePoints",
         "results": [made for result in report.results for made in _results(result, report)],
@@ -61,8 +62,16 @@ def _run(report: Report) -> Json:
             "samples": report.samples,
             "toolchain": [f"{encodable(name)} {encodable(version)}" for name, version in report.toolchain],
             "verdicts": {verdict.value: report.count(verdict) for verdict in SEVERITY},
+            "coverage": json_value(report.coverage),
         },
     }
+
+
+def _invocation(report: Report) -> Json:
+    """Return the command; what makes the check fail besides its results is a notification."""
+    problems = [{"level": "error", "message": {"text": encodable(problem)}} for problem in report.problems]
+    made: Json = {"commandLine": encodable(report.command), "executionSuccessful": True}
+    return {**made, "toolExecutionNotifications": problems} if problems else made
 
 
 def _rule(verdict: Verdict) -> Json:
@@ -73,7 +82,7 @@ def _rule(verdict: Verdict) -> Json:
         "shortDescription": {"text": words.title},
         "fullDescription": {"text": words.short},
         "help": {"text": words.advice},
-        "defaultConfiguration": {"level": level_of(verdict, strict=False)},
+        "defaultConfiguration": {"level": level_of(verdict, fails=verdict.bad)},
         "properties": {"tags": ["gradient"], "precision": "very-high"},
     }
 
@@ -82,18 +91,22 @@ def _results(result: Result, report: Report) -> Iterator[Json]:
     if result.verdict.good:
         return
     for failure in result.told or (None,):
+        span = failure.span if failure and failure.span.line else result.span
         verdict = failure.verdict if failure and not failure.verdict.good else result.verdict
         made: Json = {
             "ruleId": verdict.value,
             "ruleIndex": RULES.index(verdict),
-            "level": level_of(verdict, strict=report.strict),
+            "level": "note" if result.known else level_of(verdict, fails=report.fails(result)),
             "message": {"text": _message(result, failure)},
-            "locations": [_location(result)],
+            "locations": [_location(result, span)],
             "partialFingerprints": {"slangadCheck/v1": _fingerprint(result, failure)},
             "properties": _properties(result, failure),
         }
-        if result.generated is not None:
-            made["relatedLocations"] = [_generated(result.generated.file, result.generated.line)]
+        if report.baseline:
+            made["baselineState"] = "unchanged" if result.known else "new"
+        related = list(_related(result, span))
+        if related:
+            made["relatedLocations"] = related
         yield made
 
 
@@ -106,25 +119,38 @@ def _message(result: Result, failure: Failure | None) -> str:
     return encodable("\n".join([f"{name_of(result)}: {failure.message}", *facts]))
 
 
-def _location(result: Result) -> Json:
-    """Return the function; a line is needed, so one that is not known is the first."""
-    span = result.span
+def _location(result: Result, span: Span) -> Json:
+    """Return a location of a function; a line is needed, so one that is not known is the first."""
     region: Json = {"startLine": max(span.line, 1)}
     if span.line:
         region |= {"startColumn": span.column, "endLine": span.end_line, "endColumn": span.end_column}
     name = encodable(name_of(result))
     return {
-        "physicalLocation": {"artifactLocation": {"uri": uri(result.file)}, "region": region},
+        "physicalLocation": {
+            "artifactLocation": {"uri": uri(result.file if span == result.span else span.file)},
+            "region": region,
+        },
         "logicalLocations": [{"name": name, "fullyQualifiedName": name, "kind": "function"}],
     }
 
 
-def _generated(file: str, line: int) -> Json:
-    place = {"uri": uri(file), "uriBaseId": GENERATED}
+def _related(result: Result, span: Span) -> Iterator[Json]:
+    """Yield the function if a failure is located at its derivative, and the Slang made from it."""
+    if span != result.span:
+        yield {"id": 2, "message": {"text": "the function"}, **_location(result, result.span)}
+    if result.generated is not None:
+        yield _generated(result.generated)
+
+
+def _generated(generated: Generated) -> Json:
+    place = {"uri": uri(generated.file), "uriBaseId": GENERATED}
+    region: Json = {"startLine": max(generated.line, 1)}
+    if generated.text:
+        region["snippet"] = {"text": encodable(generated.text)}
     return {
         "id": 1,
         "message": {"text": "the Slang made from it"},
-        "physicalLocation": {"artifactLocation": place, "region": {"startLine": max(line, 1)}},
+        "physicalLocation": {"artifactLocation": place, "region": region},
     }
 
 

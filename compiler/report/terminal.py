@@ -34,13 +34,14 @@ STYLES: Final[dict[Role, str]] = {
 def texts_of(diagnostics: Iterable[Diagnostic], read: Reader | None = None) -> Iterator[Text]:
     """Yield one text per line of the diagnostics, the same words as ``report.text`` has."""
     for diagnostic in diagnostics:
-        yield from map(_text, lines_of(diagnostic, read))
+        yield from map(text_of, lines_of(diagnostic, read))
 
 
 def texts_of_check(report: Report, *, detail: bool = False) -> Iterator[Text]:
     """Yield one text per line of a check's report, the same words as ``report.check_text`` has."""
-    yield from map(_text, lines_of_check(report, detail=detail))
+    yield from map(text_of, lines_of_check(report, detail=detail))
 
 
-def _text(line: Line) -> Text:
+def text_of(line: Line) -> Text:
+    """Return one line in colour."""
     return Text.assemble(*((piece.text, STYLES[piece.role]) for piece in line))

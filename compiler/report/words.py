@@ -47,6 +47,11 @@ VERDICTS: Final[dict[Verdict, Words]] = {
         "Two runs with the same inputs gave different results.",
         "Look for threads that write where others read or write.",
     ),
+    Verdict.UNGUARDED: Words(
+        "Not finite at a degenerate input",
+        "Right, but not finite at a zero, tie or end of an input without a declared range, where the value is finite.",
+        "Declare a range without that input, or guard the division or root there.",
+    ),
     Verdict.EXPECTED_FAIL: Words(
         "Fails as expected",
         "It fails, and a line `check: expect fail` says so.",

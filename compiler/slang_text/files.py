@@ -4,16 +4,8 @@ from __future__ import annotations
 
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
-from zlib import crc32
 
 from slangad.compiler.slang_text.bodies import SlangSource, read_source
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-OUTSIDE: Final = "slangad_outside_"
-"""Begins the name of a folder for files outside of all folders of imports."""
 
 
 def text_of(file: str) -> str:
@@ -46,15 +38,3 @@ def _text(file: str, _: tuple[int, int]) -> str:
 @lru_cache(maxsize=64)
 def _source(file: str, state: tuple[int, int]) -> SlangSource:
     return read_source(_text(file, state), file)
-
-
-def places(file: str, folders: tuple[str, ...]) -> Iterator[str]:
-    """Yield the paths of a file from the folders that contain it. A file outside of them gets a folder of its own."""
-    found = [
-        full.relative_to(root).as_posix()
-        for full in (Path(file).absolute(), Path(file).resolve())
-        for folder in folders
-        for root in (Path(folder).absolute(), Path(folder).resolve())
-        if full.is_relative_to(root)
-    ]
-    yield from found or [f"{OUTSIDE}{crc32(str(Path(file).parent).encode())}/{Path(file).name}"]

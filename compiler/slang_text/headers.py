@@ -296,7 +296,7 @@ def _header(text: TokenizedText, at: tuple[int, int, int, int], path: tuple[str,
         words=tuple(words),
         comments=tuple(_comments(text, tokens[start].line, tokens[name].line)),
         span=tokens[name].span(file),
-        types=tuple(_types(tokens[opening + 1 : end])),
+        types=tuple(types_of(tokens[opening + 1 : end])),
         generic=(tokens[name + 1].text == "<" and not is_operator) or "__generic" in words,
     )
 
@@ -321,7 +321,7 @@ def declared_names(tokens: Sequence[Token]) -> Iterator[str]:
         yield name
 
 
-def _types(tokens: Sequence[Token]) -> Iterator[str]:
+def types_of(tokens: Sequence[Token]) -> Iterator[str]:
     """Yield the types in a list of parameters, each ``float x : semantic = value`` or ``x : float = value``."""
     depth, done = 0, False
     own: list[Token] = []

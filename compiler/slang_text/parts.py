@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from slangad.compiler.ir.calls import closure
@@ -15,15 +16,17 @@ from slangad.compiler.slang_text.bodies import SlangFunction, SlangSource, read_
 from slangad.compiler.slang_text.brackets import until
 from slangad.compiler.slang_text.declarations import Declaration, declarations_of
 from slangad.compiler.slang_text.endings import SLANG_ENDINGS
-from slangad.compiler.slang_text.tokens import words_of
+from slangad.compiler.slang_text.tokens import DIRECTIVE, words_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from slangad.compiler.errors.spans import Span
     from slangad.compiler.slang_text.tokens import Token
 
 _ZEROS: Final = " return {}; "
+_STAYING: Final = ("if", "elif", "else", "endif", "define", "undef", "pragma", "line")
+"""How the preprocessor lines begin that stay where a part is removed around them."""
 
 Part: TypeAlias = SlangFunction | Declaration
 
@@ -89,6 +92,11 @@ class Parts:
             if isinstance(one, SlangFunction) and (unknown & one.called or suspect & one.words):
                 yield one
 
+    def blanked(self, parts: Collection[Part]) -> str:
+        """Return the text with blanks in place of some parts; all of it if brackets do not close."""
+        ranges = [(part.start, part.end + 1) for part in parts] if self.source.is_closed else []
+        return _blanked(self.source, ranges)
+
     def without(self, marks: Mapping[Part, str], gone: Collection[Part]) -> Remains:
         """Return the text with some parts marked and emptied, and others removed."""
         out = {*marks, *gone}
@@ -125,6 +133,7 @@ class Remains:
         return replace(span, column=column)
 
 
+@lru_cache(maxsize=64)
 def read_parts(text: str, file: str) -> Parts:
     """Take a text apart; ``file`` is its name in spans."""
     source = read_source(text, file)
@@ -168,9 +177,7 @@ def _plain(file: str) -> str:
 
 
 def _remains(source: SlangSource, blanks: Sequence[tuple[int, int]], added: Sequence[tuple[int, str]]) -> Remains:
-    text = source.text
-    for start, end in blanks:
-        text = text[:start] + re.sub(r"[^\n]", " ", text[start:end]) + text[end:]
+    text = _blanked(source, blanks)
     lines: dict[int, tuple[tuple[int, int], ...]] = {}
     for offset, put in reversed(added):
         line = text.count("\n", 0, offset) + 1
@@ -178,6 +185,20 @@ def _remains(source: SlangSource, blanks: Sequence[tuple[int, int]], added: Sequ
         lines[line] = ((column, len(put)), *lines.get(line, ()))
         text = text[:offset] + put + text[offset:]
     return Remains(text, lines)
+
+
+def _blanked(source: SlangSource, ranges: Iterable[tuple[int, int]]) -> str:
+    """Return a text with blanks in some ranges. Preprocessor lines stay, except inclusions."""
+    text = source.text
+    blank, out = re.sub(r"[^\n]", " ", text), [*text]
+    for start, end in ranges:
+        out[start:end] = blank[start:end]
+    for directive in source.code.directives:
+        if directive.text.startswith(_STAYING):
+            found = DIRECTIVE.match(text, source.starts[directive.line - 1] + directive.column - 1)
+            start, end = found.span() if found else (0, 0)
+            out[start:end] = text[start:end]
+    return "".join(out)
 
 
 def _conforming(tokens: Sequence[Token]) -> Iterator[str]:

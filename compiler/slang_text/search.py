@@ -79,10 +79,14 @@ class Search:
     Attributes:
         folders: The folders that no option names, in the order of their discovery.
         textual: The files that are part of its text: by ``#include`` and ``__include``, also through each other.
+        files: All files that it reaches, without itself.
+        missing: What it brings in and is nowhere, as it is written.
     """
 
     folders: tuple[FoundFolder, ...]
     textual: frozenset[Path]
+    files: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
 
 
 def references_of(file: str) -> tuple[Reference, ...]:
@@ -110,19 +114,34 @@ def search(file: Path, include_dirs: Sequence[str]) -> Search:
     own = os.path.realpath(file)
     folders: dict[str, FoundFolder] = {}
     is_text = {own: True}
+    missing: dict[str, None] = {}
     waiting = deque([(str(file.absolute()), True)])
     while waiting:
         path, importer_is_text = waiting.popleft()
         for reference in references_of(path):
             found = _find(reference, path, (*include_dirs, *folders)) or _find_above(reference, path, folders)
             if found is None:
+                missing[reference.written] = None
                 continue
             real, part = os.path.realpath(found), importer_is_text and reference.kind != "import"
             if real not in is_text or (part and not is_text[real]):
                 is_text[real] = part
                 waiting.append((found, part))
     textual = frozenset(Path(one) for one, part in is_text.items() if part and one != own)
-    return Search(tuple(folders.values()), textual)
+    return Search(tuple(folders.values()), textual, tuple(one for one in is_text if one != own), tuple(missing))
+
+
+def files_behind(file: Path, line: int, include_dirs: Sequence[str]) -> frozenset[Path]:
+    """Return the files that a line of a Slang file brings in, also through other files."""
+    folders = folders_of(file, include_dirs)[1:]
+    waiting = [(str(file.absolute()), one) for one in references_of(str(file)) if one.line == line]
+    found: set[str] = set()
+    for importer, reference in waiting:
+        path = _find(reference, importer, folders)
+        if path is not None and path not in found:
+            found.add(path)
+            waiting += [(path, one) for one in references_of(path)]
+    return frozenset(Path(path).resolve() for path in found)
 
 
 def textual_files(file: Path, dependencies: Iterable[str]) -> frozenset[str]:
@@ -166,7 +185,7 @@ def _find_above(reference: Reference, importer: str, folders: dict[str, FoundFol
     Return None if no parent folder has it or if several have.
     """
     parent = Path(importer).parent
-    found = [(folder, path) for folder in _above(parent) if (path := _find(reference, str(folder / "_"), ()))]
+    found = [(folder, path) for folder in folders_above(parent) if (path := _find(reference, str(folder / "_"), ()))]
     if len(found) != 1:
         return None
     (folder, path) = found[0]
@@ -174,7 +193,7 @@ def _find_above(reference: Reference, importer: str, folders: dict[str, FoundFol
     return path
 
 
-def _above(folder: Path) -> Iterator[Path]:
+def folders_above(folder: Path) -> Iterator[Path]:
     """Yield the parents of a folder, up to the root of its repository."""
     while folder.parent != folder and not any((folder / mark).exists() for mark in _ROOTS):
         folder = folder.parent

@@ -26,7 +26,8 @@ _TOKEN: Final = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
-_DIRECTIVE: Final = re.compile(r"(?:[^\n\\]|\\\r?\n|\\)*")
+DIRECTIVE: Final = re.compile(r"(?:[^\n\\]|\\\r?\n|\\)*")
+"""A preprocessor line with the lines that continue it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +70,7 @@ def read_text(source: str) -> TokenizedText:
     position, line, start, fresh = 0, 1, 0, True
     while position < len(source):
         if fresh and source[position] == "#":
-            text = _DIRECTIVE.match(source, position)
+            text = DIRECTIVE.match(source, position)
             found = text[0] if text else "#"
             kind = "directive"
         else:

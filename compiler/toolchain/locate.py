@@ -41,6 +41,11 @@ def find_library() -> Path:
     )
 
 
+def slangpy_modules() -> tuple[str, ...]:
+    """Return the folder with slangpy's own Slang modules, such as its tensors; nothing if there is none."""
+    return tuple(str(folder / "slang") for folder in _package_folders() if (folder / "slang").is_dir())[:1]
+
+
 def find_slangc(named: Path) -> Path:
     """Return the slangc executable a user named, by path or by a name on PATH.
 

@@ -14,42 +14,67 @@ if TYPE_CHECKING:
 
 HEAD = "import slangad as sa\nfrom slangad import Array, float2\n\n\n"
 
-SQUARE = """
+NOT_FINITE = """
 @sa.differentiable
-def f(x: float, y: float) -> float:
+def free(x: float, y: float) -> float:
     return x * x
 
 
-@f.backward
-def f_bwd(x, y, d_out):
+@free.backward
+def free_bwd(x, y, d_out):
     return 2.0 * x * d_out * (x / x), 0.0
-"""
 
 
-def test_check__nan_where_value_and_slope_are_zero__fails_and_names_the_input(checked: Checked) -> None:
-    result = checked(HEAD + SQUARE)["f"]
-    assert result.verdict is Verdict.FAIL
-    assert result.failures[0].column == "x"
-    assert np.isnan(result.failures[0].found)
-    assert result.failures[0].expected == pytest.approx(0.0, abs=1e-9)
+@sa.differentiable(ranges={"x": (-1.0, 1.0)})
+def declared(x: float, y: float) -> float:
+    return x * x
 
 
-VECTOR = """
+@declared.backward
+def declared_bwd(x, y, d_out):
+    return 2.0 * x * d_out * (x / x), 0.0
+
+
 @sa.differentiable
-def f(p: float2) -> float:
+def vector(p: float2) -> float:
     return sa.dot(p, p)
 
 
-@f.backward
-def f_bwd(p, d_out):
+@vector.backward
+def vector_bwd(p, d_out):
     return p / sa.length(p) * 2.0 * sa.length(p) * d_out
+
+
+@sa.differentiable
+def ordinary(x: float) -> float:
+    return x * abs(x)
+
+
+@ordinary.backward
+def ordinary_bwd(x, d_out):
+    return 2.0 * sa.sqrt(x) * sa.sqrt(x) * d_out
 """
 
 
-def test_check__nan_in_all_inputs_at_the_origin__fails(checked: Checked) -> None:
-    result = checked(HEAD + VECTOR)["f"]
-    assert result.verdict is Verdict.FAIL
-    assert "not a number" in result.reason
+def test_check__nan_where_the_value_is_finite__is_unguarded_only_at_degenerate_inputs_without_a_range(
+    checked: Checked,
+) -> None:
+    results = checked(HEAD + NOT_FINITE)
+    verdicts = {name: result.verdict.value for name, result in results.items()}
+    assert verdicts == {"free": "UNGUARDED", "declared": "FAIL", "vector": "UNGUARDED", "ordinary": "FAIL"}
+    for name in ("free", "declared"):
+        (failure, *_) = results[name].failures
+        assert failure.column == "x"
+        assert np.isnan(failure.found)
+        assert failure.expected == pytest.approx(0.0, abs=1e-9)
+    reason = results["vector"].reason
+    assert "d result / d p.x in reverse mode is NaN at p.x = p.y = 0, where the value is finite" in reason
+    assert "declare a range" in reason
+    assert "guard the division" in reason
+    assert "not a number" in results["ordinary"].reason
+    unguarded = [sample.origin for sample in results["vector"].samples if sample.state.value == "unguarded"]
+    assert unguarded == ["zero"]
+    assert results["vector"].counts.unguarded == 1
 
 
 @pytest.mark.parametrize(

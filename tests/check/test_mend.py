@@ -107,6 +107,7 @@ UNDEFINED = "undefined identifier 'Missing' [SA200]"
 WITHOUT_IT = (
     "it does not compile: undefined identifier 'theirs' [SA200]; it may be meant to come from '%s', which fails"
 )
+LOST = "; if the file exists, name the folder that contains {} with -I"
 
 DECLARED = {
     "struct": (
@@ -220,14 +221,21 @@ DECLARED = {
     "import": (
         "import lost.files;",
         "[Differentiable] float uses(float x) { return theirs(x); }",
-        ("lost.files", "import lost.files does not compile: cannot open file 'lost/files.slang' [SA200]"),
-        WITHOUT_IT % "import lost.files",
+        (
+            "lost.files",
+            "import lost.files does not compile: cannot open file 'lost/files.slang' [SA200]"
+            + LOST.format("lost/files.slang"),
+        ),
+        f"{WITHOUT_IT[:-5]}is not found (-I names its folder)" % "import lost.files",
     ),
     "include": (
         '#include "lost.h"  // ours',
         "[Differentiable] float uses(float x) { return theirs(x); }",
-        ("lost.h", "#include lost.h does not compile: failed to find include file 'lost.h' [SA200]"),
-        WITHOUT_IT % "#include lost.h",
+        (
+            "lost.h",
+            "#include lost.h does not compile: failed to find include file 'lost.h' [SA200]" + LOST.format("lost.h"),
+        ),
+        f"{WITHOUT_IT[:-5]}is not found (-I names its folder)" % "#include lost.h",
     ),
     "import of a file that does not compile": (
         "import broken;",
@@ -283,7 +291,9 @@ def test_mend__all_others__are_checked_and_in_order(results: list[Result]) -> No
     right = [r.function for r in results if r.verdict.good]
     assert sorted(right) == sorted([*RIGHT, "scaled(float)"])
     assert [r.span.line for r in results] == sorted(r.span.line for r in results)
-    assert len(results) == len(UNCOMPILED) + len(USERS) + len(right) + 1  # and a generic one, skipped
+    assert len(results) == len(UNCOMPILED) + len(USERS) + len(right) + 2  # and two instances
+    (skipped,) = [r for r in results if r.verdict is Verdict.SKIPPED]
+    assert (skipped.function, skipped.reason) == ("shade<Flat>", "it may use 'Flat.at', which does not compile")
 
 
 @pytest.mark.parametrize(
@@ -317,7 +327,9 @@ def test_mend__a_declaration_that_does_not_compile__costs_itself_and_what_uses_i
     declaration, function = sorted(mended.broken, key=lambda one: one.kind)
     assert (declaration.kind, declaration.name, declaration.failure.message) == ("declaration", *told)
     assert (function.name.rpartition(".")[2], function.failure.message) == ("uses", reason)
-    assert {function.failure.outcome, declaration.failure.outcome} == {CheckOutcome.NOT_COMPILED}
+    imports = "import" in told[1] or "include" in told[1]
+    outcomes = [CheckOutcome.NOT_COMPILED, CheckOutcome.NO_IMPORT if imports else CheckOutcome.NOT_COMPILED]
+    assert [declaration.failure.outcome, function.failure.outcome] == outcomes
     assert whole.splitlines()[declaration.span.line - 1] in text.splitlines()
     assert [kernel.name for kernel in mended.module.kernels] == ["good", "later"]
     places = [whole.splitlines()[kernel.span.line - 1][kernel.span.column - 1 :] for kernel in mended.module.kernels]
@@ -389,6 +401,13 @@ DifferentialPair<float> cubed_fwd(DifferentialPair<float> x) { return diffPair(g
     assert results["good"].verdict is Verdict.PASS
 
 
+def test_mend__a_range_of_what_is_no_parameter__costs_only_its_line(checked: Checked) -> None:
+    text = "\n// range: y 0 1\n[Differentiable] float bad(float x) { return x; }\n"
+    results = checked(text + GOOD, ".slang", samples=16)
+    assert {results["bad"].verdict, results["good"].verdict} == {Verdict.PASS}
+    assert [r.reason[:28] for r in results.values() if r.verdict.bad] == ["there is no parameter 'y' [S"]
+
+
 def test_mend__a_function_that_slang_dies_of_while_reading__costs_only_itself(checked: Checked) -> None:
     caller = "\n[Differentiable] float caller(float x) { return bad(x) * x; }\n"
     results = checked(CRASH + GOOD + caller, ".slang", samples=16)
@@ -420,8 +439,9 @@ uint packs(float x) { return packUnorm4x8(float4(x)); }
     results = checked(text + GOOD, ".slang", samples=16)
     assert results["good"].verdict is Verdict.PASS
     assert {name for name, r in results.items() if r.verdict is Verdict.INCONCLUSIVE} == {"packed", "calls", "bits"}
-    assert results["packed"].reason.startswith("it has no float64 twin: ambiguous call to 'packUnorm4x8'")
-    assert results["calls"].reason.startswith("it calls 'packs', which has no float64 twin: ambiguous call")
+    for name, line in (("packed", 2), ("calls", 3)):
+        assert "no float64 twin of it: Slang: ambiguous call to 'packUnorm4x8'" in results[name].reason
+        assert results[name].reason.endswith(f"(subject.slang:{line})")
     assert not results["packed"].failures
     assert "bits of floats" in results["bits"].reason
 
@@ -436,7 +456,7 @@ static const uint packed = packHalf2x16(float2(1.0, 0.0));
         "uses": Verdict.INCONCLUSIVE,
         "good": Verdict.PASS,
     }
-    assert results["uses"].reason.startswith("it uses 'packed', which has no float64 twin: ambiguous call")
+    assert "no float64 twin of it: Slang: ambiguous call" in results["uses"].reason
 
 
 DEADLY = """

@@ -38,6 +38,7 @@ MUTANTS = tuple(islice(all_mutants(), 0, None, STRIDE))
 CHUNKS = tuple(MUTANTS[start : start + CHUNK] for start in range(0, len(MUTANTS), CHUNK))
 WRONG_KERNELS = {name: text for kernel in KERNELS for name, text in kernel.mutants().items()}
 WRONG_PIPELINES = {name: text for runnable in PIPELINES for name, text in runnable.mutants().items()}
+UNGUARDED_MOST = 0.02
 SLANG = tuple(Path(__file__).parent / "slang" / name for name in ("right.slang", "own.slang"))
 
 
@@ -49,7 +50,9 @@ def _checked(path: Path, seed: int, only: tuple[str, ...] = (), samples: int = 1
 def _none_accused(results: dict[str, Result]) -> None:
     accused = {name: result.reason for name, result in results.items() if result.verdict.bad}
     undecided = {name: result.reason for name, result in results.items() if result.verdict is Verdict.INCONCLUSIVE}
+    unguarded = {name: result.reason for name, result in results.items() if result.verdict is Verdict.UNGUARDED}
     assert not accused
+    assert len(unguarded) <= UNGUARDED_MOST * len(results), unguarded
     assert len(undecided) <= 0.02 * len(results), undecided
 
 

@@ -15,6 +15,11 @@ pytestmark = pytest.mark.toolchain
 SQUARE = "[Differentiable] float sq(float x) { return x * x; }\n"
 
 
+def function(name: str, value: str) -> str:
+    """The text of a differentiable function."""
+    return f"[Differentiable] public float {name}(float x) {{ return {value}; }}\n"
+
+
 def report(project: Project, *words: str, code: int | None = 0) -> dict[str, Any]:
     """The report of a check."""
     ended = project.run("check", *words, "--format", "json", "--samples", "16", code=code)
@@ -54,3 +59,65 @@ def test_every_ending_of_slang_files__is_read(project: Project) -> None:
     assert found == {e: (f"in/{e}_file.{e}", "PASS") for e in ("hlsl", "hlsli", "slang", "slangh", "slangi")}
     project.run("compile", "in/slangh_file.slangh", "-t", "cuda")
     assert b'#include "slangh_file.slangh"' in project.files()["slangh_file_kernels.slang"]
+
+
+def test_parts_of_a_module__are_checked_through_its_main_file_each_once(project: Project) -> None:
+    project.write("in/parts/one.slang", f"implementing m;\n{function('one', 'two(x) * x')}")
+    wrong = "void own_bwd(inout DifferentialPair<float> x, float d) { x = diffPair(x.p, 3.0 * x.p * d); }\n"
+    own = f"[BackwardDerivative(own_bwd)] {function('own', 'x * x')}{wrong}"
+    project.write("in/parts/two.slang", f"implementing m;\n{function('two', 'x * x')}{own}")
+    project.write("in/m.slang", f'module m;\n__include parts.one;\n__include "parts/two";\n{function("m", "one(x)")}')
+    found = report(project, "in", code=3)
+    two = {"two": ("in/parts/two.slang", "PASS"), "own": ("in/parts/two.slang", "FAIL")}
+    assert verdicts(found) == {"m": ("in/m.slang", "PASS"), "one": ("in/parts/one.slang", "PASS"), **two}
+    assert len(found["results"]) == 4
+    (failed,) = [one for one in found["results"] if one["function"] == "own"]
+    assert failed["span"]["line"] == 3
+    assert "in/m.slang --only own" in failed["failures"][0]["reproduce"]
+    assert verdicts(report(project, "in/parts/two.slang", code=3)) == two
+
+
+def test_included_files__are_checked_once_by_themselves_or_through_an_includer(project: Project) -> None:
+    project.write("in/own.slang", function("own", "3.0 * x * x"))
+    project.write("in/needs.slang", function("needs", "SCALE * x * x"))
+    project.write("in/far/head.slangh", function("head", "own(x)"))
+    main = '#define SCALE 2.0\n#include "needs.slang"\n#include "own.slang"\n#include "far/head.slangh"\n'
+    project.write("in/a.slang", main + function("a", "needs(x) * x"))
+    project.write("in/b.slang", f'#define SCALE 3.0\n#include "needs.slang"\n{function("b", "needs(x)")}')
+    found = report(project, "in")
+    files = {"a": "a.slang", "b": "b.slang", "own": "own.slang", "needs": "needs.slang", "head": "far/head.slangh"}
+    assert verdicts(found) == {name: (f"in/{file}", "PASS") for name, file in files.items()}
+    assert len(found["results"]) == 5
+    alone = report(project, "in/far/head.slangh", "in/needs.slang:needs")  # files of their folders include them
+    assert verdicts(alone) == {"head": ("in/far/head.slangh", "PASS"), "needs": ("in/needs.slang", "PASS")}
+
+
+def test_failing_imports__cost_only_what_uses_them_in_a_few_readings(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("slangad.compiler.check.tolerances.REPAIR_ROUNDS", 4)
+    project.write("deep.slang", "#error needs a macro\npublic float deep(float x) { return x; }\n")
+    project.write("mid.slang", f"import deep;\n{function('mid', 'x * x')}")
+    project.write("other.slang", f"import mid;\n{function('other', 'x * x')}")
+    lines = ["import mid;", "import other;", "import lost.file;"]
+    for name, value in {"own": "x * x", "uses": "mid(x) * x", "lost": "gone(x)", "wrong": "int3(x)"}.items():
+        lines.append(function(name, value).strip())
+    project.write("main.slang", "\n".join(lines))
+    found = {one["function"]: one for one in report(project, "main.slang", code=3)["results"]}
+    fails, open_ = "FAIL", "INCONCLUSIVE"
+    assert {name: one["verdict"] for name, one in found.items()} == {
+        "mid": fails, "other": fails, "lost.file": fails, "own": "PASS", "uses": open_, "lost": open_, "wrong": fails,
+    }  # fmt: skip
+    assert found["mid"]["span"]["line"] == 1
+    assert "needs a macro" in found["mid"]["reason"]
+    assert found["lost.file"]["reason"].endswith("name the folder that contains lost/file.slang with -I")
+
+
+def test_compile_of_a_folder__leaves_headers_and_parts_to_the_files_that_include_them(project: Project) -> None:
+    project.write("in/head.slangh", function("head", "SCALE * x"))
+    project.write("in/part.slang", f"implementing m;\n{function('part', 'x * x')}")
+    project.write(
+        "in/m.slang", f'module m;\n#define SCALE 2.0\n#include "head.slangh"\n__include part;\n{function("m", "x")}'
+    )
+    project.run("compile", "in", "-t", "cuda")
+    assert {"m.part.forward.cu", "m.m.forward.cu"} <= {*project.files()}

@@ -29,11 +29,11 @@ def watcher(project: Project) -> Iterator[Callable[[], str]]:
 
 
 @contextlib.contextmanager
-def _watching(project: Project, *words: str) -> Iterator[Callable[[], str]]:
+def _watching(project: Project, *words: str, command: str = "compile") -> Iterator[Callable[[], str]]:
     log = project.folder / "log.txt"
     with log.open("wb") as stream:
         process = subprocess.Popen(
-            [sys.executable, "-m", "slangad.cli", "compile", *words, "--watch"],
+            [sys.executable, "-m", "slangad.cli", command, *words, "--watch"],
             cwd=project.folder, env=project.environment, stdout=stream, stderr=stream,
         )  # fmt: skip
     try:
@@ -99,3 +99,22 @@ def test_watch__inputs_of_the_project__come_and_go(project: Project) -> None:
         (project.folder / "kernels" / "one_k.py").unlink()
         _until(lambda: said().count("watching for changes") == 3)
         assert "error" not in said()
+
+
+def test_watch__check__runs_again_when_an_imported_file_changes(project: Project) -> None:
+    project.write("f.slang", "import lib;\n[Differentiable]\nfloat f(float x) { return square(x); }\n")
+    right = "[Differentiable] public float square(float x) { return x * x; }\n"
+    wrong = (
+        "[BackwardDerivative(square_bwd)] [Differentiable] public float square(float x) { return x * x; }\n"
+        "void square_bwd(inout DifferentialPair<float> x, float d) { x = diffPair(x.p, x.p * d); }\n"
+    )
+    library = project.write("lib.slang", right)
+    with _watching(project, "f.slang", "--samples", "8", command="check") as said:
+        _until(lambda: said().count("watching for changes") == 1)
+        assert "1 PASS" in said()
+        library.write_text(wrong)
+        _until(lambda: said().count("watching for changes") == 2)
+        assert "1 FAIL" in said()
+        library.write_text(right)
+        _until(lambda: said().count("watching for changes") == 3)
+        assert said().count("1 PASS") == 2

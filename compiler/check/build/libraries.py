@@ -9,11 +9,14 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.check import tolerances as tol
+from slangad.compiler.check.build.copies import SourceTexts
 from slangad.compiler.check.build.cpp_faults import first_error, without_faults
 from slangad.compiler.check.build.double import build_job
+from slangad.compiler.check.build.reached import ReachedTexts
 from slangad.compiler.check.build.separately import kernels_apart
 from slangad.compiler.check.twins import declared, index_ranges, loop_bounds, slang_declared
 from slangad.compiler.emit import Mode, emit_module
@@ -23,6 +26,7 @@ from slangad.compiler.ir.subset import only, without_other_files
 from slangad.compiler.runtime.device.cpu_rows import with_rows
 from slangad.compiler.runtime.device.cxx import RejectionError, build_shared_library
 from slangad.compiler.slang_text.endings import is_slang
+from slangad.compiler.slang_text.files import text_of
 from slangad.compiler.toolchain.workers.processes import end_processes_until
 
 if TYPE_CHECKING:
@@ -35,7 +39,13 @@ if TYPE_CHECKING:
     from slangad.compiler.toolchain.cache import Cache
     from slangad.compiler.toolchain.jobs.request import CompileJob, CompileResult
 
+SLANG: Final = "Slang: "
+"""How the reason of a refusal begins that is an error of the Slang compiler."""
+CXX: Final = "the C++ compiler takes too long on it"
+"""How the reason of a refusal begins whose C++ is too slow to compile."""
 DEATHS: Final = {"SA240": "the Slang compiler crashes on it", "SA241": "the Slang compiler takes too long on it"}
+_VALIDATED: Final = ("spirv",)
+"""The targets for which Slang notices that its code is wrong. For CUDA it makes the same wrong code as for C++."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,14 +63,19 @@ class Refusal:
 
     Attributes:
         cpp: True if the C++ compiler rejects Slang's code. ``reason`` is its first error then.
-        elsewhere: Slang's error for SPIR-V, where that was tried; empty if Slang accepts it.
+        elsewhere: Slang's error for GPUs; empty if Slang accepts it for one of them, None if that was not tried.
     """
 
     kernel: str
     mode: str
     reason: str
     cpp: bool = False
-    elsewhere: str = ""
+    elsewhere: str | None = None
+
+    @property
+    def is_slow(self) -> bool:
+        """True if a compiler takes too long, which it may only do today."""
+        return self.reason == DEATHS["SA241"] or self.reason.startswith(CXX)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,17 +118,19 @@ def build_both(
         ToolchainError: There is no Slang or no C++ compiler.
     """
     apart = kernels_apart(module, setting.texts)
-    f64 = _Builder(module, setting, compilers[0], f64=True, apart=apart)
-    f32 = _Builder(module, setting, compilers[1], f64=False, apart=apart)
+    reached = _reached_texts(module, setting)
+    overloads = frozenset(kernel.name for kernel in module.kernels if reached and reached.is_replaced(kernel.span))
+    f64 = _Builder(module, setting, compilers[0], f64=True, apart=apart, overloads=overloads, reached=reached)
+    f32 = _Builder(module, setting, compilers[1], f64=False, apart=apart, reached=reached)
     loose = unclipped.module.kernels if unclipped else ()
     kernels = [kernel for kernel in module.kernels if kernel.name not in {one.name for one in loose}]
 
     def every(builder: _Builder) -> Built:
         if unclipped is None:
             return builder.build(kernels)
-        texts = {**setting.texts, **unclipped.texts}
-        changed = replace(builder, setting=replace(setting, texts=texts), apart=frozenset())
-        return _joined([builder.build(kernels), changed.build(loose)])
+        changed = replace(setting, texts={**setting.texts, **unclipped.texts})
+        without = replace(builder, setting=changed, apart=frozenset(), reached=_reached_texts(module, changed))
+        return _joined([builder.build(kernels), without.build(loose)])
 
     def rest() -> tuple[Built, tuple[Library, ...]]:
         return every(f32), _build_text_twins(text_twins, setting, compilers[1])
@@ -125,58 +142,93 @@ def build_both(
         except KeyboardInterrupt:
             end_processes_until(lambda: first.done() and second.done())
             raise
-    return replace(built, libraries=(*built.libraries, *counting)), other
+    again = f32.with_whole_files(other)
+    built = built if again is other else f64.with_whole_files(built)
+    return replace(built, libraries=(*built.libraries, *counting)), f32.tried_elsewhere(again)
 
 
 def _build_text_twins(
     twins: Iterable[TextTwins], setting: BuildSetting, compilers: SlangCompilers
 ) -> tuple[Library, ...]:
     """Return twins from changed texts, as far as they can be built."""
-    return tuple(
-        library
-        for one in twins
-        for library in _Builder(one.module, replace(setting, texts={**setting.texts, **one.texts}), compilers, f64=True)
-        .build(one.module.kernels)
-        .libraries
-    )
+    found: list[Library] = []
+    for one in twins:
+        changed = replace(setting, texts={**setting.texts, **one.texts})
+        builder = _Builder(one.module, changed, compilers, f64=True, reached=_reached_texts(one.module, changed))
+        found += builder.build(one.module.kernels).libraries
+    return tuple(found)
 
 
-def twin_job(module: Module, setting: BuildSetting) -> CompileJob:
-    """Return a job with the settings to read the float64 twins of a module's Slang files. It makes no code."""
-    emitted = emit_module(only(module, ()))
-    emitted = replace(emitted, libraries={**emitted.libraries, **setting.texts})
-    files = tuple(path for path in module.sources if is_slang(path))
-    return build_job(
-        emitted,
-        (),
-        setting.include_dirs,
-        setting.defines,
-        f64=True,
-        time_limit=setting.time_limit,
-        files=files,
-        slang_flags=setting.slang_flags,
-    )
+def _reached_texts(module: Module, setting: BuildSetting) -> ReachedTexts | None:
+    """Return the files of which kernels of a Slang file get what they reach; None for other modules."""
+    if not is_slang(module.source):
+        return None
+    return ReachedTexts(_sources(module, setting).files, setting.defines)
+
+
+def _sources(module: Module, setting: BuildSetting) -> SourceTexts:
+    """Return the Slang files of a module, each with the text to use."""
+    files = [path for path in module.sources if is_slang(path)]
+    texts = {file: setting.texts.get(Path(file).name) or text_of(file) for file in files}
+    return SourceTexts(module.source, texts, setting.include_dirs)
 
 
 @dataclass(frozen=True, slots=True)
 class _Builder:
-    """Builds kernels of a module in one precision, those in ``apart`` entry point by entry point."""
+    """Builds kernels of a module in one precision.
+
+    Attributes:
+        apart: The kernels to build entry point by entry point.
+        overloads: The kernels to build one by one, because a float64 twin has only one overload of some functions.
+        reached: The Slang files of the module, to be cut down to what kernels reach.
+    """
 
     module: Module
     setting: BuildSetting
     compilers: SlangCompilers
     f64: bool
     apart: frozenset[str] = frozenset()
+    overloads: frozenset[str] = frozenset()
+    reached: ReachedTexts | None = None
 
     def build(self, kernels: Sequence[Kernel]) -> Built:
         """Build kernels, together where possible."""
         if not self.f64:
             kernels = [kernel for kernel in kernels if not kernel.name.startswith("oracle_")]
-        near = [kernel for kernel in kernels if kernel.name not in self.apart]
+        near = [kernel for kernel in kernels if not {kernel.name} & (self.apart | self.overloads)]
         alone = [kernel for kernel in kernels if kernel.name in self.apart]
+        others = [kernel for kernel in kernels if kernel.name in self.overloads - self.apart]
         if not is_slang(self.module.source):  # launches need all entry points in one library
             return _joined([self._together(near), *(self._together([kernel]) for kernel in alone)])
-        return _joined([self._together(near), self._entry_by_entry(alone)])
+        apart = (self._together([kernel]) for kernel in others)
+        return _joined([self._together(near), self._entry_by_entry(alone), *apart])
+
+    def with_whole_files(self, built: Built) -> Built:
+        """Return a build with what Slang refuses of parts of files and accepts of whole files."""
+        lost = [one for one in built.refusals if not one.cpp and one.reason not in DEATHS.values()]
+        if self.reached is None or not lost:
+            return built
+        modes = {one.kernel: tuple(other.mode for other in lost if other.kernel == one.kernel) for one in lost}
+        kernels = [replace(k, modes=tuple(filter(None, modes[k.name]))) for k in self.module.kernels if k.name in modes]
+        whole = replace(self, reached=None).build(kernels)
+        found = {entry.kernel for library in whole.libraries for entry in library.entries}
+        if not found:
+            return built
+        refusals = [one for one in built.refusals if one not in lost or one.kernel not in found]
+        refusals += [one for one in whole.refusals if one.kernel in found]
+        return Built((*built.libraries, *whole.libraries), tuple(refusals))
+
+    def tried_elsewhere(self, built: Built) -> Built:
+        """Return a build whose refusals say if Slang makes code for GPUs."""
+        tried = [one for one in built.refusals if one.reason not in DEATHS.values()]
+        known = {kernel.name: kernel for kernel in self.module.kernels}
+        kernels = [replace(known[one.kernel], modes=(one.mode,) if one.mode else ()) for one in tried]
+        jobs = [self._job(self._emit([kernel]), number) for number, kernel in enumerate(kernels)]
+        gpus = [_VALIDATED if one.cpp else (*_VALIDATED, "cuda") for one in tried]
+        again = [replace(job, targets=targets) for job, targets in zip(jobs, gpus, strict=True)]
+        results = self.compilers.compile(again) if again else []
+        errors = {one: "" if result.artefacts else _reason(result) for one, result in zip(tried, results, strict=True)}
+        return replace(built, refusals=tuple(replace(one, elsewhere=errors.get(one)) for one in built.refusals))
 
     def _entry_by_entry(self, kernels: Sequence[Kernel]) -> Built:
         """Build every entry point separately."""
@@ -221,7 +273,7 @@ class _Builder:
         except ToolchainError as error:
             if error.diagnostics[0].code != "SA241":
                 raise
-            return self._singly(kernels, f"C++ compiler: {error.diagnostics[0].message}")
+            return self._singly(kernels, f"{CXX}: {error.diagnostics[0].message}")
 
     def _shared(self, code: bytes) -> bytes:
         shares = any(p.memory is not Memory.EACH for kernel in self.module.kernels for p in kernel.params)
@@ -258,15 +310,7 @@ class _Builder:
         modes = _modes(self._emit(kernels))
         if len(modes) > 1:
             return _joined(self._library([replace(kernel, modes=(mode,))]) for mode in modes)
-        elsewhere = self._elsewhere(kernel) if cpp else ""
-        return Built((), (Refusal(kernel.name, modes[0] if modes else "", reason, cpp, elsewhere),))
-
-    def _elsewhere(self, kernel: Kernel) -> str:
-        """Return Slang's error for a kernel in float32 for SPIR-V; empty if Slang accepts it."""
-        if self.f64:
-            return ""
-        (result,) = self.compilers.compile([replace(self._job(self._emit([kernel])), targets=("spirv",))])
-        return "" if result.ok and result.artefacts else _reason(result)
+        return Built((), (Refusal(kernel.name, modes[0] if modes else "", reason, cpp),))
 
     def _part(self, kernels: Sequence[Kernel]) -> tuple[list[Kernel], list[Refusal]]:
         """Return the kernels that Slang accepts, some with fewer modes, and what it refuses."""
@@ -299,14 +343,14 @@ class _Builder:
         """Return the kernels that Slang does not compile separately, with the reason."""
         jobs = [self._job(self._emit([kernel]), number) for number, kernel in enumerate(kernels)]
         results = self.compilers.compile(jobs)
-        return {k: _reason(r) for k, r in enumerate(results) if not r.ok or not r.artefacts}
+        return {k: _reason(r, located=self.f64) for k, r in enumerate(results) if not r.ok or not r.artefacts}
 
     def _emit(self, kernels: Sequence[Kernel]) -> EmittedModule:
         part = only(self.module, kernels)
         if not is_slang(self.module.source) and len(kernels) < len(self.module.kernels):
             part = without_other_files(part)  # which may be what is wrong with other kernels
         emitted = emit_module(part)
-        libraries = {**emitted.libraries, **self.setting.texts}
+        libraries = {**emitted.libraries, **slang_declared.libraries_of(self.module)}
         return replace(emitted, text=prelude(self.module) + emitted.text, libraries=libraries)
 
     def _job(self, emitted: EmittedModule, number: int | None = None) -> CompileJob:
@@ -315,15 +359,18 @@ class _Builder:
         limit = setting.time_limit + tol.COMPILE_LIMIT_EACH * len(names)
         if number is not None:
             emitted = replace(emitted, file_name=f"{number}_{emitted.file_name}")
-        files = tuple(path for path in self.module.sources if is_slang(path))
+        sources = _sources(self.module, setting)
+        if self.reached is not None:
+            checked = {entry.kernel for entry in emitted.entry_points}
+            spans = [kernel.span for kernel in self.module.kernels if kernel.name in checked]
+            sources = replace(sources, files=self.reached.texts(emitted.text, spans, f64=self.f64))
         return build_job(
             emitted,
             names,
-            setting.include_dirs,
+            sources,
             setting.defines,
             f64=self.f64,
             time_limit=limit,
-            files=files,
             slang_flags=setting.slang_flags,
         )
 
@@ -353,7 +400,11 @@ def _joined(parts: Iterable[Built]) -> Built:
     )
 
 
-def _reason(result: CompileResult) -> str:
+def _reason(result: CompileResult, *, located: bool = False) -> str:
+    """Return why Slang makes no code, with the line if that is asked for."""
     for diagnostic in result.diagnostics:
         return DEATHS.get(diagnostic.code, diagnostic.message)
-    return next((f"Slang: {m.text}" for m in result.messages if m.is_error), "Slang gives no code for it")
+    error = next((message for message in result.messages if message.is_error), None)
+    if error is None:
+        return "Slang gives no code for it"
+    return f"{SLANG}{error.text}" + (f" ({Path(error.file).name}:{error.line})" if located and error.line else "")

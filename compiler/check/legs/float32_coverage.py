@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 _REASONS: Final = {
     State.WRONG: "wrong in float64 already",
     State.KINK_BAD: "wrong in float64 already",
+    State.UNGUARDED: "not finite derivatives in float64",
     State.JUMP: "at a kink or a jump",
     State.KINK: "at a kink or a jump",
     State.UNDECIDED: "undecided in float64",

@@ -32,7 +32,7 @@ def compare_primal(context: LegContext) -> Compared:
         )
         slack += tol.PRIMAL_CLOSE * np.maximum(np.abs(alone), known_median(np.abs(alone))) + tol.UNDERFLOW
         numbers = Numbers(actual, alone, slack)
-        certain = np.broadcast_to(findings.finite[:, None] & ~findings.jumps[:, None], alone.shape)
+        certain = np.broadcast_to(findings.guarded[:, None] & ~findings.jumps[:, None], alone.shape)
         wrong = certain & numbers.apart()
     message = "forward mode computes another value than the function alone"
     return compared_numbers(Leg.PRIMAL, numbers, certain, wrong, message, by_result=True)

@@ -32,7 +32,7 @@ def compare_stages(context: LegContext) -> Compared:
         slack = tol.LEG_CONSTANTS * tol.CONSTANTS * (size + tol.USUAL_SHARE * known_median(size)) + tol.UNDERFLOW
         slack += tol.LEG_DOUBT * (np.abs(weights)[:, :, None] * findings.grain).sum(axis=1)
         numbers = Numbers(actual, expected, slack)
-        certain = np.broadcast_to(findings.finite[:, None] & ~findings.jumps[:, None], actual.shape)
+        certain = np.broadcast_to(findings.guarded[:, None] & ~findings.jumps[:, None], actual.shape)
         wrong = certain & numbers.apart() & np.isfinite(expected)
     return compared_numbers(
         Leg.JOINED, numbers, certain, wrong, "joining neighbouring stages changes the gradient", weights

@@ -9,6 +9,7 @@ from slangad.compiler.check.legs.accumulation import compare_accumulation
 from slangad.compiler.check.legs.clipped import compare_clipped
 from slangad.compiler.check.legs.float32 import compare_float32
 from slangad.compiler.check.legs.loop_bounds import compare_bounds
+from slangad.compiler.check.legs.lost_additions import compare_two_threads
 from slangad.compiler.check.legs.primal import compare_primal
 from slangad.compiler.check.legs.repetition import compare_repetition
 from slangad.compiler.check.legs.stages import compare_stages
@@ -40,12 +41,18 @@ def _clips(context: LegContext) -> bool:
     return context.plan.clip is not None or context.plan.limit is not None
 
 
+def _has_threads(context: LegContext) -> bool:
+    single = context.plan.subject.directives.single_thread
+    return context.companions.racing is not None and _has_backward(context) and not single
+
+
 LEGS: Final = (
     LegEntry(Leg.TRANSPOSE, lambda c: c.plan.limit is None, compare_transpose),
     LegEntry(Leg.REPEAT, lambda c: Leg.REVERSE in c.jacobians, compare_repetition),
     LegEntry(Leg.INTENT, lambda c: _clips(c) and _has_backward(c), compare_clipped),
     LegEntry(Leg.PRIMAL, lambda c: Leg.FORWARD in c.jacobians, compare_primal),
     LegEntry(Leg.ACCUMULATION, lambda c: c.companions.launches is not None and _has_backward(c), compare_accumulation),
+    LegEntry(Leg.ACCUMULATION, _has_threads, compare_two_threads),
     LegEntry(Leg.BOUND, lambda c: c.companions.watch is not None, compare_bounds),
     LegEntry(Leg.JOINED, lambda c: c.companions.apart is not None and _has_backward(c), compare_stages),
     LegEntry(Leg.FLOAT32, lambda c: c.f32 is not None or c.companions.device is not None, compare_float32),

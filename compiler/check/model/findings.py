@@ -46,8 +46,9 @@ class State(IntEnum):
     KINK = 2
     JUMP = 3
     UNDECIDED = 4
-    KINK_BAD = 5
-    WRONG = 6
+    UNGUARDED = 5
+    KINK_BAD = 6
+    WRONG = 7
 
 
 @dataclass(slots=True)
@@ -81,6 +82,12 @@ class Findings:
     left: int = 0
     corners: dict[tuple[Leg, int, int, int], Corner] = field(default_factory=dict)
     share: float = tol.CONSTANTS
+
+    @property
+    def guarded(self) -> Bools:
+        """Return True for finite samples without derivatives that are not finite at a degenerate input."""
+        unguarded = [(own == State.UNGUARDED).any(axis=(1, 2)) for own in self.states.values()]
+        return np.asarray(self.finite & ~np.any(unguarded, axis=0))
 
 
 def part_of(findings: Findings, some: npt.NDArray[np.int64]) -> Findings:

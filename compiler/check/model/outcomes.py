@@ -34,8 +34,12 @@ class CheckOutcome(Enum):
     NO_MODE = auto()
     """It has neither reverse nor forward mode."""
     NOT_MUTATED = auto()
+    NO_IMPORT = auto()
+    """It does not compile without a file that it imports or includes, and that file does not exist or compile."""
     NO_TWIN = auto()
     """A copy that the check needs does not compile."""
+    SLOW_COMPILE = auto()
+    """A compiler takes too long, perhaps only on this machine at this time."""
     NO_HOST_CODE = auto()
     """Slang's C++ of it does not compile, and nothing says that this is the user's mistake."""
     EMPTY_DIFFERENTIAL = auto()
@@ -52,6 +56,8 @@ class CheckOutcome(Enum):
     FEW_SAMPLES = auto()
     """An entry could be compared at too few samples."""
     NOT_ON_DEVICE = auto()
+    UNGUARDED = auto()
+    """A derivative is not finite at a zero, tie or end of inputs without a declared range, where the value is."""
     AT_KINKS = auto()
     """Right, also at kinks; jumps have nothing to compare with."""
 

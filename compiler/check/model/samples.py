@@ -20,15 +20,18 @@ class Samples:
         rows: The inputs, one row for each sample.
         origins: How each sample was chosen.
         scales: The distance that counts as far, by sample and column.
+        degenerate: True for inputs without a declared range that a sample sets to zero, a tie or an end on purpose, by
+            sample and column.
     """
 
     rows: Floats
     origins: tuple[str, ...]
     scales: Floats
+    degenerate: Bools
 
 
-def with_rows(samples: Samples, rows: Floats, origin: str) -> Samples:
-    """Return the samples with more rows, which get the largest scales."""
+def with_rows(samples: Samples, rows: Floats, origin: str, degenerate: Bools | None = None) -> Samples:
+    """Return the samples with more rows, which get the largest scales; without ``degenerate``, none of them is."""
     if not len(rows):
         return samples
     usual = np.max(samples.scales, axis=0)
@@ -36,6 +39,7 @@ def with_rows(samples: Samples, rows: Floats, origin: str) -> Samples:
         np.concatenate([samples.rows, rows]),
         (*samples.origins, *(origin for _ in rows)),
         np.concatenate([samples.scales, np.broadcast_to(usual, rows.shape)]),
+        np.concatenate([samples.degenerate, np.zeros(rows.shape, bool) if degenerate is None else degenerate]),
     )
 
 
@@ -44,7 +48,7 @@ def chosen(samples: Samples, which: Bools) -> Samples:
     if which.all():
         return samples
     origins = tuple(origin for origin, kept in zip(samples.origins, which, strict=True) if kept)
-    return Samples(samples.rows[which], origins, samples.scales[which])
+    return Samples(samples.rows[which], origins, samples.scales[which], samples.degenerate[which])
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from slangad.compiler.check.model.integers import NO_INTEGERS, Integers
+from slangad.compiler.check.model.names import broken_of
 from slangad.compiler.frontends.reading.directives import NO_DIRECTIVES, Directives
+from slangad.compiler.frontends.slang.generics import without_arguments
 from slangad.compiler.ir.nodes import Kernel, KernelResult, Range
 
 if TYPE_CHECKING:
@@ -88,7 +90,9 @@ class Subject:
         unclipped: The clips of functions that it calls are left out.
         failure: Why it fails without being run.
         signature: The types of its parameters in parentheses, if others may have the same name.
+        memory: The memory in which gradients accumulate, by the memory that they belong to.
         apart: Added to its name where others have the same; see ``subjects.overloads``.
+        chosen: True if it is an instance of a generic function with arguments that the check chose.
         directives: What the user declares about its check.
     """
 
@@ -108,8 +112,20 @@ class Subject:
     unclipped: bool = False
     failure: Disagreement | None = None
     signature: str = ""
+    memory: Mapping[str, str] = field(default_factory=dict)
     apart: str = ""
+    chosen: bool = False
     directives: Directives = NO_DIRECTIVES
+
+    @property
+    def plain(self) -> str:
+        """Return its name without generic arguments."""
+        return without_arguments(self.name)
+
+    @property
+    def names(self) -> frozenset[str]:
+        """Return the names by which the user may mean it."""
+        return frozenset({self.label, self.name, broken_of(self.name), self.plain})
 
     @property
     def label(self) -> str:

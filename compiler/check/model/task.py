@@ -20,11 +20,13 @@ class TwinKernels(NamedTuple):
         frozen: Freezes declared parts.
         watch: Watches loops.
         indices: Records indices.
+        racing: Runs two threads.
     """
 
     frozen: Kernel | None
     watch: Kernel | None
     indices: Kernel | None
+    racing: Kernel | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from slangad.compiler.check.build.libraries import twin_job
+from slangad.compiler.check import tolerances as tol
+from slangad.compiler.check.memory.apply import add_memory, with_memory
 from slangad.compiler.check.model.names import is_mutant
 from slangad.compiler.check.model.subject import Subject
 from slangad.compiler.check.mutation.mutate import add_mutants, left_alone
 from slangad.compiler.check.planning.directives import with_directives
-from slangad.compiler.check.repair.load import decoded_text, load_what_compiles, mend_twin
+from slangad.compiler.check.repair.load import decoded_text, load_what_compiles
 from slangad.compiler.check.repair.repaired import Mended
 from slangad.compiler.check.subjects.find import find_subjects, with_shapes
 from slangad.compiler.check.twins.declared import TwinModule, add_frozen_twins
@@ -21,21 +22,19 @@ from slangad.compiler.check.twins.slang_loop_bounds import add_loop_twins
 from slangad.compiler.check.twins.slang_unclipped import callers_without_clips
 from slangad.compiler.check.twins.unclipped import without_clips
 from slangad.compiler.frontends import load
-from slangad.compiler.frontends.slang.model import SlangSetting
 from slangad.compiler.ir.subset import only
 from slangad.compiler.passes import run_passes
 from slangad.compiler.slang_text.endings import is_slang
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
-    from slangad.compiler.check.build.libraries import BuildSetting
+    from slangad.compiler.check.memory.apply import MemoryCopy
     from slangad.compiler.check.options import CheckOptions
     from slangad.compiler.check.twins.text_twins import TextTwins
     from slangad.compiler.driver.inputs import Input
     from slangad.compiler.driver.slang_compilers import SlangCompilers
-    from slangad.compiler.frontends.slang.model import ReflectedFile
+    from slangad.compiler.frontends.slang.model import SlangSetting
     from slangad.compiler.ir.nodes import Module
 
 
@@ -82,60 +81,54 @@ def describe_file(item: Input, options: CheckOptions, compilers: SlangCompilers)
         CompileError: Nothing of the file can be read.
         ToolchainError: Slang dies of it, or there is none.
     """
-    setting = replace(compilers.slang_setting, lenient=True)
+    setting = replace(
+        compilers.slang_setting,
+        lenient=True,
+        instances=(0, 0) if options.mutate else (tol.INSTANCES, tol.INSTANCES_OF_FILE),
+        included=options.included,
+    )
     mended = load_what_compiles(item.path, setting) if options.repair else Mended(None, load(item.path, setting))
     loaded = with_shapes(mended.module, options.shapes)
     if options.mutate:
         loaded = add_mutants(loaded, options.probed)
-    module, subjects = find_subjects(loaded)
+    memory = _memory(item, mended, loaded, setting) if not options.mutate else None
+    module, subjects = find_subjects(memory.module if memory else loaded)
+    subjects = with_memory(subjects, memory) if memory else subjects
     subjects = mended.with_broken(subjects)
     if options.mutate:
         alone = (Subject(name, "function", span, skipped=why) for name, span, why in left_alone(loaded))
         subjects = (*(subject for subject in subjects if is_mutant(subject.name)), *alone)
+    asked = {text.replace("::", ".") for text in options.specialize}
+    subjects = tuple(replace(s, chosen=s.name not in asked and s.plain != s.name) for s in subjects)
     if not options.mutate:
         subjects = with_directives(subjects, module, str(item.path), options)
     module, loose = without_clips(module)
     subjects = tuple(replace(subject, unclipped=_is_loose(subject, loose)) for subject in subjects)
     twins = _with_twins(module)
-    texts = {} if mended.text is None else {item.path.name: mended.text}
+    text = memory.text if memory else mended.text
+    texts = {} if text is None else {item.path.name: text}
+    twins = replace(twins, racing=memory.racing if memory else {})
     if not is_slang(item.path) or options.mutate:
         return FileDescription(subjects, module, twins, texts)
-    text = mended.text or decoded_text(item.path)
-    folders = (str(item.path.absolute().parent), *options.include_dirs)
+    text = text or decoded_text(item.path)
     made: list[TextTwins] = []
     if (counting := add_loop_twins(module, text)) is not None:
         made.append(counting)
         twins = replace(twins, watches={**twins.watches, **counting.names})
-    if (found := add_declared_twins(module, text, subjects, folders)) is not None:
+    if (found := add_declared_twins(module, text, subjects)) is not None:
         made.append(found[0])
         twins = replace(twins, frozen={**twins.frozen, **found[0].names}, unclear=found[1])
-    unclipped = callers_without_clips(module, text, subjects, folders)
+    unclipped = callers_without_clips(module, text, subjects)
     loose = frozenset(unclipped.names) if unclipped else frozenset()
     subjects = tuple(replace(subject, unclipped=subject.kernel in loose) for subject in subjects)
     return FileDescription(subjects, module, twins, texts, tuple(made), unclipped)
 
 
-def without_twinless(
-    item: Input, description: FileDescription, options: CheckOptions, compilers: SlangCompilers, setting: BuildSetting
-) -> FileDescription | None:
-    """Return the description without the functions that keep the rest of a Slang file from having a float64 twin.
-
-    None if there are no such functions.
-    """
-
-    def reflect(file: Path, asked: tuple[str, ...], text: str | None = None) -> ReflectedFile:
-        job = twin_job(description.twins.module, replace(setting, texts={file.name: text or ""}))
-        return compilers.reflect(file, asked, dict(job.modules)[file.name], job)
-
-    text = description.texts.get(item.path.name) or decoded_text(item.path)
-    mended = mend_twin(item.path, SlangSetting(reflect, options.specialize, lenient=True), text)
-    if mended is None or mended.text is None:
+def _memory(item: Input, mended: Mended, module: Module, setting: SlangSetting) -> MemoryCopy | None:
+    """Return the module of a Slang file with memory as inputs of functions, if some use memory."""
+    if not is_slang(item.path):
         return None
-    failures = {one.head: one.failure for one in mended.broken}
-    subjects = tuple(replace(s, failure=s.failure or failures.get(s.span)) for s in description.subjects)
-    texts = {item.path.name: mended.text}
-    changed = replace(description, subjects=subjects, texts=texts, text_twins=(), unclipped=None)
-    return changed if subjects != description.subjects else None
+    return add_memory(item.path, mended.text or decoded_text(item.path), module, setting)
 
 
 def _with_twins(module: Module) -> TwinModule:

@@ -7,7 +7,6 @@ from fnmatch import fnmatchcase
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from slangad.compiler.check.model.names import broken_of
 from slangad.compiler.check.model.outcomes import CheckOutcome, Disagreement
 from slangad.compiler.check.model.subject import Subject
 from slangad.compiler.frontends.reading.directives import DIRECTIVES, NO_DIRECTIVES, Directives, read_directives
@@ -157,7 +156,7 @@ def _matches(pattern: str, subject: Subject, path: str) -> bool:
     file, separator, name = pattern.rpartition(":")
     if separator and not PurePath(path).match(file):
         return False
-    return any(fnmatchcase(known, name) for known in (subject.name, subject.label, broken_of(subject.name)))
+    return any(fnmatchcase(known, name) for known in subject.names)
 
 
 def _mistake(diagnostic: Diagnostic) -> Subject:

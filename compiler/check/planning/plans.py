@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.check import tolerances as tol
 from slangad.compiler.check.legs.lost_gradients import without_gradient
-from slangad.compiler.check.model.names import broken_of
 from slangad.compiler.check.model.plan import SubjectPlan
 from slangad.compiler.check.sampling.samples import constants_in, covers
 from slangad.compiler.check.subjects.slang_integers import ended_by, integers_in, numbers_named
@@ -65,7 +64,7 @@ def make_plan(
         missing += [(mode, reason) for mode in others if mode not in known]
     return SubjectPlan(
         subject,
-        str(path),
+        _file_of(subject, path),
         _generated(subject, emitted),
         samples,
         seed,
@@ -216,7 +215,10 @@ def _truncates(expr: ir.Expr) -> bool:
 def _generated(subject: Subject, emitted: EmittedModule) -> Generated | None:
     """Return the location where the Slang of a subject starts."""
     lines = [m.line for m in emitted.mapped if m.span == subject.span]
-    return Generated(emitted.file_name, min(lines)) if lines and subject.kernel else None
+    if not lines or not subject.kernel:
+        return None
+    texts = (text.strip() for text in emitted.text.splitlines()[min(lines) - 1 :])
+    return Generated(emitted.file_name, min(lines), next(text for text in texts if not text.startswith(("[", "//"))))
 
 
 def _shapes(subject: Subject, twins: TwinModule, options: CheckOptions) -> Iterator[tuple[str, tuple[int, ...]]]:
@@ -232,7 +234,7 @@ def _shapes(subject: Subject, twins: TwinModule, options: CheckOptions) -> Itera
 
 def _requested_ranges(subject: Subject, options: CheckOptions) -> Iterator[ir.Range]:
     """Yield the ranges of a subject on the command line."""
-    owners = {f"{name}." for name in (broken_of(subject.name), subject.label)}
+    owners = sorted((f"{name}." for name in subject.names), key=len)
     for path, low, high in options.ranges:
         for owner in owners:
             if path.startswith(owner):
@@ -247,8 +249,13 @@ def _constants(function: ir.Function | None) -> list[float]:
     return [float(value) for value in values if not isinstance(value, bool)]
 
 
+def _file_of(subject: Subject, path: Path) -> str:
+    """Return the file of a subject: an included file, a part of the module, or the input itself."""
+    return subject.span.file or str(path)
+
+
 def _text(subject: Subject, path: Path) -> str:
     """Return the lines of a file from a subject on."""
     start = max(0, subject.span.line - 1)
-    lines = text_of(str(path)).splitlines()[start : start + tol.TEXT_LINES]
+    lines = text_of(_file_of(subject, path)).splitlines()[start : start + tol.TEXT_LINES]
     return "\n".join(line for line in lines if "range:" not in line)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from slangad.compiler.check.model.columns import input_table
 from slangad.compiler.check.model.launch_columns import anywhere_table
-from slangad.compiler.check.model.names import broken_of, is_launch
+from slangad.compiler.check.model.names import is_launch
 from slangad.compiler.check.sampling.samples import covers
 
 if TYPE_CHECKING:
@@ -50,22 +50,32 @@ def refuse_unknown_names(described: Sequence[tuple[Input, FileDescription]], opt
             raise NoSuchNameError(path, columns)
 
 
+def asks_for_names(inputs: Iterable[Input], options: CheckOptions) -> bool:
+    """Return True if the user names functions or parameters, which some input must have."""
+    required = (options.only, options.required_ranges, options.required_shapes, options.required_specializations)
+    return any(required) or any(item.kernels for item in inputs)
+
+
 def wanted(item: Input, description: FileDescription, options: CheckOptions) -> list[Subject]:
     """Return the subjects of an input that are to be checked: all, or those that it or the options name."""
     asked = (*item.kernels, *options.only)
-    return [one for one in description.subjects if not asked or not _names([one]).isdisjoint(asked)]
+    return [
+        one
+        for one in description.subjects
+        if (not asked or not _names([one]).isdisjoint(asked)) and item.includes(one.span)
+    ]
 
 
 def paths_of(description: FileDescription) -> Iterator[str]:
     """Yield ``function.parameter`` for the inputs of all subjects, under all their names."""
     for subject in description.subjects:
         for column in _columns(subject, description.module_with_twins):
-            yield from (f"{name}.{column.path}" for name in (broken_of(subject.name), subject.label))
+            yield from (f"{name}.{column.path}" for name in subject.names)
 
 
 def _names(subjects: Iterable[Subject]) -> set[str]:
-    """Return the names of subjects: labels, the common name of overloads, the function that a mutant is made of."""
-    return {name for one in subjects for name in (one.label, one.name, broken_of(one.name))}
+    """Return the names of subjects: labels, and the names of overloads, of generic functions and of mutated ones."""
+    return {name for one in subjects for name in one.names}
 
 
 def _columns(subject: Subject, module: Module) -> Iterator[Column]:

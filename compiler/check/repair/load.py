@@ -9,16 +9,17 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.check import tolerances as tol
 from slangad.compiler.check.build.libraries import DEATHS
-from slangad.compiler.check.model.outcomes import CheckOutcome
-from slangad.compiler.check.repair.repaired import FaultReport, Lack, Mended
+from slangad.compiler.check.repair.repaired import FaultReport, Mended
 from slangad.compiler.errors.diagnostics import CompileError, ToolchainError
 from slangad.compiler.frontends import load
 from slangad.compiler.frontends.reading.encoding import decode, read_bytes
-from slangad.compiler.ir.nodes import Module
+from slangad.compiler.ir.nodes import External, Kernel, LeftOut, Module
 from slangad.compiler.slang_text.bodies import SlangFunction
 from slangad.compiler.slang_text.declarations import Declaration
 from slangad.compiler.slang_text.endings import is_slang
@@ -32,10 +33,10 @@ from slangad.compiler.slang_text.parts import (
     names_of,
     read_parts,
 )
+from slangad.compiler.slang_text.search import files_behind
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-    from pathlib import Path
+    from collections.abc import Collection, Iterator, Sequence
 
     from slangad.compiler.errors.diagnostics import Diagnostic
     from slangad.compiler.errors.spans import Span
@@ -43,14 +44,13 @@ if TYPE_CHECKING:
 
 _MARK: Final = "does not compile: "
 _MARKED: Final = re.compile(f"{_MARK}(\\d+)")
+_ARGUMENTS: Final = re.compile(r"[<,.]\s*(\w+)")
 _QUOTED: Final = re.compile(r"'([^']+)'")
 _UNREAD: Final = "unexpected "
 """How Slang begins a syntax error. Its errors behind that may be wrong."""
 _PLAIN: Final = "SA200"
 _SLANGS: Final = "SA2"
 """How the codes of Slang's messages begin."""
-_UNCOMPILED: Final = Lack("does not compile", CheckOutcome.NOT_COMPILED)
-_TWINLESS: Final = Lack("has no float64 twin", CheckOutcome.NO_TWIN)
 _EMPTY: Final = frozenset({"SA080", "SA081"})
 """Codes of files with nothing to check. The rest of a file may be such a file, too."""
 
@@ -87,22 +87,7 @@ def mend(path: Path, setting: SlangSetting, error: CompileError | ToolchainError
     except CompileError:
         return None
     parts = read_parts(text, str(path))
-    return _Mender(path, setting, parts, _UNCOMPILED).run(error) if parts.source.is_closed else None
-
-
-def mend_twin(path: Path, setting: SlangSetting, text: str) -> Mended | None:
-    """Return the rest of a Slang file that has a float64 twin, or None if all of it has one.
-
-    Args:
-        path: The file.
-        setting: The settings to load the twin.
-        text: The text of the file.
-    """
-    try:
-        load(path, replace(setting, text=text))
-    except CompileError as error:
-        return _Mender(path, setting, read_parts(text, str(path)), _TWINLESS).run(error)
-    return None
+    return _Mender(path, setting, parts).run(error) if parts.source.is_closed else None
 
 
 def decoded_text(path: Path) -> str:
@@ -114,12 +99,11 @@ def decoded_text(path: Path) -> str:
     return decode(read_bytes(path), "utf-8", path).replace("\r\n", "\n")
 
 
-@dataclass(slots=True)
+@dataclass
 class _Mender:
     """The search.
 
     Attributes:
-        lack: What is wrong with removed parts.
         faults: The errors of the parts that cause the failure.
         users: Parts that use a removed part, each with that part.
         gone: Removed parts without head or stub, because these did not compile either.
@@ -131,7 +115,6 @@ class _Mender:
     path: Path
     setting: SlangSetting
     parts: Parts
-    lack: Lack
     faults: dict[Part, list[Diagnostic]] = field(default_factory=dict)
     users: dict[Part, Part] = field(default_factory=dict)
     gone: set[Part] = field(default_factory=set)
@@ -143,9 +126,10 @@ class _Mender:
         """Remove the causes until Slang accepts the rest, then the users of removed parts until there are none."""
         found: Module | CompileError | ToolchainError = error
         for _ in range(tol.REPAIR_ROUNDS):
+            removed = len(self.faults), len(self.users), len(self.gone)
             if isinstance(found, Module):
                 if not self._add_users():
-                    return self._mended(found)
+                    return self._mended(self._with_instances(found))
             else:
                 dead = isinstance(found, ToolchainError)
                 faulty = self._deadly(found.diagnostics[0]) if dead else self._faulty(found.diagnostics)
@@ -153,10 +137,21 @@ class _Mender:
                     return None
                 self._take_out(faulty)
             self._add_unnoticed_users()
+            if removed == (len(self.faults), len(self.users), len(self.gone)):
+                return None
             found = self._read({*self.faults, *self.users})
         return None
 
-    def _read(self, emptied: Collection[Part]) -> Module | CompileError | ToolchainError:
+    def _with_instances(self, found: Module) -> Module:
+        """Return the module with instances of generic functions, which the search goes without."""
+        whole = (
+            self._read({*self.faults, *self.users}, self.setting.instances) if any(self.setting.instances) else found
+        )
+        return whole if isinstance(whole, Module) else found
+
+    def _read(
+        self, emptied: Collection[Part], instances: tuple[int, int] = (0, 0)
+    ) -> Module | CompileError | ToolchainError:
         """Load the text without some parts.
 
         Raises:
@@ -172,7 +167,8 @@ class _Mender:
             return reflection
 
         try:
-            return load(self.path, replace(self.setting, reflect=reflect, text=self.current.text))
+            setting = replace(self.setting, reflect=reflect, text=self.current.text, instances=instances)
+            return load(self.path, setting)
         except (CompileError, ToolchainError) as error:
             code = error.diagnostics[0].code
             if code in _EMPTY:
@@ -189,9 +185,21 @@ class _Mender:
         """Return the part that contains a location of the text that was read last."""
         return self.parts.at(self._place(span))
 
-    def _import_of(self, span: Span) -> Declaration | None:
-        """Return the declaration that brings in another file."""
-        return None if span.file == str(self.path) else self.parts.brings_in(span.file)
+    def _imports_of(self, span: Span) -> list[Part]:
+        """Return the declarations that bring in another file, directly or through other files."""
+        if span.file == str(self.path):
+            return []
+        file = Path(span.file).resolve()
+        through: list[Part] = [one for one, files in self._behind.items() if file in files]
+        direct = self.parts.brings_in(span.file)
+        return through or ([direct] if direct else [])
+
+    @cached_property
+    def _behind(self) -> dict[Declaration, frozenset[Path]]:
+        """The files behind each declaration that brings in another file."""
+        declarations = (one for one in self.parts.every if isinstance(one, Declaration) and one.brings_in)
+        folders = self.setting.include_dirs
+        return {one: files_behind(self.path, one.span.line, folders) for one in declarations}
 
     def _faulty(self, diagnostics: Sequence[Diagnostic]) -> dict[Part, list[Diagnostic]]:
         """Return the parts with errors; only the declarations if there are any, since they may cause the other errors.
@@ -200,9 +208,10 @@ class _Mender:
         """
         faulty: dict[Part, list[Diagnostic]] = {}
         for diagnostic in diagnostics:
-            part = self._at(diagnostic.span) or self._import_of(diagnostic.span)
-            if part is not None and (isinstance(part, SlangFunction) or diagnostic.code.startswith(_SLANGS)):
-                faulty.setdefault(part, []).append(replace(diagnostic, span=self._place(diagnostic.span)))
+            part = self._at(diagnostic.span)
+            for one in [part] if part else self._imports_of(diagnostic.span):
+                if isinstance(one, SlangFunction) or diagnostic.code.startswith(_SLANGS):
+                    faulty.setdefault(one, []).append(replace(diagnostic, span=self._place(diagnostic.span)))
         declarations: dict[Part, list[Diagnostic]] = {
             one: found for one, found in faulty.items() if isinstance(one, Declaration)
         }
@@ -292,8 +301,38 @@ class _Mender:
 
     def _mended(self, module: Module) -> Mended:
         out = {*self.faults, *self.users}
-        kept = tuple(kernel for kernel in module.kernels if self._at(kernel.span) not in out)
-        left_out = tuple(left for left in module.left_out if self._at(left.span) not in out)
-        broken = tuple(FaultReport(self.parts, self.lack, self.faults, self.users).broken())
+        whole = [kernel for kernel in module.kernels if self._at(kernel.span) not in out]
+        lost = {name: part for part in out for name in _types_of(part)}
+        hollow = {kernel: lost[word] for kernel in whole for word in _arguments(kernel, module) if word in lost}
+        kept = tuple(kernel for kernel in whole if kernel not in hollow)
+        left_out = (
+            *(left for left in module.left_out if self._at(left.span) not in out),
+            *(_left_out(kernel, part, module) for kernel, part in hollow.items()),
+        )
+        broken = tuple(FaultReport(self.parts, self.faults, self.users).broken())
         text = self.current.text if self.current else None
         return Mended(text, replace(module, kernels=kept, left_out=left_out), broken)
+
+
+def _types_of(part: Part) -> Iterator[str]:
+    """Yield the types that are not whole without a part."""
+    if isinstance(part, SlangFunction):
+        yield from (word.removeprefix("extension ") for word in part.header.path[-1:])
+    else:
+        yield from part.names
+
+
+def _symbol(kernel: Kernel, module: Module) -> str:
+    """Return the function of a kernel as Slang names it."""
+    body = next(function.body for function in module.functions if function.key == kernel.function)
+    return body.symbol if isinstance(body, External) else ""
+
+
+def _arguments(kernel: Kernel, module: Module) -> list[str]:
+    """Return the words of the generic arguments in the name of an instance: those of ``f<Flat, 4>``."""
+    return _ARGUMENTS.findall(_symbol(kernel, module))
+
+
+def _left_out(kernel: Kernel, part: Part, module: Module) -> LeftOut:
+    """Return why an instance of a generic function is not checked: a method of its argument may be removed."""
+    return LeftOut(_symbol(kernel, module), f"it may use '{part.name}', which does not compile", span=kernel.span)

@@ -23,7 +23,15 @@ if TYPE_CHECKING:
     from slangad.compiler.report.model import Kind
     from slangad.compiler.slang_text.parts import Part, Parts
 
+SLOW_REMEDY: Final = "Raise --time-limit, or leave the machine more time: fewer processes at once, -j 1"
+_SLOW: Final = "SA241"
 _UNDEFINED: Final = "undefined identifier "
+_NOT_FOUND: Final = re.compile(r"(?:cannot open file|failed to find include file) '([^']+)'")
+"""How Slang reports an import or included file that does not exist."""
+_UNKNOWN: Final = re.compile(r"undefined identifier |no overload|'[^']+' is not a member|ambiguous")
+"""Errors that the declarations of a failing import could mend."""
+_SHOWN: Final = 3
+"""Missing files that are named for one function."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,14 +73,6 @@ class Mended:
 
 
 @dataclass(frozen=True, slots=True)
-class Lack:
-    """What is wrong with removed parts, and their outcome."""
-
-    words: str
-    outcome: CheckOutcome
-
-
-@dataclass(frozen=True, slots=True)
 class FaultReport:
     """Describes what is wrong.
 
@@ -82,7 +82,6 @@ class FaultReport:
     """
 
     parts: Parts
-    lack: Lack
     faults: Mapping[Part, Sequence[Diagnostic]]
     users: Mapping[Part, Part]
 
@@ -92,7 +91,7 @@ class FaultReport:
             yield self._broken(part, diagnostics)
         for part, other in self.users.items():
             if self.parts.is_differentiable(part):
-                failure = self._failure(self._why(part, other), ())
+                failure = self._failure(part, self._why(part, other), ())
                 yield BrokenPart(part.name, "function", part.span, failure, part.span, _signature(part))
 
     def _broken(self, part: Part, diagnostics: Sequence[Diagnostic]) -> BrokenPart:
@@ -101,32 +100,56 @@ class FaultReport:
         notes += [f"help: {d.help}" for d in diagnostics if d.help]
         declared = isinstance(part, Declaration)
         who = f"{part.kind} {part.name}" if isinstance(part, Declaration) else "it"
-        reason = f"{who} {self.lack.words}: {first.message} [{first.code}]"
-        if first.message.startswith(_UNDEFINED) and not declared:
+        reason = f"{who} does not compile: {first.message} [{first.code}]"
+        lost = _NOT_FOUND.search(first.message)
+        if lost:
+            reason += f"; if the file exists, name the folder that contains {lost[1]} with -I"
+        elif first.message.startswith(_UNDEFINED) and not declared:
             reason += self._perhaps()
         span = first.span if first.span.file == part.span.file else part.span
-        failure = self._failure(reason, tuple(dict.fromkeys(notes)))
+        failure = self._failure(part, reason, tuple(dict.fromkeys(notes)))
         kind: Kind = "declaration" if declared else "function"
         return BrokenPart(part.name, kind, span, failure, part.span, _signature(part))
 
     def _perhaps(self) -> str:
         """Return where an undefined name may come from."""
         imports = [f"'{one.kind} {one.name}'" for one in self.faults if isinstance(one, Declaration) and one.brings_in]
-        return f"; it may be meant to come from {' or '.join(imports)}, which fails" if imports else ""
+        others = f" or {len(imports) - _SHOWN} more" if len(imports) > _SHOWN else ""
+        lost = all(_NOT_FOUND.search(d.message) for one in self.faults if _brings_in(one) for d in self.faults[one])
+        remedy = "is not found (-I names its folder)" if lost else "fails"
+        come = f"{' or '.join(imports[:_SHOWN])}{others}"
+        return f"; it may be meant to come from {come}, which {remedy}" if imports else ""
+
+    def _outcome(self, part: Part) -> CheckOutcome:
+        """Return the outcome of a part. An import fails. Errors that its declarations could mend are undecided."""
+        root = part
+        while root in self.users and root not in self.faults:
+            root = self.users[root]
+        if any(diagnostic.code == _SLOW for diagnostic in self.faults.get(root, ())):
+            return CheckOutcome.SLOW_COMPILE
+        imported = _brings_in(root)
+        plain = all(_UNKNOWN.match(d.message) for d in self.faults.get(root, ()))
+        if (imported and root != part) or (plain and not imported and any(_brings_in(one) for one in self.faults)):
+            return CheckOutcome.NO_IMPORT
+        return CheckOutcome.NOT_COMPILED
 
     def _why(self, part: Part, other: Part) -> str:
         root = other
         while root in self.users and not self.parts.is_differentiable(root):
             root = self.users[root]
-        how = f"{_use(part, other)} {self.lack.words}"
+        how = f"{_use(part, other)} does not compile"
         if root != other:
-            how = f"{_use(part, other)} uses '{_called(root)}', which {self.lack.words}"
-        if self.lack.outcome is CheckOutcome.NO_TWIN and root in self.faults:
-            how = f"{how}: {self.faults[root][0].message}"
+            how = f"{_use(part, other)} uses '{_called(root)}', which does not compile"
         return how
 
-    def _failure(self, message: str, notes: tuple[str, ...]) -> Disagreement:
-        return Disagreement(Leg.COMPILE, self.lack.outcome, re.sub(r"\s+", " ", message), notes=notes)
+    def _failure(self, part: Part, message: str, notes: tuple[str, ...]) -> Disagreement:
+        outcome = self._outcome(part)
+        message = f"{message}. {SLOW_REMEDY}" if outcome is CheckOutcome.SLOW_COMPILE else message
+        return Disagreement(Leg.COMPILE, outcome, re.sub(r"\s+", " ", message), notes=notes)
+
+
+def _brings_in(part: Part) -> bool:
+    return isinstance(part, Declaration) and part.brings_in
 
 
 def _signature(part: Part) -> str:

@@ -68,6 +68,7 @@ class Companions:
         launches: The kernel as it is launched, where threads add something up.
         apart: A pipeline with every stage by itself, where neighbouring stages run joined.
         arrays: Finds indices outside arrays, where the subject is no launch.
+        racing: The twin whose derivative runs two threads before gradients are read from memory.
     """
 
     frozen: Oracle | None = None
@@ -77,6 +78,7 @@ class Companions:
     launches: Launches | None = None
     apart: RowFunction | None = None
     arrays: Inside | None = None
+    racing: RowFunction | None = None
 
 
 class SubjectFunctions(NamedTuple):

@@ -93,13 +93,12 @@ def draw_in_range(plan: SubjectPlan, scope: CheckScope) -> RegionSamples:
     scouts = min(tol.SCOUTS, count * tol.SCOUTS_EACH, effort.scouts)
     many = draw(inputs.columns, plan.ranges, scouts, plan.seed + 1, name, (), plan.integers)
     scales = np.max(samples.scales, axis=0, initial=0.0)
-    rows = many.rows[functions.inside(many.rows)]
-    if launched:
-        rows = _made_finite(plan, functions, rows)
-    suspicious = scout(functions.f64, functions.evaluate, rows, scales, plan.seed, scope.legs)
+    many = chosen(many, functions.inside(many.rows))
+    rows = _made_finite(plan, functions, many.rows) if launched else many.rows
+    found = scout(functions.f64, functions.evaluate, rows, scales, plan.seed, scope.legs)
     if scope.blocks is not None:
         samples = with_rows(samples, scope.blocks.rows, "block")
-    return replace(drawn, samples=with_rows(samples, suspicious, "scout"))
+    return replace(drawn, samples=with_rows(samples, rows[found], "scout", many.degenerate[found]))
 
 
 def _made_finite(plan: SubjectPlan, functions: SubjectFunctions, rows: Floats) -> Floats:

@@ -26,10 +26,14 @@ if TYPE_CHECKING:
     from slangad.compiler.check.model.integers import Integers
     from slangad.compiler.ir.nodes import Range
 
+    _Chosen = tuple[str, Floats, tuple[int, ...]]
+    """The origin of a chosen sample, its row, and the columns that were chosen."""
 
 _NUMBER: Final = r"(?<![\w.])(?:\d+\.\d*|\.\d+|\d+)(?:[eE][+-]?\d+)?(?![\w.]|\d)"
 AT_NUMBER: Final = "number of the text"
 BESIDE_NUMBER: Final = "beside a number of the text"
+DEGENERATE: Final = frozenset({"zero", "low end", "high end", "corner", "tie", "opposite"})
+"""Origins of samples with zeros, ends of ranges or ties on purpose. Ordinary inputs hardly ever have these."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,24 +71,29 @@ def draw(
     low, high = (np.array([getattr(i, side) for i in intervals], np.float64) for side in ("low", "high"))
     rows = [rng.uniform(low, high, (count, len(columns)))]
     origins = ["random"] * count
+    free = np.array([column.floating and not i.declared for column, i in zip(columns, intervals, strict=True)], bool)
+    degenerate = [np.zeros((count, len(columns)), bool)]
     chosen = _ChosenSamples(columns, intervals, rng, constants)
     ties = replace(chosen, rng=np.random.default_rng(int.from_bytes(digest[8:16], "little")))
     small = replace(chosen, rng=np.random.default_rng(int.from_bytes(digest[16:24], "little")))
-    for origin, row in (*chosen.rows(), *ties.many_ties(), *small.near_zero(), *small.corners()):
+    for origin, row, places in (*chosen.rows(), *ties.many_ties(), *small.near_zero(), *small.corners()):
         rows.append(row[None])
         origins.append(origin)
+        degenerate.append(free[None] & np.isin(np.arange(len(columns)), places) & (origin in DEGENERATE))
     together = np.concatenate(rows) if columns else np.zeros((count, 0))
     together = _representable(together, columns, low, high, rng, count)
     tried = _with_tried_integers(together[:count], columns, intervals, integers, rng)
     together = np.concatenate([together, tried])
     origins += [AT_NUMBER] * len(tried)
+    marks = np.concatenate([*degenerate, np.zeros(tried.shape, bool)])
     keep_apart(together, columns, intervals, integers, rng)
     _keep_counted(together, columns, integers)
     _, first = np.unique(together, axis=0, return_index=True)
     kept = np.sort(first)
     scales = np.maximum(np.abs(together[kept]), (high - low) / 2.0)
     scales = np.where(scales > 0.0, scales, 1.0)
-    return Samples(together[kept], tuple(origins[k] for k in kept), np.exp2(np.floor(np.log2(scales))))
+    scales = np.exp2(np.floor(np.log2(scales)))
+    return Samples(together[kept], tuple(origins[k] for k in kept), scales, marks[kept])
 
 
 def draw_random(
@@ -136,7 +145,7 @@ def draw_outside(
         row[free] = [_nearest(value, columns[k]) for k, value in zip(free, drawn, strict=True)]
     origins = [AT_NUMBER if abs(times) == 1.0 else BESIDE_NUMBER for _, times, _ in one]
     scales = np.exp2(np.floor(np.log2(np.maximum(1.0, np.abs(rows)))))
-    return Samples(rows, (*origins, *(BESIDE_NUMBER for _ in several)), scales)
+    return Samples(rows, (*origins, *(BESIDE_NUMBER for _ in several)), scales, np.zeros(rows.shape, bool))
 
 
 def _nearest(value: float, column: Column) -> float:
@@ -261,7 +270,7 @@ class _ChosenSamples:
     rng: np.random.Generator
     constants: Sequence[float]
 
-    def rows(self) -> Iterator[tuple[str, Floats]]:
+    def rows(self) -> Iterator[_Chosen]:
         """Yield zeros, ties, ends of ranges, numbers of the text, equal integers and combinations of integers."""
         floating = [k for k, column in enumerate(self.columns) if column.floating]
         integral = [k for k, column in enumerate(self.columns) if not column.floating]
@@ -284,20 +293,20 @@ class _ChosenSamples:
             row[k] = value
         return row
 
-    def _zeros(self, floating: list[int]) -> Iterator[tuple[str, Floats]]:
+    def _zeros(self, floating: list[int]) -> Iterator[_Chosen]:
         wanted = [("zero", dict.fromkeys(floating, 0.0))] if floating else []
         for k in floating[: tol.COLUMNS_MOST]:
             ends = (("zero", 0.0), ("low end", self.intervals[k].low), ("high end", self.intervals[k].high))
             wanted += [(origin, {k: value}) for origin, value in ends]
         yield from self._possible(wanted)
 
-    def _ties(self, floating: list[int]) -> Iterator[tuple[str, Floats]]:
+    def _ties(self, floating: list[int]) -> Iterator[_Chosen]:
         together = self._groups(floating)
         together += [[a, b] for a, b in zip(floating, floating[1:], strict=False)][: tol.COLUMNS_MOST]  # noqa: RUF007  (3.10)
         wanted = [("tie", dict.fromkeys(same, self._fresh()[same[0]])) for same in together if len(same) > 1]
         yield from self._possible(wanted)
 
-    def many_ties(self) -> Iterator[tuple[str, Floats]]:
+    def many_ties(self) -> Iterator[_Chosen]:
         """Yield all floats of a type equal; of few floats all groups of three equal, and all pairs opposite."""
         floating = [k for k, column in enumerate(self.columns) if column.floating]
         for scalar in dict.fromkeys(self.columns[k].scalar for k in floating):
@@ -317,7 +326,7 @@ class _ChosenSamples:
         value = float(self.rng.uniform(low, max(low, high)))
         return {k: sign * value for k, sign in signs.items()}
 
-    def _numbers(self, floating: list[int]) -> Iterator[tuple[str, Floats]]:
+    def _numbers(self, floating: list[int]) -> Iterator[_Chosen]:
         numbers = [c for c in self.constants if c][: max(1, tol.NUMBERS_MOST // max(1, len(floating)))]
         wanted = [
             (AT_NUMBER, {k: number + beside * min(1.0, abs(number))})
@@ -327,7 +336,7 @@ class _ChosenSamples:
         ]
         yield from self._possible(wanted)
 
-    def near_zero(self) -> Iterator[tuple[str, Floats]]:
+    def near_zero(self) -> Iterator[_Chosen]:
         """Yield vectors nearer to zero than small numbers of the text and their roots, and pairs as near."""
         floating = [k for k, column in enumerate(self.columns) if column.floating]
         small = [abs(number) for number in self.constants if 0.0 < abs(number) < tol.SMALL_NUMBER][: tol.SMALL_MOST]
@@ -344,7 +353,7 @@ class _ChosenSamples:
                 wanted.append(("near tie", {a: value, b: value + number / 2}))
             yield from self._possible(wanted)
 
-    def corners(self) -> Iterator[tuple[str, Floats]]:
+    def corners(self) -> Iterator[_Chosen]:
         """Yield all floats at ends of their ranges; of few floats and of short vectors all combinations."""
         floating = [k for k, column in enumerate(self.columns) if column.floating]
         groups = self._groups(floating)
@@ -364,7 +373,7 @@ class _ChosenSamples:
         groups = dict.fromkeys(self.columns[k].group for k in floating)
         return [[k for k in floating if self.columns[k].group == group] for group in groups]
 
-    def _integers(self, integral: list[int]) -> Iterator[tuple[str, Floats]]:
+    def _integers(self, integral: list[int]) -> Iterator[_Chosen]:
         sizes = [int(self.intervals[k].high) - int(self.intervals[k].low) + 1 for k in integral]
         total = 1
         for size in sizes:
@@ -379,7 +388,7 @@ class _ChosenSamples:
             row, rest = self._fresh(), pick
             for k, size in zip(integral, sizes, strict=True):
                 row[k], rest = int(self.intervals[k].low) + rest % size, rest // size
-            yield "integers", row
+            yield "integers", row, tuple(integral)
         equal = [
             ("equal integers", dict.fromkeys(integral, float(np.floor(self._fresh()[integral[0]]))))
             for _ in range(tol.EQUAL_INTEGERS)
@@ -387,11 +396,11 @@ class _ChosenSamples:
         ends = [("bound", {k: getattr(self.intervals[k], end) for k in integral}) for end in ("low", "high")]
         yield from self._possible([*equal, *ends])
 
-    def _possible(self, wanted: Iterable[tuple[str, Mapping[int, float]]]) -> Iterator[tuple[str, Floats]]:
+    def _possible(self, wanted: Iterable[tuple[str, Mapping[int, float]]]) -> Iterator[_Chosen]:
         for origin, values in wanted:
             row = self._with(values)
             if row is not None:
-                yield origin, row
+                yield origin, row, tuple(values)
 
 
 def _representable(

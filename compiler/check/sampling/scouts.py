@@ -19,15 +19,15 @@ from slangad.compiler.check.run.derivative import ModeDerivative
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from slangad.compiler.check.model.arrays import Floats
+    from slangad.compiler.check.model.arrays import Floats, Indices
     from slangad.compiler.check.model.functions import Evaluate, RowFunction
     from slangad.compiler.report.model import Leg
 
 
 def scout(
     function: RowFunction, evaluate: Evaluate, rows: Floats, scales: Floats, seed: int, modes: Sequence[Leg]
-) -> Floats:
-    """Return the rows at which some mode looks wrong, the worst first.
+) -> Indices:
+    """Return the numbers of the rows at which some mode looks wrong, the worst first.
 
     Args:
         function: The function with its derivatives.
@@ -60,7 +60,7 @@ def scout(
             sharp = (bars <= tol.SCOUT_SHARP * np.maximum(np.abs(slopes), size)) & np.isfinite(slopes)
             worst = np.maximum(worst, np.where(sharp, off, 0.0))
     order = np.argsort(-worst, kind="stable")[: tol.SCOUTS_FOUND]
-    return np.asarray(rows[order[worst[order] > 1.0]])
+    return np.asarray(order[worst[order] > 1.0])
 
 
 def slopes_along(

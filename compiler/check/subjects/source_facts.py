@@ -22,7 +22,7 @@ from slangad.compiler.slang_text.headers import DERIVATIVE_OF, declared_names
 from slangad.compiler.slang_text.tokens import words_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from slangad.compiler.ir.nodes import Function, Module
     from slangad.compiler.slang_text.bodies import SlangSource
@@ -71,10 +71,15 @@ class _Uses:
         return _BITS.format(min(self.calls & _CASTS)) if self.calls & _CASTS else ""
 
 
-def facts_of(files: Iterable[str]) -> Mapping[tuple[str, int, int], SourceFacts]:
-    """Return the facts of the functions of Slang files, by their names, lines and columns."""
+def facts_of(files: Iterable[str], settable: Collection[str] = ()) -> Mapping[tuple[str, int, int], SourceFacts]:
+    """Return the facts of the functions of Slang files, by their names, lines and columns.
+
+    Args:
+        files: The files.
+        settable: The globals that the check sets.
+    """
     sources = [source_of(file) for file in files]
-    found = _Globals(sources)
+    found = _Globals(sources, settable)
     uses = [one for source in sources for one in found.uses(source)]
     unset = _with_callers({one.name: one.why for one in uses if one.why}, uses)
     bits = _with_callers({one.name: one.bits for one in uses if one.bits}, uses)
@@ -117,13 +122,14 @@ def _inherited(uses: _Uses, reasons: Mapping[str, str]) -> str:
 class _Globals:
     """The globals of some texts, and their users."""
 
-    def __init__(self, sources: Iterable[SlangSource]) -> None:
+    def __init__(self, sources: Iterable[SlangSource], settable: Collection[str] = ()) -> None:
         self._variables: dict[str, str] = {}
         self._scopes: set[str] = set()
         self._macros: set[str] = set()
         for source in sources:
             self._declare(source.tokens)
             self._macros |= {name for name, _ in source.scan.defines}
+        self._variables = {name: why for name, why in self._variables.items() if name not in settable or why != _SET}
 
     def uses(self, source: SlangSource) -> Iterator[_Uses]:
         """Yield what each function and macro of a text uses."""

@@ -59,6 +59,7 @@ class TwinModule:
         indices: The twins that record indices, by kernel that is checked launch by launch.
         asked: By such a kernel, the axes whose extents it reads.
         unclear: Harness kernels with a declared part that no twin freezes.
+        racing: The twins whose derivatives run two threads, by harness kernel.
     """
 
     module: ir.Module
@@ -68,10 +69,13 @@ class TwinModule:
     indices: dict[str, str] = field(default_factory=dict)
     asked: dict[str, frozenset[tuple[str, int]]] = field(default_factory=dict)
     unclear: frozenset[str] = frozenset()
+    racing: dict[str, str] = field(default_factory=dict)
 
-    def of(self, kernel: str) -> tuple[str, str, str]:
-        """Return the names of the twins that freeze, watch loops and record indices; empty where there is none."""
-        return self.frozen.get(kernel, ""), self.watches.get(kernel, ""), self.indices.get(kernel, "")
+    def of(self, kernel: str) -> tuple[str, str, str, str]:
+        """Return the names of the twins that freeze, watch loops, record indices, run two threads; empty if none."""
+        twins = (self.frozen, self.watches, self.indices, self.racing)
+        frozen, watch, indices, racing = (names.get(kernel, "") for names in twins)
+        return frozen, watch, indices, racing
 
 
 def add_frozen_twins(module: ir.Module) -> TwinModule:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.check.twins.slang_frozen import (
@@ -23,7 +24,7 @@ from slangad.compiler.slang_text.bodies import read_source
 from slangad.compiler.slang_text.brackets import closing, until
 from slangad.compiler.slang_text.calls import codes_of, function_at, same_file
 from slangad.compiler.slang_text.endings import is_slang
-from slangad.compiler.slang_text.files import places, source_of
+from slangad.compiler.slang_text.files import source_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -46,8 +47,13 @@ def has_text_twins(module: ir.Module) -> bool:
     return any(function.key == _RECORD for function in module.functions)
 
 
+def libraries_of(module: ir.Module) -> dict[str, str]:
+    """Return the texts that such twins import, by their names."""
+    return {f"{LIBRARY}.slang": TEXT} if has_text_twins(module) else {}
+
+
 def add_declared_twins(
-    module: ir.Module, text: str, subjects: Iterable[Subject], folders: tuple[str, ...]
+    module: ir.Module, text: str, subjects: Iterable[Subject]
 ) -> tuple[TextTwins, frozenset[str]] | None:
     """Return twins of the kernels of a Slang file that reach a declared part; None if no kernel does.
 
@@ -57,7 +63,6 @@ def add_declared_twins(
         module: The module of the file.
         text: The text of the file, without parts that do not compile.
         subjects: Its functions, some with a declared derivative.
-        folders: The folders of imports.
     """
     functions = {function.key: function for function in module.functions}
     files = sources_of(module, text)
@@ -90,13 +95,13 @@ def add_declared_twins(
             oracles.append(text_of_oracle)
             twins[kernel.name] = _oracle_kernel(function, kernel)
     added = (*_helpers(), *(function for function, _ in twins.values()))
-    texts = {place: one.text for file, one in frozen.items() for place in places_of(file, module, folders)}
-    main = next(places_of(module.source, module, folders))
+    texts = {Path(file).name: one.text for file, one in frozen.items()}
+    main = Path(module.source).name
     if oracles:
         texts[main] = "\n".join([texts.get(main, f"{text}\nimport {LIBRARY};"), *oracles, ""])
     made = TextTwins(
         replace(module, functions=(*module.functions, *added), kernels=tuple(kernel for _, kernel in twins.values())),
-        {**texts, f"{LIBRARY}.slang": TEXT},
+        texts,
         {name: twin.name for name, (_, twin) in twins.items()},
     )
     return made, frozenset(k.name for k in touched if k.name not in twins or doubtful & reached[k.name])
@@ -110,14 +115,6 @@ def sources_of(module: ir.Module, text: str) -> list[SlangSource]:
     """Return the Slang files of a module; ``text`` is that of the main one."""
     files = [source_of(file) for file in module.sources if is_slang(file)]
     return [read_source(text, one.file) if same_file(one.file, module.source) else one for one in files]
-
-
-def places_of(file: str, module: ir.Module, folders: tuple[str, ...]) -> Iterator[str]:
-    """Yield the names by which imports find a file."""
-    if same_file(file, module.source):
-        yield file.rpartition("/")[2]
-        return
-    yield from places(file, folders)
 
 
 def _outs(written: Sequence[str]) -> tuple[int, ...]:

@@ -10,9 +10,10 @@ Slang differentiates that function:
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from slangad.compiler.check.twins.slang_declared import places_of, reached_from, sources_of
+from slangad.compiler.check.twins.slang_declared import reached_from, sources_of
 from slangad.compiler.check.twins.slang_frozen import TextEdits
 from slangad.compiler.check.twins.text_twins import TextTwins
 from slangad.compiler.ir.nodes import ClipGradient
@@ -27,16 +28,13 @@ if TYPE_CHECKING:
     from slangad.compiler.slang_text.bodies import SlangFunction, SlangSource
 
 
-def callers_without_clips(
-    module: Module, text: str, subjects: Iterable[Subject], folders: tuple[str, ...]
-) -> TextTwins | None:
+def callers_without_clips(module: Module, text: str, subjects: Iterable[Subject]) -> TextTwins | None:
     """Return the callers of clipped functions with the text to build them from; None if there are none.
 
     Args:
         module: The module of a Slang file.
         text: The text of the file, without parts that do not compile.
         subjects: Its functions.
-        folders: The folders of imports.
     """
     clipped = [one for one in subjects if isinstance(one.directives.derivative, ClipGradient) and one.kernel]
     if not clipped:
@@ -47,8 +45,7 @@ def callers_without_clips(
         found = [function for one in clipped if (function := function_at(source, one.span)) is not None]
         if found:
             names |= {name_in_calls(function) for function in found}
-            changed = _differentiated(source, found)
-            texts |= dict.fromkeys(places_of(source.file, module, folders), changed)
+            texts[Path(source.file).name] = _differentiated(source, found)
     own = {one.kernel for one in clipped}
     callers = [k for k in module.kernels if k.name not in own and names & reached_from(k.span, module)]
     if not callers:

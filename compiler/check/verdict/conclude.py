@@ -308,6 +308,7 @@ def _counts(entries: Findings) -> Counts:
         not_finite=int((~finite).sum()),
         undecided=int(((worst == State.UNDECIDED) & finite).sum()),
         entries=int(sum((own == State.OK).sum() for own in entries.states.values())),
+        unguarded=having(State.UNGUARDED),
     )
 
 
@@ -320,4 +321,5 @@ def _sum_of(counts: Sequence[Counts]) -> Counts:
         sum(one.not_finite for one in counts),
         sum(one.undecided for one in counts),
         sum(one.entries for one in counts),
+        sum(one.unguarded for one in counts),
     )

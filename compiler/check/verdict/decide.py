@@ -30,7 +30,9 @@ VERDICTS: Final[dict[CheckOutcome, Verdict]] = {
     CheckOutcome.NOTHING_TO_CHECK: Verdict.SKIPPED,
     CheckOutcome.NO_MODE: Verdict.SKIPPED,
     CheckOutcome.NOT_MUTATED: Verdict.SKIPPED,
+    CheckOutcome.NO_IMPORT: Verdict.INCONCLUSIVE,
     CheckOutcome.NO_TWIN: Verdict.INCONCLUSIVE,
+    CheckOutcome.SLOW_COMPILE: Verdict.INCONCLUSIVE,
     CheckOutcome.NO_HOST_CODE: Verdict.INCONCLUSIVE,
     CheckOutcome.EMPTY_DIFFERENTIAL: Verdict.INCONCLUSIVE,
     CheckOutcome.NO_SHAPES: Verdict.INCONCLUSIVE,
@@ -40,6 +42,7 @@ VERDICTS: Final[dict[CheckOutcome, Verdict]] = {
     CheckOutcome.OUT_OF_BOUNDS: Verdict.INCONCLUSIVE,
     CheckOutcome.FEW_SAMPLES: Verdict.INCONCLUSIVE,
     CheckOutcome.NOT_ON_DEVICE: Verdict.INCONCLUSIVE,
+    CheckOutcome.UNGUARDED: Verdict.UNGUARDED,
     CheckOutcome.AT_KINKS: Verdict.KINK_OK,
 }
 """The verdict of every outcome, the gravest first. Without any outcome, a subject passes."""

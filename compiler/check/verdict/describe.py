@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from slangad.compiler.check.model.outcomes import CheckOutcome
 from slangad.compiler.check.reference.slack import entry_slack
 from slangad.compiler.check.verdict.decide import verdict_of
 from slangad.compiler.check.verdict.explain.causes import cause_of_cotangent, likely_cause
+from slangad.compiler.report.figures import shown
 from slangad.compiler.report.model import (
     Curve,
     Failure,
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
     from slangad.compiler.check.model.samples import Samples
 
 
+_NAMED: Final = 6
+"""Entries or inputs that a message names."""
 _MODES = {Leg.REVERSE: "reverse mode", Leg.FORWARD: "forward mode"}
 
 
@@ -89,6 +92,8 @@ class Describer:
         for state, outcome in ((State.WRONG, CheckOutcome.WRONG), (State.KINK_BAD, CheckOutcome.NO_SUBGRADIENT)):
             if (states == state).any():
                 yield self._failure(leg, states == state, outcome, command)
+        if (states == State.UNGUARDED).any():
+            yield self._unguarded(leg, states == State.UNGUARDED, command)
 
     def _failure(self, leg: Leg, where: Bools, outcome: CheckOutcome, command: str) -> Failure:
         own, findings = self.jacobians[leg], self.findings
@@ -120,6 +125,32 @@ class Describer:
             notes=self._more(where),
         )
 
+    def _unguarded(self, leg: Leg, where: Bools, command: str) -> Failure:
+        """Return the entry that is not finite at the sample with the fewest degenerate inputs."""
+        degenerate = self.drawn.degenerate
+        samples = np.flatnonzero(where.any(axis=(1, 2)))
+        sample = int(samples[np.argmin(degenerate[samples].sum(axis=1))])
+        row, column = (int(k) for k in np.argwhere(where[sample])[0])
+        found = float(self.jacobians[leg][sample, row, column])
+        inputs = [self._inputs(sample)[k] for k in np.flatnonzero(degenerate[sample])]
+        what = f"d {self.rows[row]} / d {self.columns[column].path} in {_MODES[leg]} is {shown(found)}"
+        remedy = "declare a range without that, or guard the division (or root)"
+        known = bool(np.isfinite(self.findings.error[sample, row, column]))
+        return Failure(
+            leg,
+            verdict_of(CheckOutcome.UNGUARDED),
+            f"{what} at {_equal_values(inputs)}, where the value is finite: {remedy}",
+            self.sample(sample),
+            row=self.rows[row],
+            column=self.columns[column].path,
+            expected=float(self.findings.expected[sample, row, column]) if known else None,
+            error=float(self.findings.error[sample, row, column]) if known else None,
+            found=found,
+            jacobian=self._jacobian(leg, sample),
+            reproduce=command,
+            notes=self._more(where),
+        )
+
     def _message(self, leg: Leg, row: int, column: int, *, kink: bool) -> str:
         what = f"d {self.rows[row]} / d {self.columns[column].path} in {_MODES[leg]}"
         return f"{what} is no subgradient at a kink" if kink else f"{what} is wrong"
@@ -146,10 +177,10 @@ class Describer:
     def _more(self, where: Bools) -> tuple[str, ...]:
         """Return which other entries are wrong too."""
         entries = np.argwhere(where.any(axis=0))
-        names = [f"d {self.rows[r]} / d {self.columns[c].path}" for r, c in entries[:6]]
+        names = [f"d {self.rows[r]} / d {self.columns[c].path}" for r, c in entries[:_NAMED]]
         if len(entries) < 2:
             return ()
-        more = f" and {len(entries) - 6} more" if len(entries) > 6 else ""
+        more = f" and {len(entries) - _NAMED} more" if len(entries) > _NAMED else ""
         return (f"wrong entries: {', '.join(names)}{more}",)
 
     def other(self, compared: Compared, command: str) -> Iterator[Failure]:
@@ -307,6 +338,7 @@ _STATES = {
     State.KINK: SampleState.KINK,
     State.JUMP: SampleState.JUMP,
     State.UNDECIDED: SampleState.UNDECIDED,
+    State.UNGUARDED: SampleState.UNGUARDED,
     State.KINK_BAD: SampleState.WRONG,
     State.WRONG: SampleState.WRONG,
 }
@@ -318,6 +350,15 @@ def _is_same(one: Failure, other: Failure) -> bool:
     if places[0] != places[1] or one.found is None or other.found is None:
         return False
     return bool(np.isclose(one.found, other.found, rtol=tol.SAME_FOUND, atol=0.0, equal_nan=True))
+
+
+def _equal_values(inputs: Sequence[Value]) -> str:
+    """Return inputs with their values, those with the same value together: ``x = y = 0, z = 1``."""
+    names: dict[str, list[str]] = {}
+    for one in inputs[:_NAMED]:
+        names.setdefault(shown(one.value), []).append(one.path)
+    parts = [" = ".join([*paths, value]) for value, paths in names.items()]
+    return ", ".join([*parts, *(["…"] if len(inputs) > _NAMED else [])])
 
 
 def _nested(matrix: Floats) -> tuple[tuple[float, ...], ...]:

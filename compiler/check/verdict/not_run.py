@@ -18,8 +18,12 @@ if TYPE_CHECKING:
     from slangad.compiler.check.model.task import PipelineTask
     from slangad.compiler.errors.diagnostics import CompileError, ToolchainError
 
-_NOTHING_THERE: Final = frozenset({"SA080", "SA081"})
-"""Codes of files without differentiable functions: there is nothing wrong, and nothing to check."""
+_OUTCOMES: Final = {
+    "SA080": CheckOutcome.NOTHING_TO_CHECK,
+    "SA081": CheckOutcome.NOTHING_TO_CHECK,
+    "SA241": CheckOutcome.SLOW_COMPILE,
+}
+"""The outcomes of files that are not at fault: there is nothing to check, or the compiler is slow."""
 _DIVIDED: Final = frozenset({"SIGFPE", f"exit status {0xC0000094}", f"exit status {0xC0000094 - 2**32}"})
 """How processes die of divisions of integers, on Windows too."""
 
@@ -59,7 +63,7 @@ def _failed(task: SubjectTask | PipelineTask, how: str, cause: str) -> Result:
 def file_result(path: Path, error: CompileError | ToolchainError) -> Result:
     """Return the result of a file that can't be read as a program."""
     first = error.diagnostics[0]
-    outcome = CheckOutcome.NOTHING_TO_CHECK if first.code in _NOTHING_THERE else CheckOutcome.NOT_COMPILED
+    outcome = _OUTCOMES.get(first.code, CheckOutcome.NOT_COMPILED)
     span = first.span if first.span.line else Span(str(path), 1, 1, 1, 1)
     reason = f"{first.message} [{first.code}]"
     lines = [f"{d.span}: {d.severity.value}[{d.code}]: {d.message}" for d in error.diagnostics]
@@ -72,5 +76,5 @@ def file_result(path: Path, error: CompileError | ToolchainError) -> Result:
         verdict_of(outcome),
         span,
         reason=re.sub(r"\s+", " ", reason),
-        failures=() if outcome is CheckOutcome.NOTHING_TO_CHECK else (failure,),
+        failures=(failure,) if outcome is CheckOutcome.NOT_COMPILED else (),
     )

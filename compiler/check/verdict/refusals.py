@@ -6,14 +6,16 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from slangad.compiler.check.build.libraries import SLANG
 from slangad.compiler.check.model.outcomes import CheckOutcome, Disagreement, Reason
+from slangad.compiler.check.repair.repaired import SLOW_REMEDY
 from slangad.compiler.check.subjects.undeclared import remedy
 from slangad.compiler.check.verdict.decide import failure_of, without_numbers
 from slangad.compiler.emit.model import Mode
 from slangad.compiler.report.model import Failure, Leg, Note, NoteKind, Result
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Sequence
 
     from slangad.compiler.check.build.libraries import Built, Refusal
     from slangad.compiler.check.model.plan import SubjectPlan
@@ -28,7 +30,13 @@ _NAMES: Final = {
 }
 _UNPAIRED: Final = re.compile(r"expected an expression of type 'DifferentialPair<(\w+)>', got '\1'")
 """Slang's message on our call with a struct that is ``IDifferentiable`` and has nothing to differentiate."""
+_SAME_NAME: Final = re.compile(r"expected an expression of type '([^']+)', got '\1'")
+"""Slang's message on our call with a matrix whose layout stands in a ``typedef``."""
 _UNDECLARED: Final = re.compile(r"\b_S\d+\b.*\b(?:not declared|undeclared)")
+_ON_CPU: Final = {True: "Slang's C++ of it does not compile", False: "the CPU can't have it"}
+_ON_TARGET: Final = "uses features that are not available in"
+"""Slang's message on a function that this target, or a compute shader, can't have."""
+_FOR_GPUS: Final = "values and derivatives: the reference needs a compute shader on the CPU, and Slang makes none of it"
 _OTHERWISE: Final = "write that part in another way, and report it to Slang"
 
 
@@ -58,6 +66,9 @@ def refused(plan: SubjectPlan, f64: Built, f32: Built, module: Module) -> Result
     in_both = [r for r in in_f64 if _same(r, f32)]
     if in_both:
         itself = [r for r in in_both if r.mode in ("", Mode.FORWARD.value)]
+        if subject.chosen and all(r.reason.startswith(SLANG) for r in in_both):
+            reason = f"it is generic, and Slang refuses {_named(in_both[0], plan)} for these arguments"
+            return without_numbers(plan, Reason(CheckOutcome.NOTHING_TO_CHECK, f"{reason}: {in_both[0].reason}"))
         return _uncompiled(itself or in_both, plan, f32, module)
     if in_f64:
         return without_numbers(
@@ -66,16 +77,33 @@ def refused(plan: SubjectPlan, f64: Built, f32: Built, module: Module) -> Result
     return None
 
 
-def twins_lost(subjects: Collection[Subject], f64: Built, f32: Built) -> bool:
-    """Return True if several subjects compile and none has a float64 twin: one of them may be the reason."""
-    lost = {r.kernel for r in f64.refusals if not _same(r, f32)}
-    return len(subjects) > 1 and all(subject.kernel in lost for subject in subjects)
+def without_refused_instances(subjects: Sequence[Subject], f64: Built, f32: Built) -> list[Subject]:
+    """Return the subjects without instances of generic functions that Slang refuses, such as for a static assertion.
+
+    A function of which nothing is left is skipped, with Slang's reason.
+    """
+    reasons = {
+        r.kernel: r.reason
+        for r in f64.refusals
+        if r.mode in ("", Mode.FORWARD.value) and r.reason.startswith(SLANG) and _same(r, f32)
+    }
+    refused = [s for s in subjects if s.chosen and s.kernel in reasons]
+    left = {s.plain for s in subjects if s not in refused}
+    kept: list[Subject] = []
+    for subject in subjects:
+        if subject not in refused:
+            kept.append(subject)
+        elif subject.plain not in left:
+            left.add(subject.plain)
+            why = f"it is generic, and Slang refuses it for '{subject.name}': {reasons[subject.kernel]}"
+            kept.append(replace(subject, name=subject.plain, apart="", kernel="", skipped=why))
+    return kept
 
 
 def _broken(plan: SubjectPlan, broken: Disagreement) -> Result:
-    """Return the result of a part of a Slang file that does not compile, or that has no twin."""
+    """Return the result of a part of a Slang file that does not compile."""
     result = without_numbers(plan, Reason(broken.outcome, broken.message))
-    if broken.outcome is CheckOutcome.NO_TWIN:
+    if broken.outcome is CheckOutcome.SLOW_COMPILE:
         return result
     return replace(result, failures=(failure_of(broken, plan.command),))
 
@@ -86,20 +114,32 @@ def _same(refusal: Refusal, f32: Built) -> list[Refusal]:
 
 
 def _uncompiled(refusals: Sequence[Refusal], plan: SubjectPlan, f32: Built, module: Module) -> Result:
-    """Return the result of what compiles in neither precision: inconclusive if only the C++ of Slang is at fault."""
+    """Return the result of what compiles in neither precision: inconclusive if only the CPU is at fault."""
     alike = [_same(refusal, f32)[0] for refusal in refusals]
-    if all(r.cpp for r in (*refusals, *alike)) and not any(r.elsewhere for r in alike):
-        reason = f"{_named(refusals[0], plan)} can't be run: Slang's C++ of it does not compile: {alike[0].reason}"
-        note = Note(NoteKind.MISSING, f"a defect of Slang, and of its C++ only: {_remedy(alike[0], module)}")
-        result = without_numbers(plan, Reason(CheckOutcome.NO_HOST_CODE, reason))
-        return replace(result, notes=(*plan.notes, note))
+    slow = next((r for r in (*refusals, *alike) if r.is_slow), None)
+    if slow is not None:
+        reason = f"{_named(refusals[0], plan)} is not compiled: {slow.reason}. {SLOW_REMEDY}"
+        return without_numbers(plan, Reason(CheckOutcome.SLOW_COMPILE, reason))
+    if all(r.elsewhere == "" or _ON_TARGET in r.reason for r in alike):
+        return _not_on_cpu(plan, refusals[0], alike[0], module)
     unpaired = next(filter(None, (_UNPAIRED.search(one.reason) for one in alike)), None)
     if unpaired is not None:
         struct = unpaired[1]
         reason = f"{struct} is IDifferentiable and has nothing that carries gradient: write no_diff before it"
         return without_numbers(plan, Reason(CheckOutcome.EMPTY_DIFFERENTIAL, reason))
+    if any(_SAME_NAME.search(one.reason) for one in alike):
+        reason = "Slang has several types of one name: write row_major or column_major before the parameter"
+        return without_numbers(plan, Reason(CheckOutcome.NO_HOST_CODE, reason))
     failures = [_failure(one, plan, module) for one in alike]
     return without_numbers(plan, Reason(CheckOutcome.NOT_COMPILED, failures[0].message), failures)
+
+
+def _not_on_cpu(plan: SubjectPlan, refusal: Refusal, alike: Refusal, module: Module) -> Result:
+    """Return the result of what Slang compiles for GPUs, and not for the CPU."""
+    reason = f"{_named(refusal, plan)} can't be run: {_ON_CPU[alike.cpp]}: {alike.reason}"
+    cause = f"a defect of Slang, and of its C++ only: {_remedy(alike, module)}" if alike.cpp else _FOR_GPUS
+    result = without_numbers(plan, Reason(CheckOutcome.NO_HOST_CODE, reason))
+    return replace(result, notes=(*plan.notes, Note(NoteKind.MISSING, cause)))
 
 
 def _failure(refusal: Refusal, plan: SubjectPlan, module: Module) -> Failure:

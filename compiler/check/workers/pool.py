@@ -62,12 +62,15 @@ class Workers:
             return crashed(task, answer.how) if answer.how else endless(task, self._limit)
         return answer
 
-    def for_all(self, subjects: Iterable[_Subject], check: Callable[[_Subject], Result]) -> list[Result]:
-        """Return the results of subjects in their order; as many are checked at a time as there are workers."""
+    def for_all(
+        self, subjects: Iterable[_Subject], check: Callable[[_Subject], Result], decided: Callable[[Result], None]
+    ) -> None:
+        """Call ``decided`` with the results of subjects in their order; each worker checks one at a time."""
         with ThreadPoolExecutor(max(1, len(self._workers))) as pool:
             results = [pool.submit(check, subject) for subject in subjects]
             try:
-                return [result.result() for result in results]
+                for result in results:
+                    decided(result.result())
             except BaseException:  # an interrupt waits for no kernel
                 pool.shutdown(wait=False, cancel_futures=True)
                 while not all(result.done() for result in results):  # a thread may just be starting a process

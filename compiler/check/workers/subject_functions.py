@@ -32,7 +32,7 @@ def functions_of(task: SubjectTask | PipelineTask, libraries: Libraries) -> Subj
         return pipeline_functions(task, libraries)
     if task.twins.indices is not None:
         return _launched(task, task.twins.indices, libraries)
-    frozen, watch, _ = task.twins
+    frozen, watch, _, racing = task.twins
     f64 = libraries.thread(task.kernel)
     companions = Companions(
         libraries.thread(frozen) if frozen else None,
@@ -40,6 +40,7 @@ def functions_of(task: SubjectTask | PipelineTask, libraries: Libraries) -> Subj
         libraries.thread_on_device(task.kernel),
         launches=_launches(task, libraries),
         arrays=f64,
+        racing=libraries.thread(racing) if racing else None,
     )
     return SubjectFunctions(f64, libraries.thread(task.kernel, f64=False) if task.in_f32 else None, companions)
 
@@ -51,7 +52,7 @@ def _launched(task: SubjectTask, indices: Kernel, libraries: Libraries) -> Subje
     extents = _search(task, indices, libraries).find()
     if isinstance(extents, str):
         return Reason(CheckOutcome.NO_SHAPES, extents)
-    frozen, watch, _ = task.twins
+    frozen, watch, *_ = task.twins
     companions = Companions(
         libraries.launch(frozen, extents) if frozen else None,
         libraries.launch(watch, extents) if watch else None,

@@ -1,7 +1,7 @@
-"""Print wrappers of overloaded methods, because Slang cannot choose an overload to differentiate.
+"""Print wrappers of functions that Slang cannot differentiate by their names.
 
 ``bwd_diff(S.at)`` takes the first method ``at``, whatever its arguments are. So kernels differentiate a function that
-calls the right overload.
+calls the right overload. Parameters of differentiable structs without gradient get ``no_diff`` there.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from slangad.compiler.emit.model import Mode
 from slangad.compiler.emit.print.functions import differentiable
 from slangad.compiler.emit.text.names import NameScope
 from slangad.compiler.ir.nodes import External
-from slangad.compiler.ir.types import VOID, carries_gradient
+from slangad.compiler.ir.types import VOID, Struct, carries_gradient
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -51,11 +51,15 @@ def _print_wrapper(names: ModuleNames, writer: Writer, function: Function) -> No
     shown = ", ".join(_parameter(names, param, name) for param, name in given)
     writer.line(f"{names.spell(function.result)} {names.wrappers[function.key]}({shown})")
     with writer.block():
-        this, *arguments = (name for _, name in given)
+        arguments = [name for _, name in given]
+        called = names.function_names[function.key]
+        if function.owner:
+            called = f"{arguments.pop(0)}.{names.method(function)}"
         returned = "" if function.result == VOID else "return "
-        writer.line(f"{returned}{this}.{names.method(function)}({', '.join(arguments)});")
+        writer.line(f"{returned}{called}({', '.join(arguments)});")
 
 
 def _parameter(names: ModuleNames, param: Param, name: str) -> str:
-    no_diff = "" if differentiable(param) or not carries_gradient(param.type) else "no_diff "
+    may_flow = carries_gradient(param.type) or isinstance(param.type, Struct)
+    no_diff = "no_diff " if may_flow and not differentiable(param) else ""
     return f"{no_diff}{_DIRECTIONS[param.direction]}{names.spell.declare(param.type, name)}"

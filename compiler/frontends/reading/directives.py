@@ -43,6 +43,7 @@ class Directives:
         derivative: Its derivative; None for that of the function itself.
         ranges: Ranges of its parameters, each with the location of the parameter's path.
         shapes: Shapes of its parameters.
+        single_thread: True if only one thread adds to an element of a gradient buffer.
         spans: The location of each directive, by its name.
     """
 
@@ -53,6 +54,7 @@ class Directives:
     derivative: DeclaredDerivative | None = None
     ranges: tuple[tuple[Range, Span], ...] = ()
     shapes: tuple[tuple[str, tuple[int, ...]], ...] = ()
+    single_thread: bool = False
     spans: dict[str, Span] = field(default_factory=dict, compare=False, repr=False)
 
     def and_then(self, other: Directives) -> Directives:
@@ -65,10 +67,13 @@ class Directives:
             other.derivative or self.derivative,
             (*self.ranges, *other.ranges),
             (*self.shapes, *other.shapes),
+            self.single_thread or other.single_thread,
             {**self.spans, **other.spans},
         )
 
 
+SINGLE: Final = "single"
+"""The directive that says that threads do not add to memory at once."""
 NO_DIRECTIVES: Final = Directives()
 
 
@@ -232,6 +237,11 @@ DIRECTIVES: Final[dict[str, DirectiveKind]] = {
         lambda words: Directives(skip=words.rest("the reason")),
     ),
     "expect": DirectiveKind("expect fail known defect of the driver", "Fails if the function passes.", _expect),
+    SINGLE: DirectiveKind(
+        "single thread",
+        "Only one thread adds to an element of a gradient buffer: additions need not be atomic.",
+        lambda words: Directives(single_thread=words.choice(("thread",)) == "thread"),
+    ),
     "as": DirectiveKind("as shape w=16x4", "Gives a tensor or buffer this shape.", _as, repeated=True),
 }
 """All directives by their names."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from slangad.compiler.frontends.slang.layout import Unlaid, type_of
 from slangad.compiler.frontends.slang.ranges import read_ranges
 from slangad.compiler.ir import nodes as ir
-from slangad.compiler.ir.types import VOID, Type, show
+from slangad.compiler.ir.types import VOID, Struct, Type, carries_gradient, show
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -28,6 +28,7 @@ _CALLS_BACKWARD_ALONE: Final = (
     "it calls {name}, which has [BackwardDerivative] alone, so Slang gets its forward mode wrong: "
     "add [Differentiable] to {name}, or [ForwardDerivative(...)]"
 )
+_LAYOUTS: Final = frozenset({"row_major", "column_major"})
 _FORWARD_ALONE: Final = (
     "it has a forward derivative alone: add [Differentiable], or [BackwardDerivative(...)], for the other"
 )
@@ -67,7 +68,13 @@ class Converted:
         return ir.Kernel(name, self.function.key, self.params, self.results, span=self.function.span, modes=self.modes)
 
 
-def convert(candidate: Candidate, file: str, structs: Mapping[str, DeclaredStruct], problems: Problems) -> Converted:
+def convert(
+    candidate: Candidate,
+    file: str,
+    structs: Mapping[str, DeclaredStruct],
+    problems: Problems,
+    outer: Collection[str] = (),
+) -> Converted:
     """Convert a function.
 
     Args:
@@ -75,6 +82,7 @@ def convert(candidate: Candidate, file: str, structs: Mapping[str, DeclaredStruc
         file: The file that declares it, as the emitted module names it.
         structs: The structs that types mention.
         problems: Receives bad ranges.
+        outer: The globals of the file, which ranges may name.
 
     Raises:
         Unlaid: It cannot be a kernel.
@@ -91,12 +99,12 @@ def convert(candidate: Candidate, file: str, structs: Mapping[str, DeclaredStruc
         name=declared.name,
         params=params,
         result=result,
-        body=ir.External(candidate.symbol, file, declared.overloaded and bool(declared.owner) and not declared.static),
+        body=ir.External(candidate.symbol, file, _needs_wrapper(candidate, params, structs)),
         owner="" if declared.static else declared.owner,
-        ranges=read_ranges(comments, candidate.place.span.file, types, problems),
+        ranges=read_ranges(comments, candidate.place.span.file, types, problems, outer),
         span=candidate.place.span,
     )
-    modes, missing = _modes(header, candidate.attributes)
+    modes, missing = modes_of(header, candidate.attributes)
     if candidate.lost and not missing:
         modes, missing = ("forward", "backward"), (_CALLS_BACKWARD_ALONE.format(name=candidate.lost), ("jvp",))
     left_out = (ir.LeftOut(candidate.symbol, *missing, span=candidate.place.span),) if missing else ()
@@ -116,7 +124,30 @@ def _params(candidate: Candidate, structs: Mapping[str, DeclaredStruct]) -> Iter
         named = param.name.isidentifier() and not param.name.startswith("SLANG_anonymous")
         name = param.name if named else _free(f"arg_{number}", taken)
         shown = f"parameter '{param.name}'" if named else f"parameter {number + 1}"
+        if param.direction != "in" and _has_layout(candidate, number):
+            raise Unlaid(f"{shown} is a matrix with a layout of its own that is stored to")
         yield ir.Param(name, _laid_out(shown, param.type, structs), param.no_diff, span, param.direction)
+
+
+def _needs_wrapper(candidate: Candidate, params: Collection[ir.Param], structs: Mapping[str, DeclaredStruct]) -> bool:
+    """Return True if Slang can't differentiate a function by its name.
+
+    It is an overloaded or a generic method, or Slang wants a pair for an object without gradient whose struct is
+    differentiable, or for a matrix with a layout, which the name of its type does not show.
+    """
+    declared = candidate.declared
+    if any(_has_layout(candidate, number) for number in range(len(declared.params))):
+        return True
+    if (declared.overloaded or candidate.symbol.endswith(">")) and declared.owner and not declared.static:
+        return True
+    pairs = (p.type for p in params if not p.no_diff and isinstance(p.type, Struct) and not carries_gradient(p.type))
+    return any(structs[type_.key].differential is not None for type_ in pairs)
+
+
+def _has_layout(candidate: Candidate, number: int) -> bool:
+    """Return True if a parameter has ``row_major`` or ``column_major``. Reflected types do not show it."""
+    types = candidate.place.header.types if candidate.place.header else ()
+    return number < len(types) and not _LAYOUTS.isdisjoint(types[number].split())
 
 
 def _laid_out(what: str, record: dict[str, object], structs: Mapping[str, DeclaredStruct]) -> Type:
@@ -132,7 +163,7 @@ def _free(wanted: str, taken: Collection[str]) -> str:
     return wanted
 
 
-def _modes(
+def modes_of(
     header: Header | None, further: frozenset[str]
 ) -> tuple[tuple[str, ...], tuple[str, tuple[str, ...]] | None]:
     """Return the entry points that a function can have by its attributes, and why it cannot have the others.

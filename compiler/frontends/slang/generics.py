@@ -1,8 +1,9 @@
-"""Suggest arguments for a generic function from the text of its files: ``Table<float, 4>.first``."""
+"""Read generic parameters from the text of a file and its imports, and suggest arguments: ``Table<float, 4>.first``."""
 
 from __future__ import annotations
 
-from itertools import pairwise
+import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.slang_text.brackets import until
@@ -19,52 +20,117 @@ _OF_FLOATS: Final = (
     *("IFloat", "IArithmetic", "IDifferentiable", "IComparable"),
 )
 _OF_INTEGERS: Final = ("__Builtin", "IInteger", "ILogical")
-_NUMBERS: Final = frozenset({"let", "int", "uint"})
+_NUMBERS: Final = frozenset({"int", "uint", "int32_t", "uint32_t", "int64_t", "uint64_t"})
+_BEFORE_TYPES: Final = frozenset({"typename", "each", "type"})
 _YOURS: Final = "YOUR_TYPE"
+_ARGUMENTS: Final = re.compile(r"<[^<>]*>")
+TYPE: Final = "type"
+BOOL: Final = "bool"
+NUMBER: Final = "number"
 
 
-def example_of(pattern: str, span: Span | None, texts: Sequence[str]) -> str:
+@dataclass(frozen=True, slots=True)
+class GenericParameter:
+    """A generic parameter.
+
+    Attributes:
+        kind: ``TYPE``, ``BOOL``, ``NUMBER``, or the name of an enum.
+        bounds: The words of its constraints, such as the name of an interface.
+    """
+
+    kind: str
+    bounds: tuple[str, ...] = ()
+
+    @property
+    def builtin(self) -> str:
+        """The plain type that fits if the constraints name interfaces of Slang alone; empty if none does."""
+        if not self.bounds or self.bounds[0].startswith(_OF_FLOATS):
+            return "float"
+        return "int" if self.bounds[0].startswith(_OF_INTEGERS) else ""
+
+
+def without_arguments(text: str) -> str:
+    """Return a name without generic arguments: ``Table.first`` for ``Table<float, 4>.first``."""
+    while text != (text := _ARGUMENTS.sub("", text)):
+        pass
+    return text
+
+
+def tokens_of(texts: Sequence[str]) -> list[Sequence[Token]]:
+    """Return the tokens of each text."""
+    return [read_text(text).tokens for text in texts]
+
+
+def parameters_of(name: str, span: Span | None, texts: Sequence[Sequence[Token]]) -> tuple[GenericParameter, ...]:
+    """Return the generic parameters of a function or struct.
+
+    Args:
+        name: Its name.
+        span: The location of its name in the first text, if it stands there.
+        texts: The tokens of the files that may declare it.
+    """
+    return next(_declared(name, span, texts), ())
+
+
+def example_of(pattern: str, span: Span | None, texts: Sequence[Sequence[Token]]) -> str:
     """Return a generic function's name with suitable arguments, as far as the text shows: ``Table<float, 4>.first``.
 
     Args:
         pattern: Its qualified name with ``<>`` in place of arguments.
         span: The location of its name in the first text, if it stands there.
-        texts: The files that may declare it.
+        texts: The tokens of the files that may declare it.
     """
-    tokens = [read_text(text).tokens for text in texts]
     parts = pattern.split(".")
-    return ".".join(_filled(part, span if part is parts[-1] else None, tokens) for part in parts)
+    return ".".join(_filled(part, span if part is parts[-1] else None, texts) for part in parts)
 
 
 def _filled(part: str, span: Span | None, texts: Sequence[Sequence[Token]]) -> str:
     if not part.endswith("<>"):
         return part
     name = part.removesuffix("<>")
-    arguments = [_argument(one, texts) for one in next(_parameters(name, span, texts), ())]
+    arguments = [_argument(one, texts) for one in parameters_of(name, span, texts)]
     return f"{name}<{', '.join(arguments) or 'float'}>"
 
 
-def _parameters(name: str, span: Span | None, texts: Sequence[Sequence[Token]]) -> Iterator[list[list[Token]]]:
-    """Yield the generic parameters behind a name, each with its ``where`` constraint."""
+def _argument(parameter: GenericParameter, texts: Sequence[Sequence[Token]]) -> str:
+    if parameter.kind != TYPE:
+        return "true" if parameter.kind == BOOL else "4"
+    found = (name for tokens in texts for name in _conforming(parameter.bounds[0], tokens))
+    return parameter.builtin or next(found, _YOURS)
+
+
+def _declared(name: str, span: Span | None, texts: Sequence[Sequence[Token]]) -> Iterator[tuple[GenericParameter, ...]]:
+    """Yield the parameters of each declaration of a name."""
     for tokens in texts:
         for k, token in enumerate(tokens[:-1]):
             here = span is None or (tokens is texts[0] and (token.line, token.column) == (span.line, span.column))
-            if here and token.text == name and tokens[k + 1].text == "<":
-                parameters = list(_split(tokens[k + 2 :]))
-                if span is not None or _declares(tokens[k - 1]):
-                    yield [[*one, *_required(one, tokens[k:])] for one in parameters]
+            if not here or token.text != name:
+                continue
+            start = k + 1 if tokens[k + 1].text == "<" else _old_style(tokens, k)
+            if start and (span is not None or _declares(tokens[k - 1])):
+                yield tuple(_parameter(one, tokens[k:]) for one in arguments_at(tokens, start))
 
 
 def _declares(before: Token) -> bool:
     return before.kind == "word" and before.text not in ("return", "new", "no_diff")
 
 
-def _split(tokens: Sequence[Token]) -> Iterator[list[Token]]:
-    """Yield the parameters up to the closing bracket."""
+def _old_style(tokens: Sequence[Token], name: int) -> int:
+    """Return the bracket behind ``__generic`` before a declared name; 0 if there is none."""
+    for k in range(name - 1, 0, -1):
+        if tokens[k].text in (";", "{", "}"):
+            return 0
+        if tokens[k].text == "__generic":
+            return k + 1
+    return 0
+
+
+def arguments_at(tokens: Sequence[Token], start: int) -> Iterator[list[Token]]:
+    """Yield the parts between commas up to the bracket that closes the one at ``start``."""
     depth = 0
     current: list[Token] = []
-    for token in tokens:
-        depth += {"<": 1, ">": -1}.get(token.text, 0)
+    for token in tokens[start + 1 :]:
+        depth += {"<": 1, ">": -1, "(": 1, ")": -1}.get(token.text, 0)
         if depth < 0 or (not depth and token.text == ","):
             yield current
             current = []
@@ -74,27 +140,28 @@ def _split(tokens: Sequence[Token]) -> Iterator[list[Token]]:
             return
 
 
-def _required(parameter: Sequence[Token], tokens: Sequence[Token]) -> Iterator[Token]:
-    """Yield what a ``where`` before the body requires of a parameter."""
+def _parameter(tokens: Sequence[Token], head: Sequence[Token]) -> GenericParameter:
+    """Read ``let N : int``, ``int N``, ``T`` or ``T : Interface``, each with a default or not.
+
+    Args:
+        tokens: The tokens of the parameter.
+        head: The tokens behind, which may have a ``where``.
+    """
+    words = [token.text for token in until(tokens, "=") if token.kind == "word"]
+    declared = [word for word in words if word not in _BEFORE_TYPES]
+    constrained = any(token.text == ":" for token in tokens)
+    if words[:1] == ["let"] or (not constrained and len(declared) > 1):
+        kind = words[-1] if words[0] == "let" and constrained else "int" if words[0] == "let" else words[0]
+        return GenericParameter(BOOL if kind == "bool" else NUMBER if kind in _NUMBERS else kind)
+    return GenericParameter(TYPE, (*declared[1:], *_required(declared[:1], head)))
+
+
+def _required(name: Sequence[str], tokens: Sequence[Token]) -> Iterator[str]:
+    """Yield the words of a ``where`` before the body that constrains a parameter."""
     head = until(tokens, "{", ";")
     for k, token in enumerate(head[:-2]):
-        if token.text == "where" and parameter and head[k + 1].text == parameter[0].text:
-            yield from until(head[k + 2 :], "where")
-
-
-def _argument(parameter: Sequence[Token], texts: Sequence[Sequence[Token]]) -> str:
-    """Return an argument for a parameter such as ``let N : int``, ``T`` or ``T : Interface``."""
-    words = [token.text for token in parameter if token.kind == "word"]
-    if words and words[0] in _NUMBERS:
-        return "true" if "bool" in words else "4"
-    if not any(token.text == ":" for token in parameter):
-        return "float"
-    interface = next((t.text for b, t in pairwise(parameter) if b.text == ":"), "")
-    if interface.startswith(_OF_FLOATS):
-        return "float"
-    if interface.startswith(_OF_INTEGERS):
-        return "int"
-    return next((name for tokens in texts for name in _conforming(interface, tokens)), _YOURS)
+        if token.text == "where" and [head[k + 1].text] == [*name] and head[k + 2].text == ":":
+            yield from (word.text for word in until(head[k + 3 :], "where") if word.kind == "word")
 
 
 def _conforming(interface: str, tokens: Sequence[Token]) -> Iterator[str]:

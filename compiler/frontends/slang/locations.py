@@ -7,7 +7,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from slangad.compiler.frontends.slang.generics import example_of
+from slangad.compiler.frontends.slang.arguments import Surroundings
+from slangad.compiler.frontends.slang.generics import example_of, tokens_of
 from slangad.compiler.frontends.slang.imports import SourceText
 from slangad.compiler.slang_text.calls import is_backward_alone
 from slangad.compiler.slang_text.files import text_of
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from slangad.compiler.errors.spans import Span
+    from slangad.compiler.frontends.slang.arguments import Row
     from slangad.compiler.frontends.slang.reflected import DeclaredFunction
 
 
@@ -82,8 +84,19 @@ class SourceFiles:
 
     def example(self, pattern: str, place: FunctionLocation) -> str:
         """Return the name of the generic function there with suitable arguments."""
-        span = place.span if place.header and place.span.file == self.main.file else None
-        return example_of(pattern, span, [self.text.text, *(one.text for one in self.other_texts)])
+        return example_of(pattern, self._own_span(place), self.surroundings.texts)
+
+    def candidates(self, pattern: str, place: FunctionLocation) -> tuple[dict[str, Row], dict[str, Row]]:
+        """Return instances of the generic function there, as ``Surroundings.candidates`` does."""
+        return self.surroundings.candidates(pattern, self._own_span(place))
+
+    def _own_span(self, place: FunctionLocation) -> Span | None:
+        return place.span if place.header and place.span.file == self.main.file else None
+
+    @cached_property
+    def surroundings(self) -> Surroundings:
+        """What the file and its dependencies show about generic arguments."""
+        return Surroundings(tokens_of([self.text.text, *(one.text for one in self.other_texts)]))
 
     @cached_property
     def without_forward(self) -> Mapping[str, str]:

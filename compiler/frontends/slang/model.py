@@ -45,13 +45,18 @@ class SlangSetting:
     Attributes:
         reflect: Lets Slang read a file.
         specialize: Generic functions to compile, each with its arguments: ``f<float, 4>``.
+        instances: Most instances of each other generic function, with arguments that suit the files, and of all such
+            functions.
         text: The text to use in place of that of the loaded file.
         lenient: True if wrong ranges in comments are left out without an error.
         included: True if functions of included files are kernels, too.
+        include_dirs: The folders of ``-I``.
     """
 
     reflect: Reflector
     specialize: tuple[str, ...] = ()
+    instances: tuple[int, int] = (0, 0)
     text: str | None = None
     lenient: bool = False
     included: bool = False
+    include_dirs: tuple[str, ...] = ()

@@ -18,23 +18,27 @@ from slangad.compiler.frontends.lowering.assembly import used_structs
 from slangad.compiler.frontends.reading.encoding import decode, read_bytes
 from slangad.compiler.frontends.reading.problems import Problems
 from slangad.compiler.frontends.slang.functions import Candidate, Converted, convert, kernel_names
+from slangad.compiler.frontends.slang.generics import without_arguments
 from slangad.compiler.frontends.slang.imports import Repeated, SourceText, repeated_imports
+from slangad.compiler.frontends.slang.instances import chosen_instances
 from slangad.compiler.frontends.slang.layout import Unlaid
 from slangad.compiler.frontends.slang.locations import SourceFiles
 from slangad.compiler.frontends.slang.reflected import DeclaredFunction, ReflectedModule, read_declared
 from slangad.compiler.ir.nodes import LeftOut, Module, StructDef
+from slangad.compiler.slang_text.bodies import read_source
 from slangad.compiler.slang_text.endings import SLANG
-from slangad.compiler.slang_text.headers import Scan, scan_text, whole_file
+from slangad.compiler.slang_text.global_parameters import global_parameters
+from slangad.compiler.slang_text.headers import DERIVATIVE_OF, Scan, scan_text, whole_file
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from slangad.compiler.errors.spans import Span
+    from slangad.compiler.frontends.slang.arguments import Row
     from slangad.compiler.frontends.slang.locations import FunctionLocation
     from slangad.compiler.frontends.slang.model import SlangSetting
 
 _GENERIC_CALL: Final = re.compile(r"[A-Za-z_]\w*(?:(?:\.|::)\w+)*<[\w\s,.<>:\[\]+-]+>(?:(?:\.|::)\w+)?")
-_ARGUMENTS: Final = re.compile(r"<[^<>]*>")
 _OTHER_ARGUMENTS: Final = "check the number, order and kind of its arguments, and the constraints on them"
 _FEWER_OVERLOADS: Final = (
     "Slang makes it only if all generic functions with this name take these arguments: rename the others"
@@ -59,14 +63,25 @@ def load_slang(path: Path, setting: SlangSetting) -> Module:
     problems = Problems()
     asked = tuple(word.replace("::", ".") for word in setting.specialize if _is_generic_call(word))
     extra = tuple(sorted(scan.derivatives_of))
+
+    def read(further: tuple[str, ...]) -> ReflectedModule:
+        return read_declared(setting.reflect(path, (*asked, *extra, *further), setting.text).text)
+
     reflection = setting.reflect(path, (*asked, *extra), setting.text)
     declared = read_declared(reflection.text)
     files = SourceFiles(SourceText(path, text), scan, reflection.dependencies, included=setting.included)
     _check_specializations(setting.specialize, declared, problems, scan)
+    chosen: tuple[str, ...] = ()
+    if any(setting.instances):
+        wanted = _unspecialized(declared, asked, files)
+        chosen, declared_with = chosen_instances(wanted, read, setting.instances)
+        asked, declared = (*asked, *chosen), declared_with or declared
+    declared = _with_empty_structs(declared, files)
     left_out: list[LeftOut] = []
-    found = list(_found(declared, asked, files, left_out))
+    found = list(_found(declared, asked, files, left_out, every=any(setting.instances)))
     ranges = Problems() if setting.lenient else problems
-    converted = tuple(_converted(found, path.name, declared, ranges, left_out))
+    outer = _globals(text, str(path)) if "range" in text else frozenset[str]()
+    converted = tuple(_converted(found, path.name, declared, (ranges, outer), left_out, chosen))
     problems.raise_if_any()
     if not converted:
         raise _nothing(scan, left_out)
@@ -74,6 +89,20 @@ def load_slang(path: Path, setting: SlangSetting) -> Module:
 
 
 _PART_HELP: Final = "compile the main file of the module, which includes this one"
+
+
+def candidates_of(path: Path, text: str, setting: SlangSetting) -> tuple[ReflectedModule, tuple[Candidate, ...]]:
+    """Return what Slang reflects of a text, and its differentiable functions, those included that cannot be kernels.
+
+    Raises:
+        CompileError: Slang rejects the text.
+        ToolchainError: Slang crashed on it, or can't be run.
+    """
+    scan = scan_text(text, str(path))
+    reflection = setting.reflect(path, tuple(sorted(scan.derivatives_of)), text)
+    declared = read_declared(reflection.text)
+    files = SourceFiles(SourceText(path, text), scan, reflection.dependencies, included=setting.included)
+    return declared, tuple(_found(declared, (), files, [], every=False))
 
 
 def _module(
@@ -124,6 +153,25 @@ def _nothing(scan: Scan, left_out: list[LeftOut]) -> CompileError:
     return _rejected("SA081", "none of the differentiable functions in this file can be a kernel", scan, "", notes)
 
 
+def _with_empty_structs(declared: ReflectedModule, files: SourceFiles) -> ReflectedModule:
+    """Mark the structs that a file declares without fields."""
+    bare = [name for name, struct in declared.structs.items() if not struct.fields]
+    empty = [name for name in bare if files.surroundings.is_empty(without_arguments(name))]
+    marked = {name: replace(declared.structs[name], empty=True) for name in empty}
+    return replace(declared, structs={**declared.structs, **marked})
+
+
+def _unspecialized(
+    declared: ReflectedModule, asked: tuple[str, ...], files: SourceFiles
+) -> Iterator[tuple[dict[str, Row], dict[str, Row]]]:
+    """Yield instances to try of each generic function of the file for which the user gives no arguments."""
+    given = {without_arguments(text) for text in asked}
+    for function, which in _numbered(list(_candidates(declared, files.main))):
+        place = files.place(function, which) if function.generic and function.qualified not in given else None
+        if place is not None and function.name.isidentifier():
+            yield files.candidates(function.pattern, place)
+
+
 def _is_generic_call(text: str) -> bool:
     return _GENERIC_CALL.fullmatch(text.strip()) is not None and text.count("<") == text.count(">")
 
@@ -149,25 +197,24 @@ def _check_specializations(texts: tuple[str, ...], declared: ReflectedModule, pr
 
 
 def _is_overloaded(text: str, declared: ReflectedModule) -> bool:
-    plain = _without_arguments(text.replace("::", "."))
+    plain = without_arguments(text.replace("::", "."))
     return sum(function.generic and function.qualified == plain for function in declared.functions) > 1
 
 
-def _without_arguments(text: str) -> str:
-    while text != (text := _ARGUMENTS.sub("", text)):
-        pass
-    return text
-
-
 def _found(
-    declared: ReflectedModule, asked: tuple[str, ...], files: SourceFiles, left_out: list[LeftOut]
+    declared: ReflectedModule, asked: tuple[str, ...], files: SourceFiles, left_out: list[LeftOut], *, every: bool
 ) -> Iterator[Candidate]:
-    """Yield the functions to compile. Leave out those of other files, and generic ones without arguments."""
+    """Yield the functions to compile. Leave out those of other files, and generic ones without arguments.
+
+    If ``every`` generic function should have arguments, those without are left out even if an overload has some.
+    """
     elsewhere: list[str] = []
     made: set[str] = set()
+    placed: set[Span] = set()
+    generic: list[tuple[DeclaredFunction, FunctionLocation]] = []
     for function, which in _numbered(list(_candidates(declared, files.main))):
         place = files.place(function, which)
-        specialized = [text for text in asked if _without_arguments(text) == function.qualified]
+        specialized = [text for text in asked if without_arguments(text) == function.qualified]
         attributes = files.main.derivatives_of.get(function.name, frozenset())
         further = attributes, files.without_forward.get(function.name, "")
         if place is None:
@@ -176,22 +223,37 @@ def _found(
             left_out.append(LeftOut(f"operator{function.name}", "it is an operator", span=place.span))
         elif not function.generic:
             yield Candidate(function, function.qualified, place, *further)
-        elif specialized:
-            for text in [text for text in specialized if text not in made]:
-                yield from (
-                    Candidate(one, text, at, *further) for one, at in _specialized(text, function, declared, files)
-                )
-            made |= {*specialized}
         else:
-            example = files.example(function.pattern, place)
-            reason = f"it is generic: say for which arguments, as in --specialize '{example}'"
-            left_out.append(LeftOut(function.qualified, reason, span=place.span))
+            if every or not specialized:
+                generic.append((function, place))
+            for text in [text for text in specialized if text not in made]:
+                for one, at in _specialized(text, function, declared, files):
+                    placed.add(at.span)
+                    yield Candidate(one, text, at, *further)
+            made |= {*specialized}
+    missing = [(function, at) for function, at in generic if at.span not in placed]
+    left_out += [LeftOut(f.qualified, _lack(f, at, declared, files, tried=every), span=at.span) for f, at in missing]
     left_out += [
         LeftOut(header.name, f"it is a method of {_article(header.path[-1])}", span=header.span)
         for header in files.main.unreflected
     ]
     if elsewhere:
         left_out.append(LeftOut(", ".join(elsewhere), "declared in a file that this one includes: compile that one"))
+
+
+def _lack(
+    function: DeclaredFunction, place: FunctionLocation, declared: ReflectedModule, files: SourceFiles, *, tried: bool
+) -> str:
+    """Return why a generic function has no arguments. ``tried`` is True if some were looked for."""
+    example = files.example(function.pattern, place)
+    if not tried:
+        return f"it is generic: say for which arguments, as in --specialize '{example}'"
+    tries = [name for group in files.candidates(function.pattern, place) for name in group]
+    if not tries:
+        return f"it is generic, and no type in its files fits: give one, as in --specialize '{example}'"
+    if _is_overloaded(function.qualified, declared):
+        return f"it is generic. {_FEWER_OVERLOADS}"
+    return f"it is generic, and Slang can't make '{tries[0]}': give other arguments, as in --specialize '{example}'"
 
 
 def _specialized(
@@ -213,6 +275,11 @@ def _numbered(functions: Sequence[DeclaredFunction]) -> Iterator[tuple[DeclaredF
         yield function, (likes[:index].count(like), likes.count(like))
 
 
+def _globals(text: str, file: str) -> frozenset[str]:
+    """Return the names of the global parameters of a text."""
+    return frozenset(one.name for one in global_parameters(read_source(text, file)))
+
+
 def _article(name: str) -> str:
     return f"an {name}" if name.startswith("e") else f"a {name}"
 
@@ -220,22 +287,37 @@ def _article(name: str) -> str:
 def _candidates(declared: ReflectedModule, scan: Scan) -> Iterator[DeclaredFunction]:
     """Yield every differentiable function of the user, without derivatives and the members of IDifferentiable."""
     known = {function.qualified for function in declared.functions}
+    derivatives = {header.name for header in scan.headers if not DERIVATIVE_OF.isdisjoint(header.attributes)}
     derived = (f for name in scan.derivatives_of if name not in known for f in declared.asked.get(name, ()))
     for function in (*declared.functions, *derived):
         pairs = any(param.type.get("name", "").startswith("DifferentialPair<") for param in function.params)
-        if not pairs and not (function.owner and function.name in _OWN_DIFFERENTIAL):
+        own = function.owner and function.name in _OWN_DIFFERENTIAL
+        if not pairs and not own and function.name not in derivatives:
             yield function
 
 
 def _converted(
-    found: list[Candidate], file: str, declared: ReflectedModule, problems: Problems, left_out: list[LeftOut]
+    found: list[Candidate],
+    file: str,
+    declared: ReflectedModule,
+    ranges: tuple[Problems, frozenset[str]],
+    left_out: list[LeftOut],
+    chosen: Collection[str],
 ) -> Iterator[Converted]:
+    """Yield functions with their kernels. Name a function once if none of its ``chosen`` instances can be a kernel."""
     made: list[tuple[Candidate, Converted]] = []
+    unlaid: dict[Span, LeftOut] = {}
     for one in found:
         try:
-            made.append((one, convert(one, file, declared.structs, problems)))
+            made.append((one, convert(one, file, declared.structs, *ranges)))
         except Unlaid as reason:  # noqa: PERF203  (one function left out must not hide another)
-            left_out.append(LeftOut(one.symbol, str(reason), span=one.place.span))
+            left = LeftOut(one.symbol, str(reason), span=one.place.span)
+            if one.symbol in chosen:
+                unlaid.setdefault(left.span, replace(left, function=without_arguments(one.symbol)))
+            else:
+                left_out.append(left)
+    laid = {one.place.span for one, _ in made}
+    left_out += [left for span, left in unlaid.items() if span not in laid]
     keys = Counter(converted.function.key for _, converted in made)
     for one, converted in made:
         if keys[converted.function.key] == 1:

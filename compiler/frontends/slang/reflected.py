@@ -59,12 +59,14 @@ class DeclaredFunction:
 class DeclaredStruct:
     """A struct. ``differential`` has the fields of its Differential, or is None if it is not differentiable.
 
-    If it ``inherits`` from another struct, ``fields`` lacks the inherited ones.
+    If it ``inherits`` from another struct, ``fields`` lacks the inherited ones. It is ``empty`` if the files declare it
+    without fields; builtin types have no fields either.
     """
 
     fields: tuple[DeclaredParam, ...]
     differential: tuple[str, ...] | None
     inherits: bool
+    empty: bool = False
 
 
 @dataclass(frozen=True, slots=True)

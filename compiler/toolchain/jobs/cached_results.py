@@ -20,7 +20,7 @@ from slangad.compiler.toolchain.locate import fingerprint
 from slangad.compiler.toolchain.targets import TARGETS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from slangad.compiler.toolchain.cache import Cache
     from slangad.compiler.toolchain.jobs.request import CompileJob, CompileResult
@@ -42,7 +42,7 @@ class ResultCache:
         listed = self._cache.get(key)
         if listed is None:
             return None
-        stored = self._cache.get(_result_key(key, json.loads(listed)["dependencies"], job))
+        stored = self._cache.get(key_of_files(key, json.loads(listed)["dependencies"], job.include_dirs))
         return unpack_result(stored) if stored is not None else None
 
     def put(self, job: CompileJob, result: CompileResult) -> None:
@@ -50,7 +50,7 @@ class ResultCache:
         if result.ok:
             key = self._job_key(job)
             self._cache.put(key, json.dumps({"dependencies": result.dependencies}).encode())
-            self._cache.put(_result_key(key, result.dependencies, job), pack_result(result))
+            self._cache.put(key_of_files(key, result.dependencies, job.include_dirs), pack_result(result))
 
     def _job_key(self, job: CompileJob) -> str:
         arguments = slangc_arguments(job, Path(job.name), job.entry_points, job.targets)
@@ -81,19 +81,19 @@ def _tools(job: CompileJob) -> list[str]:
     return [fingerprint(path) for tool in tools if (path := tool.find())]
 
 
-def _result_key(key: str, dependencies: Iterable[str], job: CompileJob) -> str:
-    """Covers each dependency's content, and whether a file of its name now lies where imports look first."""
+def key_of_files(key: str, dependencies: Iterable[str], include_dirs: Iterable[str]) -> str:
+    """Return a key that covers the contents of files, and files of their names where imports look first."""
     digest = hashlib.sha256(key.encode())
+    folders = [Path(folder).resolve() for folder in include_dirs]
     for name in dependencies:
         path = Path(name)
-        for candidate in (*_shadows(path, job), path):
+        for candidate in (*_shadows(path, folders), path):
             digest.update(f"|{candidate}|{_content_hash(candidate)}".encode())
     return digest.hexdigest()
 
 
-def _shadows(path: Path, job: CompileJob) -> list[Path]:
-    """Place in earlier include folders that an import would prefer to ``path``."""
-    folders = [Path(folder).resolve() for folder in job.include_dirs]
+def _shadows(path: Path, folders: Sequence[Path]) -> list[Path]:
+    """Return the places in earlier include folders that an import would prefer to ``path``."""
     owner = next((index for index, folder in enumerate(folders) if path.is_relative_to(folder)), len(folders))
     if owner == len(folders):
         return []

@@ -1,21 +1,23 @@
-"""Find functions that are wrong because of a callee.
+"""Find functions that are wrong because of a callee, and instances that are wrong like another one.
 
 A caller's automatic derivative uses those of its callees, so it is wrong if one of them is. That is one mistake, not
-two. A caller with custom derivatives is never excused.
+two. A caller with custom derivatives is never excused. Instances of one generic function share its text, and so its
+mistakes.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.check.model.names import LAUNCHED, OF_STAGE, TWIN
+from slangad.compiler.check.verdict.decide import with_expectation
 from slangad.compiler.ir.calls import closure, policy_of, surrogates, value_callees
 from slangad.compiler.ir.nodes import Automatic, Subgradient
 from slangad.compiler.report.model import Leg, NoteKind, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from slangad.compiler.check.model.subject import Subject
     from slangad.compiler.ir.nodes import Function, Module
@@ -28,6 +30,60 @@ _HARDER: Final = {
     Verdict.PRECISION: {Verdict.FAIL, Verdict.PRECISION},
 }
 """The verdicts of a callee that explain a verdict of its caller."""
+_ALIKE: Final = "wrong in the same way as '{}', an instance of the same function: correct that first, and check again"
+
+
+@dataclass(slots=True)
+class FinalResults:
+    """Results of one file in its order. A wrong one is final when those of all functions that it calls are known.
+
+    Attributes:
+        subjects: The subjects of the file.
+        module: The module with their functions.
+        decided: Called with each result when it is final.
+    """
+
+    subjects: Sequence[Subject]
+    module: Module
+    decided: Callable[[Result], None]
+    _results: list[Result] = field(default_factory=list)
+    _shown: int = 0
+
+    def add(self, result: Result) -> None:
+        """Add the result of the next subject."""
+        self._results.append(result)
+        while self._shown < len(self._results) and self._is_final(self._shown):
+            self._show()
+
+    def finish(self) -> list[Result]:
+        """Return all results after the last was added."""
+        while self._shown < len(self._results):
+            self._show()
+        found = with_causes_in_callees(self._results, self.subjects, self.module)
+        return [with_expectation(*one) for one in zip(found, self.subjects, strict=True)]
+
+    def _show(self) -> None:
+        known = self.subjects[: len(self._results)]
+        result = self._results[self._shown]
+        if _is_derivative(result):
+            result = with_causes_in_callees(self._results, known, self.module)[self._shown]
+        self.decided(with_expectation(result, self.subjects[self._shown]))
+        self._shown += 1
+
+    def _is_final(self, number: int) -> bool:
+        """Return True if no result that comes later can be the cause of this one."""
+        if not _is_derivative(self._results[number]):
+            return True
+        functions = {function.key: function for function in self.module.functions}
+        seen = {number}
+        waiting = [number]
+        while waiting:
+            called = set(_called(self.subjects, waiting.pop(), functions, self.module)) - seen
+            if any(k >= len(self._results) for k in called):
+                return False
+            seen |= called
+            waiting += called
+        return True
 
 
 def with_causes_in_callees(results: Sequence[Result], subjects: Sequence[Subject], module: Module) -> list[Result]:
@@ -43,14 +99,35 @@ def with_causes_in_callees(results: Sequence[Result], subjects: Sequence[Subject
     calls = {k: set(_called(subjects, k, functions, module)) & wrong for k in wrong}
     roots = {k for k in wrong if not _because(k, calls[k], results)}
     made = list(results)
-    for k in wrong - roots:
+    alike = _alike(roots, subjects, results)
+    roots -= alike.keys()
+    for k, first in alike.items():
+        made[k] = _excused(results[k], (results[first].function,), _ALIKE.format(results[first].function))
+    for k in wrong - roots - alike.keys():
         culprits = _because(k, calls[k], results)
         names = tuple(results[b].function for b in culprits if b in roots) or tuple(
             results[b].function for b in culprits
         )
-        notes = tuple(note for note in results[k].notes if note.kind is not NoteKind.SAMPLES)
-        made[k] = replace(results[k], because=names, reason=_reason(names), notes=notes)
+        made[k] = _excused(results[k], names, _reason(names))
     return made
+
+
+def _excused(result: Result, because: tuple[str, ...], reason: str) -> Result:
+    notes = tuple(note for note in result.notes if note.kind is not NoteKind.SAMPLES)
+    return replace(result, because=because, reason=reason, notes=notes)
+
+
+def _alike(roots: Iterable[int], subjects: Sequence[Subject], results: Sequence[Result]) -> dict[int, int]:
+    """Return the instances of generic functions that are wrong in the same way as an earlier instance, each with it."""
+    seen: dict[object, int] = {}
+    found: dict[int, int] = {}
+    for k in sorted(roots):
+        subject, result = subjects[k], results[k]
+        legs = frozenset(failure.leg for failure in result.failures)
+        first = seen.setdefault((subject.plain, subject.span, result.verdict, legs), k)
+        if subject.plain != subject.name and first != k:
+            found[k] = first
+    return found
 
 
 def _is_derivative(result: Result) -> bool:
@@ -74,7 +151,7 @@ def _called(
     subject = subjects[number]
     if subject.facts is not None:
         own = [k for k, other in enumerate(subjects) if other.facts is not None and k != number]
-        yield from (k for k in own if subjects[k].name.rpartition(".")[2] in subject.facts.calls)
+        yield from (k for k in own if subjects[k].plain.rpartition(".")[2] in subject.facts.calls)
         return
     stages = subject.pipeline.kernels if subject.pipeline else ()
     start = {kernel.function for kernel in module.kernels if kernel.name in stages} or {subject.function}

@@ -215,7 +215,7 @@ def with_traps(result: Result, sources: Sequence[str]) -> Result:
         result: The result of a function in a Slang file.
         sources: The files that it may call into.
     """
-    if not result.failures or result.verdict.good:
+    if not result.failures or result.verdict.right:
         return result
     codes = codes_of(result.span, sources)
     kept = any(leg.leg is Leg.BOUND and leg.state is LegState.AGREES for leg in result.legs)

@@ -1,0 +1,92 @@
+"""Place changed copies of Slang files where the imports of a text find them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from os.path import relpath, sep
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+from zlib import crc32
+
+from slangad.compiler.slang_text.files import text_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+_CLIMBING: Final = re.compile(r'((?:\bimport|\b__include|#\s*include)\s+")((?:[^"\n]*/)?\.\./[^"\n]*)(")')
+_OUTSIDE: Final = "slangad_outside_"
+
+
+@dataclass(frozen=True, slots=True)
+class SourceTexts:
+    """Slang files that a text imports or includes.
+
+    Attributes:
+        root: The file that no other one imports, if there is one.
+        files: All files, each with the text to use.
+        folders: The folders in which imports look.
+    """
+
+    root: str
+    files: Mapping[str, str]
+    folders: tuple[str, ...]
+
+
+def with_copies(
+    main: str, given: SourceTexts, library: str = "", users: frozenset[str] = frozenset()
+) -> tuple[str, dict[str, str]]:
+    """Return a text that imports Slang files, and copies of the files with a changed text, by their places.
+
+    If a file besides the root is changed, all are copied, because an import finds its neighbours first. A copy keeps
+    its path from the folders in which an import may find it.
+
+    Args:
+        main: The text.
+        given: The files.
+        library: A file beside the text.
+        users: The files that import the library.
+    """
+    files, folders = given.files, given.folders
+    placed = {place: file for file in reversed([*files]) for place in reversed([*_places(file, folders)])}
+    texts = {
+        place: f'{files[file]}\nimport "{"../" * place.count("/")}{library}";\n' if file in users else files[file]
+        for place, file in placed.items()
+    }
+    changed = [place for place, text in texts.items() if text != text_of(placed[place])]
+    if all(placed[place] == given.root for place in changed):
+        return main, {place: texts[place] for place in changed}
+    touched = {_folder(place) for place in changed}
+    kept = [place for place in texts if not place.startswith(_OUTSIDE) or _folder(place) in touched]
+    at = {Path(placed[place]).resolve(): place for place in sorted(kept, key=len, reverse=True)}
+    copies = {place: _led(texts[place], place, (str(Path(placed[place]).parent), *folders), at) for place in kept}
+    return _led(main, "", folders, at), copies
+
+
+def _places(file: str, folders: tuple[str, ...]) -> Iterator[str]:
+    """Yield the paths of a file from the folders that contain it. A file outside of them gets a folder of its own."""
+    found = [
+        full.relative_to(root).as_posix()
+        for full in (Path(file).absolute(), Path(file).resolve())
+        for folder in folders
+        for root in (Path(folder).absolute(), Path(folder).resolve())
+        if full.is_relative_to(root)
+    ]
+    yield from found or [f"{_OUTSIDE}{crc32(str(Path(file).parent).encode())}/{Path(file).name}"]
+
+
+def _folder(place: str) -> str:
+    return place.rpartition("/")[0]
+
+
+def _led(text: str, place: str, folders: tuple[str, ...], at: Mapping[Path, str]) -> str:
+    """Return the text with imports by ``../`` redirected to the copies of their files."""
+
+    def lead(found: re.Match[str]) -> str:
+        meant = ((Path(folder) / found[2]).resolve() for folder in folders)
+        copy = next((at[path] for path in meant if path in at), None)
+        if copy is None:
+            return found[0]
+        return f"{found[1]}{relpath(copy, _folder(place) or '.').replace(sep, '/')}{found[3]}"
+
+    return _CLIMBING.sub(lead, text)

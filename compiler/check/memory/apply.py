@@ -1,0 +1,343 @@
+"""Put wrappers in place of the functions of a Slang file that use memory or global parameters."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Final
+
+from slangad.compiler.check import tolerances as tol
+from slangad.compiler.check.memory.copy import copy_of
+from slangad.compiler.check.memory.gradients import bodies_of, gradients_of, per_element
+from slangad.compiler.check.memory.wrappers import (
+    PREFIX,
+    RACING,
+    MemoryInput,
+    Wrapped,
+    WrappedParam,
+    setters,
+    wrapper_text,
+)
+from slangad.compiler.check.subjects.source_facts import facts_of
+from slangad.compiler.errors.diagnostics import CompileError
+from slangad.compiler.frontends.reading.directives import SINGLE
+from slangad.compiler.frontends.slang.functions import modes_of
+from slangad.compiler.frontends.slang.module import candidates_of, load_slang
+from slangad.compiler.slang_text.bodies import read_source
+from slangad.compiler.slang_text.brackets import closing
+from slangad.compiler.slang_text.calls import codes_of
+from slangad.compiler.slang_text.directives import directive_lines
+from slangad.compiler.slang_text.endings import is_slang
+from slangad.compiler.slang_text.global_parameters import by_name, global_parameters
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from slangad.compiler.check.model.subject import SourceFacts, Subject
+    from slangad.compiler.errors.spans import Span
+    from slangad.compiler.frontends.slang.functions import Candidate
+    from slangad.compiler.frontends.slang.model import SlangSetting
+    from slangad.compiler.frontends.slang.reflected import DeclaredStruct, Json, ReflectedModule
+    from slangad.compiler.ir.nodes import Function, Kernel, Module
+    from slangad.compiler.slang_text.bodies import SlangFunction, SlangSource
+    from slangad.compiler.slang_text.calls import FunctionCode
+    from slangad.compiler.slang_text.global_parameters import GlobalParameter
+
+_FLOATS: Final = frozenset({"float", "half", "double"})
+_BEFORE_RESULTS: Final = frozenset(
+    {"public", "internal", "private", "static", "inline", "export", "extern", "no_diff", "const", "override"}
+)
+_NO_FORWARD: Final = "the gradient of '{}' accumulates in '{}', which forward mode does not use"
+
+
+@dataclass(frozen=True, slots=True)
+class MemorySubject:
+    """A function whose wrapper is checked in its place.
+
+    Attributes:
+        symbol: Its qualified name.
+        span: Its location.
+        missing: The modes that it can't have, each with the reason.
+        racing: The kernel whose derivative runs two threads; empty if there is none.
+        gradients: The memory in which gradients accumulate, by the memory that they belong to.
+    """
+
+    symbol: str
+    span: Span
+    missing: tuple[tuple[str, str], ...] = ()
+    racing: str = ""
+    gradients: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryCopy:
+    """A module with wrappers, and the text of the file that has them.
+
+    Attributes:
+        subjects: The functions in place of which wrappers are checked, by kernel.
+    """
+
+    module: Module
+    text: str
+    subjects: Mapping[str, MemorySubject]
+
+    @property
+    def racing(self) -> dict[str, str]:
+        """The kernels whose derivatives run two threads, by the kernel that runs one."""
+        return {kernel: one.racing for kernel, one in self.subjects.items() if one.racing}
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """A wrapper to make: of a function, with its number, namespaces and comments."""
+
+    wrapped: Wrapped
+    candidate: Candidate
+    scopes: tuple[str, ...]
+    comments: tuple[str, ...]
+    gradients: Mapping[str, str]
+    missing: tuple[tuple[str, str], ...]
+
+
+def add_memory(path: Path, text: str, module: Module, setting: SlangSetting) -> MemoryCopy | None:
+    """Return a module in which wrappers stand for the functions that use memory; None if there are none.
+
+    Args:
+        path: The file.
+        text: Its text, as far as it compiles.
+        module: The module of that text.
+        setting: The settings to load it.
+    """
+    source = read_source(text, str(path))
+    parameters = tuple(by_name([*global_parameters(source)]).values())
+    if not parameters or not source.is_closed:
+        return None
+    declared, candidates = candidates_of(path, text, setting)
+    files = [file for file in module.sources if is_slang(file)]
+    facts = facts_of(files), facts_of(files, {one.name for one in parameters})
+    planner = _Planner(source, declared, parameters, module, facts)
+    planned = [plan for number, one in enumerate(candidates) if (plan := planner.plan(one, number)) is not None]
+    plans = [*_of_one_size(planned)]
+    for _ in range(tol.REPAIR_ROUNDS):
+        if not plans:
+            return None
+        used = [i for plan in plans for i in plan.wrapped.inputs]
+        texts = [wrapper_text(plan.wrapped, plan.scopes, plan.comments) for plan in plans]
+        copy = copy_of(source, parameters, (*setters(used), *texts))
+        try:
+            made = load_slang(path, replace(setting, text=copy, specialize=(), instances=(0, 0)))
+        except CompileError as error:
+            lines = [d.span.line for d in error.diagnostics]
+            kept = [plan for plan, one in zip(plans, texts, strict=True) if not _contains(copy, one, lines)]
+            plans = kept if len(kept) < len(plans) else []
+            continue
+        return _joined(module, made, plans, copy)
+    return None
+
+
+def _of_one_size(plans: Sequence[_Plan]) -> Iterator[_Plan]:
+    """Yield the plans with one size for each memory."""
+    sizes: dict[int, int] = {}
+    for i in (i for plan in plans for i in plan.wrapped.inputs):
+        sizes[i.number] = max(sizes.get(i.number, 0), i.entries)
+    for plan in plans:
+        inputs = tuple(replace(i, entries=sizes[i.number]) for i in plan.wrapped.inputs)
+        yield replace(plan, wrapped=replace(plan.wrapped, inputs=inputs))
+
+
+def _contains(copy: str, text: str, lines: Sequence[int]) -> bool:
+    first = copy[: copy.index(text)].count("\n") + 1
+    return any(first <= line <= first + text.count("\n") for line in lines)
+
+
+@dataclass(frozen=True, slots=True)
+class _Planner:
+    """Decides which functions of a file get a wrapper.
+
+    Attributes:
+        facts: The facts about functions, without and with the globals that the check sets.
+    """
+
+    source: SlangSource
+    declared: ReflectedModule
+    parameters: tuple[GlobalParameter, ...]
+    module: Module
+    facts: tuple[Mapping[tuple[str, int, int], SourceFacts], Mapping[tuple[str, int, int], SourceFacts]]
+
+    def plan(self, candidate: Candidate, number: int) -> _Plan | None:
+        """Return the wrapper of a function; None if it uses no memory, or cannot have one."""
+        declared, header = candidate.declared, candidate.place.header
+        function = self.source.at(candidate.place.span)
+        if header is None or function is None or declared.generic or header.generic or "func" in header.words:
+            return None
+        is_method = bool(declared.owner) and not declared.static
+        if is_method and declared.overloaded:
+            return None
+        if not self._is_settable(candidate):
+            return None
+        codes = codes_of(candidate.place.span, self.module.sources)
+        known = {one.name: one for one in self.parameters}
+        words = frozenset[str]().union(*bodies_of(codes).values())
+        pairs = gradients_of(codes, known)
+        params = tuple(self._params(candidate, function, method=is_method))
+        modes, missing = modes_of(header, candidate.attributes)
+        if candidate.lost and not missing:
+            modes = ("forward", "backward")
+        inputs = tuple(self._inputs(words, pairs, {param.name for param in params}))
+        scopes = self._scopes(header.path)
+        name = ".".join((*header.path[len(scopes) :], declared.name))
+        wrapped = Wrapped(
+            name=f"{number}_{declared.name}",
+            call=declared.name if is_method else name,
+            derived=name,
+            params=params,
+            inputs=inputs,
+            result=_result(self.source, function),
+            flows=_is_differentiable(declared.result, self.declared.structs),
+            backward=not modes or "backward" in modes,
+            forward=not modes or "jvp" in modes,
+            method=is_method,
+            threads=self._threads(codes),
+        )
+        reasons = [(mode, missing[0]) for mode in missing[1]] if missing else []
+        gradients = {i.parameter.name: pairs[i.parameter.name].name for i in inputs if i.gradient >= 0}
+        if gradients:
+            reasons = [("jvp", _NO_FORWARD.format(*next(iter(gradients.items()))))]
+        comments = tuple(comment.text for comment in header.comments if "range" in comment.text)
+        return _Plan(wrapped, candidate, scopes, comments, gradients, tuple(reasons))
+
+    def _is_settable(self, candidate: Candidate) -> bool:
+        """Return True if a function reads globals, and the check can set all of them."""
+        name, span = candidate.declared.name, candidate.place.span
+        before, after = (facts.get((name, span.line, span.column)) for facts in self.facts)
+        return bool(before and after and before.unset and not after.unset)
+
+    def _params(self, candidate: Candidate, function: SlangFunction, *, method: bool) -> Iterator[WrappedParam]:
+        declared, header, structs = candidate.declared, function.header, self.declared.structs
+        if method:
+            active = structs[declared.owner].differential is not None and "NoDiffThis" not in header.attributes
+            direction = "inout" if declared.mutating else ""
+            yield WrappedParam("check_this", header.path[-1].split()[-1], direction, active, no_diff=False)
+        for param, name, type_ in zip(declared.params, header.params, header.types, strict=True):
+            active = not param.no_diff and _is_differentiable(param.type, structs)
+            plain = type_.removeprefix("inout ").removeprefix("out ")
+            direction = "" if param.direction == "in" else param.direction
+            yield WrappedParam(name, plain, direction, active, param.no_diff)
+
+    def _inputs(
+        self, words: frozenset[str], pairs: Mapping[str, GlobalParameter], taken: set[str]
+    ) -> Iterator[MemoryInput]:
+        """Yield the globals that a function reaches. Memory of gradients starts empty, like memory of atomics."""
+        numbers = {one.name: number for number, one in enumerate(self.parameters)}
+        sizes = {
+            gradient.name: tol.MEMORY_ENTRIES * per_element(self.parameters[numbers[name]], gradient)
+            for name, gradient in pairs.items()
+        }
+        for number, one in enumerate(self.parameters):
+            gradient = pairs.get(one.name)
+            is_empty = one.is_atomic or one.name in sizes
+            if one.name in words or one.name in sizes:
+                yield MemoryInput(
+                    one,
+                    number,
+                    "" if is_empty else _free(one.name, taken),
+                    numbers[gradient.name] if gradient else -1,
+                    per_element(one, gradient) if gradient else 1,
+                    sizes.get(one.name, tol.MEMORY_ENTRIES),
+                )
+
+    def _scopes(self, path: tuple[str, ...]) -> tuple[str, ...]:
+        """Return the namespaces of a path."""
+        while path and ".".join(path) in self.declared.structs:
+            path = path[:-1]
+        return path
+
+    def _threads(self, codes: Sequence[FunctionCode]) -> bool:
+        """Return True if several threads may run a derivative at once: no comment says that it is a single one."""
+        names = {code.name for code in codes}
+        headers = (header for header in self.source.scan.headers if header.name in names)
+        lines = (line for header in headers for line in directive_lines(header.comments, self.source.file))
+        return not any(line.name == SINGLE for line in lines)
+
+
+def _is_differentiable(record: Json, structs: Mapping[str, DeclaredStruct]) -> bool:
+    """Return True if values of a reflected type have a derivative."""
+    if record.get("kind") == "array":
+        return _is_differentiable(record["element"], structs)
+    if record.get("kind") == "struct":
+        return structs[record["name"]].differential is not None
+    return record.get("scalar") in _FLOATS
+
+
+def _result(source: SlangSource, function: SlangFunction) -> str:
+    """Return the type of a function's result as written."""
+    words: list[str] = []
+    k = function.first
+    while k < function.name_token:
+        token = source.tokens[k]
+        if token.text == "[" and not words:
+            k = closing(source.tokens, k)
+        elif token.text not in _BEFORE_RESULTS:
+            words.append(token.text)
+        k += 1
+    return " ".join(words)
+
+
+def _free(wanted: str, taken: set[str]) -> str:
+    while wanted in taken:
+        wanted += "_"
+    return wanted
+
+
+def _joined(module: Module, made: Module, plans: Sequence[_Plan], copy: str) -> MemoryCopy:
+    """Return a module with the wrappers of another one in place of their functions, where the function stood."""
+    functions = {function.key: function for function in made.functions}
+    wrappers = {functions[kernel.function].name: kernel for kernel in made.kernels}
+    kernels = {kernel.span: kernel for kernel in module.kernels}
+    added: dict[Span, list[Kernel]] = {}
+    replaced: dict[str, Function] = {}
+    subjects: dict[str, MemorySubject] = {}
+    for plan in plans:
+        kernel, racing = (wrappers.get(prefix + plan.wrapped.name) for prefix in (PREFIX, RACING))
+        if kernel is None:
+            continue
+        span = plan.candidate.place.span
+        old = kernels.get(span)
+        name = old.name if old else kernel.name
+        both = [replace(kernel, name=name, span=span)]
+        if racing:
+            both.append(replace(racing, name=f"oracle_racing_{name}", span=span))
+        added[span] = both
+        replaced |= {one.function: replace(functions[one.function], span=span) for one in both}
+        racer = both[1].name if racing else ""
+        subjects[name] = MemorySubject(plan.candidate.symbol, span, plan.missing, racer, plan.gradients)
+    kept = (kernel for kernel in module.kernels if kernel.span not in added)
+    every = sorted((*kept, *(kernel for both in added.values() for kernel in both)), key=_place)
+    gone = {kernel.function for kernel in module.kernels if kernel.span in added}
+    own = tuple(function for function in module.functions if function.key not in gone)
+    left_out = tuple(left for left in module.left_out if left.span not in added)
+    joined = replace(
+        made,
+        functions=(*own, *replaced.values()),
+        kernels=tuple(every),
+        left_out=left_out,
+        sources=module.sources,
+    )
+    return MemoryCopy(joined, copy, subjects)
+
+
+def _place(kernel: Kernel) -> tuple[int, int]:
+    return kernel.span.line, kernel.span.column
+
+
+def with_memory(subjects: Sequence[Subject], copy: MemoryCopy) -> tuple[Subject, ...]:
+    """Return the subjects of a module with wrappers, under the names of the functions that the wrappers stand for."""
+    racing = set(copy.racing.values())
+    return tuple(_renamed(subject, copy) for subject in subjects if subject.kernel not in racing)
+
+
+def _renamed(subject: Subject, copy: MemoryCopy) -> Subject:
+    one = copy.subjects.get(subject.kernel)
+    if one is None:
+        return subject
+    return replace(subject, name=one.symbol, skipped="", missing=one.missing, memory=one.gradients)

@@ -1,0 +1,128 @@
+"""Find the global parameters of a Slang text: buffers, and values that the host sets."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from slangad.compiler.slang_text.brackets import closing, until
+from slangad.compiler.slang_text.declarations import declarations_of
+from slangad.compiler.slang_text.headers import declared_names, types_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from slangad.compiler.slang_text.bodies import SlangSource
+    from slangad.compiler.slang_text.declarations import Declaration
+    from slangad.compiler.slang_text.tokens import Token
+
+READ: Final = frozenset({"StructuredBuffer", "Buffer"})
+WRITTEN: Final = frozenset({"RWStructuredBuffer", "RWBuffer", "RasterizerOrderedStructuredBuffer"})
+_BLOCKS: Final = frozenset({"cbuffer", "tbuffer"})
+_OF_VALUES: Final = frozenset({"ConstantBuffer", "ParameterBlock"})
+_MODIFIERS: Final = frozenset(
+    {"uniform", "public", "internal", "private", "globallycoherent", "const", "row_major", "column_major", "extern"}
+)
+_FIXED: Final = frozenset({"static", "groupshared", "typedef", "let"})
+"""Words of globals that no host sets."""
+_OPAQUE: Final = re.compile(
+    r"(?:RW|RasterizerOrdered|Feedback)?"
+    r"(?:Texture|Sampler|ByteAddress|Structured|Buffer|Append|Consume|Raytracing|Subpass|Constant|Parameter)"
+)
+"""Begins the types of globals that are neither values nor known memory."""
+_ATOMIC: Final = "Atomic<"
+
+
+@dataclass(frozen=True, slots=True)
+class GlobalParameter:
+    """A global that the host sets.
+
+    Attributes:
+        scopes: Its namespaces.
+        type: Its type as written; that of an element if it is memory.
+        start: The offset of its declaration. ``end`` is that of its last character.
+        memory: True if it is a buffer.
+        writable: True if functions may store to it.
+    """
+
+    name: str
+    scopes: tuple[str, ...]
+    type: str
+    start: int
+    end: int
+    memory: bool = False
+    writable: bool = False
+
+    @property
+    def is_atomic(self) -> bool:
+        """True if its elements are atomic."""
+        return self.type.startswith(_ATOMIC)
+
+    @property
+    def element(self) -> str:
+        """The type of the values that it holds."""
+        return self.type.removeprefix(_ATOMIC).removesuffix(">") if self.is_atomic else self.type
+
+
+def global_parameters(source: SlangSource) -> Iterator[GlobalParameter]:
+    """Yield the global parameters of a text that a check can set."""
+    for declaration in declarations_of(source):
+        if declaration.kind in _BLOCKS:
+            yield from _members(source, declaration)
+        elif declaration.kind == "global":
+            yield from _global(source, declaration)
+
+
+def _global(source: SlangSource, declaration: Declaration) -> Iterator[GlobalParameter]:
+    tokens = _tokens(source, declaration.start, declaration.end)
+    words = {token.text for token in until(tokens, "=", ":")}
+    if words & _FIXED or tokens[0].text == "#" or not declaration.names:
+        return
+    scopes = tuple(declaration.name.split(".")[:-1])
+    for name, type_ in _declared(tokens):
+        kind, _, inside = type_.partition("<")
+        inside = inside.removesuffix(">")
+        at = (declaration.start, declaration.end)
+        is_memory = kind in READ | WRITTEN
+        held = inside if is_memory or (kind in _OF_VALUES and inside) else type_
+        if held and not _OPAQUE.match(held):
+            yield GlobalParameter(name, scopes, held, *at, is_memory, kind in WRITTEN)
+
+
+def _members(source: SlangSource, declaration: Declaration) -> Iterator[GlobalParameter]:
+    """Yield the members of a block of parameters."""
+    tokens = _tokens(source, declaration.start, declaration.end)
+    opening = next((k for k, token in enumerate(tokens) if token.text == "{"), len(tokens))
+    inside = tokens[opening + 1 : closing(tokens, opening)]
+    scopes = tuple(declaration.name.split(".")[:-1])
+    while inside:
+        one = until(inside, ";")
+        for name, type_ in _declared(one):
+            yield GlobalParameter(name, scopes, type_, declaration.start, declaration.end)
+        inside = inside[len(one) + 1 :]
+
+
+def _declared(tokens: Sequence[Token]) -> Iterator[tuple[str, str]]:
+    """Yield the names that a statement declares, each with its type."""
+    plain: list[Token] = []
+    k = 0
+    while k < len(tokens):
+        if tokens[k].text == "[" and not plain:
+            k = closing(tokens, k)
+        elif tokens[k].text not in _MODIFIERS and tokens[k].text != ";":
+            plain.append(tokens[k])
+        k += 1
+    types = [*types_of(plain)]
+    for name, type_ in zip(declared_names(plain), types, strict=False):
+        yield name, types[0] if type_ in (name, "") else type_
+
+
+def _tokens(source: SlangSource, start: int, end: int) -> Sequence[Token]:
+    return [t for t, offset in zip(source.tokens, source.offsets, strict=True) if start <= offset <= end]
+
+
+def by_name(parameters: Sequence[GlobalParameter]) -> Mapping[str, GlobalParameter]:
+    """Return the parameters by name, without those whose name stands for several."""
+    names = [one.name for one in parameters]
+    return {one.name: one for one in parameters if names.count(one.name) == 1}

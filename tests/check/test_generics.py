@@ -1,0 +1,155 @@
+"""Generic functions of Slang files are checked without ``--specialize``, with arguments that suit the files."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from slangad.compiler.errors.diagnostics import CompileError
+from slangad.compiler.frontends.slang.arguments import Surroundings, thinned
+from slangad.compiler.frontends.slang.generics import tokens_of
+from slangad.compiler.frontends.slang.instances import chosen_instances
+from slangad.compiler.frontends.slang.reflected import DeclaredFunction, ReflectedModule
+from slangad.compiler.report.model import Verdict
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from check.conftest import Checked
+
+PROGRAM = """
+import other;
+interface IWarp { [Differentiable] float warp(float x); }
+interface ISoftWarp : IWarp {}
+interface INever { [Differentiable] float never(float x); }
+enum Kind { Plain, Squared }
+struct Scale : ISoftWarp, IDifferentiable { float k; [Differentiable] float warp(float x) { return k * x; } }
+struct Square : IWarp { [Differentiable] float warp(float x) { return x * x; } }
+struct Sum<let N : int> : IDifferentiable
+{
+    float a[N];
+    [Differentiable] float at(float x)
+    {
+        float s = 0;
+        [ForceUnroll] for (int i = 0; i < N; ++i) s += a[i] * x;
+        return s;
+    }
+    [Differentiable] T twice<T : IFloat>(T x) { return x + x; }
+}
+[Differentiable] float flag<let B : bool>(float x) { return B ? x * x : x; }
+[Differentiable] float counted<let N : uint>(float x[N]) { return x[N - 1] * 2; }
+[Differentiable] T old<T : __BuiltinFloatingPointType, int N>(T x) { return x * T(N); }
+__generic<T : __BuiltinFloatingPointType> [Differentiable] T older(T x) { return x * x; }
+[Differentiable] vector<float, N> scaled<let N : int>(vector<float, N> x) { return x * 2; }
+[Differentiable] float texture<let N : int>(Texture2D<float> t, float x) { return x * N; }
+[Differentiable] float used<let N : int>(float x) { return N * x; }
+[Differentiable] float kind<let K : Kind>(float x) { return K == Kind.Plain ? x : x * x; }
+[Differentiable] T same<T : IDifferentiable>(T x) { return x; }
+[Differentiable] float warped<T>(T w, float x) where T : IWarp { return w.warp(x) * 2; }
+[Differentiable] float both<T : IFar, let B : bool>(T w, float x) { return B ? w.far(x) : x; }
+[Differentiable] float never<T : INever>(T w, float x) { return w.never(x); }
+float user(float x) { return used<7>(x); }
+"""
+REFUSED = """
+[Differentiable] float large<let N : int>(float x) { static_assert(N > 2, "N is small"); return x * N; }
+[Differentiable] float huge<let N : int>(float x) { static_assert(N > 64, "N is small"); return x * N; }
+"""
+OTHER = """
+interface IFar { [Differentiable] float far(float x); }
+struct Far : IFar, IDifferentiable { float k; [Differentiable] float far(float x) { return k * x; } }
+"""
+WRONG = """
+[BackwardDerivative(power_bwd)]
+[Differentiable] float power<let N : int>(float x)
+{
+    float s = 1;
+    [ForceUnroll] for (int i = 0; i < N; ++i) s *= x;
+    return s;
+}
+void power_bwd<let N : int>(inout DifferentialPair<float> x, float g)
+{
+    float s = N == 3 ? 2 * g * N : g * N;
+    [ForceUnroll] for (int i = 0; i < N - 1; ++i) s *= x.p;
+    x = diffPair(x.p, s);
+}
+[BackwardDerivative(always_bwd)]
+[Differentiable] float always<let B : bool>(float x) { return B ? x * x : x; }
+void always_bwd<let B : bool>(inout DifferentialPair<float> x, float g) { x = diffPair(x.p, 0.25 * g); }
+[Differentiable] float caller(float x) { return always<true>(x) * 2; }
+"""
+
+
+def test_check__generic_functions__have_arguments_that_suit_the_files(checked: Checked, tmp_path: Path) -> None:
+    (tmp_path / "other.slang").write_text(OTHER)
+    results = checked(PROGRAM, ".slang", samples=16)
+    passed = [name for name, result in results.items() if result.verdict is Verdict.PASS]
+    assert passed == [
+        *("Scale.warp", "Square.warp"),
+        *(f"Sum<{n}>.at" for n in range(1, 5)),
+        *(f"Sum<{n}>.twice<float>" for n in range(1, 5)),
+        *("flag<false>", "flag<true>"),
+        *(f"counted<{n}>" for n in range(1, 5)),
+        *(f"old<float, {n}>" for n in range(1, 5)),
+        *("older<float>", "scaled<2>", "scaled<3>", "scaled<4>", "used<7>", "kind<Kind.Plain>", "kind<Kind.Squared>"),
+        *("same<float>", "same<Scale>"),
+        *("warped<Scale>", "warped<Square>", "both<Far, false>", "both<Far, true>"),
+    ]
+    skipped = {name: result.reason for name, result in results.items() if name not in passed}
+    reason = "it is generic, and no type in its files fits: give one, as in --specialize 'never<YOUR_TYPE>'"
+    assert skipped.pop("never") == reason
+    assert skipped.keys() == {"texture"}
+
+
+def test_check__arguments_that_slang_refuses__are_left_out(checked: Checked) -> None:
+    results = checked(REFUSED, ".slang", samples=16)
+    assert [name for name, result in results.items() if result.verdict is Verdict.PASS] == ["large<3>", "large<4>"]
+    (left,) = [result for result in results.values() if result.verdict is not Verdict.PASS]
+    assert (left.function, left.verdict) == ("huge", Verdict.SKIPPED)
+    assert "Slang refuses it for 'huge<1>': Slang: static assertion failed, N is small" in left.reason
+
+
+def test_check__a_mistake_in_a_generic_function__is_named_with_its_arguments(checked: Checked) -> None:
+    results = checked(WRONG, ".slang", samples=16)
+    wrong = {name: result.because for name, result in results.items() if result.verdict is not Verdict.PASS}
+    assert wrong == {
+        "power<3>": (),
+        "always<false>": (),
+        "always<true>": ("always<false>",),
+        "caller": ("always<false>",),
+    }
+    assert set(checked(WRONG, ".slang", samples=16, only=("always",))) == {"always<false>", "always<true>"}
+    ranged = checked(WRONG, ".slang", samples=16, only=("power<2>",), ranges=(("power.x", 2.0, 3.0),))
+    assert all(2 <= sample.inputs[0].value <= 3 for sample in ranged["power<2>"].samples)
+
+
+def test_check__arguments_that_the_user_gives__are_the_only_ones(checked: Checked) -> None:
+    results = checked(WRONG, ".slang", samples=16, only=("power",), specialize=("power<2>", "always<true>"))
+    assert set(results) == {"power<2>"}
+
+
+def test_thinned__rows_with_many_columns__keep_every_value() -> None:
+    rows = [(a, b, c) for a in "abcd" for b in "123" for c in "xy"]
+    kept = thinned(rows, 8)
+    assert len(kept) <= 8
+    assert [sorted(set(column)) for column in zip(*kept, strict=True)] == [[*"abcd"], [*"123"], [*"xy"]]
+    assert thinned(rows[:8], 8) == tuple(rows[:8])
+
+
+def test_chosen_instances__of_many_functions__are_fewer_for_each() -> None:
+    def read(names: tuple[str, ...]) -> ReflectedModule:
+        if "f1<3>" in names:
+            raise CompileError([])
+        function = DeclaredFunction("f", (), "", "f<>", static=True, mutating=False, params=(), result={})
+        return ReflectedModule((), (), dict.fromkeys(names, (function,)), {})
+
+    functions = [({f"f{k}<{n}>": (str(n),) for n in range(8)},) for k in range(4)]
+    chosen, _ = chosen_instances(functions, read, (8, 10))
+    assert len(chosen) == 8
+    assert "f1<3>" not in chosen
+    every, _ = chosen_instances(functions, read, (8, 100))
+    assert len(every) == 31
+
+
+def test_surroundings__generic_types_that_need_each_other__end() -> None:
+    text = "interface I {} struct Box<T : I> : I { T x; } struct A : I {} float f<T : I>(T x) { return 0; }"
+    used, _ = Surroundings(tokens_of([text])).candidates("f<>", None)
+    assert [*used] == ["f<Box<A>>", "f<A>"]

@@ -1,0 +1,135 @@
+"""A function is built with what it reaches: the rest of its file, and of the modules it imports, can't accuse it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from slangad.compiler.report.model import Verdict
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from check.conftest import Checked
+
+INNOCENT = """
+[Differentiable] float sq(float x) { return x * x; }
+
+float demo() { var x = diffPair(3.0, 1.0); return fwd_diff(sq)(x).d; }
+
+RWStructuredBuffer<float> sums;
+groupshared float shared_sums[64];
+[numthreads(64, 1, 1)]
+void foo(uint3 id : SV_DispatchThreadID)
+{
+    shared_sums[id.x] = WaveActiveSum(sq(float(id.x)));
+    GroupMemoryBarrierWithGroupSync();
+    InterlockedAdd(sums[0], shared_sums[0]);
+    printf("%f", sums[0]);
+}
+
+[CudaDeviceExport]
+void api(float* g, float x) { InterlockedAdd(g[0], sq(x)); }
+void tensors(TensorView<float> a, TensorView<float> b) { b[0u] = sq(a[0u]); }
+uint bits(double x) { uint low, high; asuint(x, low, high); return low; }
+
+struct Grid { float side; void add(float* memory, float v) { InterlockedAdd(memory[0], WaveActiveSum(v)); } }
+[Differentiable] float sided(float x, no_diff Grid grid) { return x * x * grid.side; }
+
+float doubled(float x) { return 2.0f * x; }
+double doubled(double x) { return 2.0L * x; }
+half doubled(half x) { return 2.0h * x; }
+[Differentiable] float overloaded(float x) { return x * doubled(3.0f); }
+[Differentiable] float cube(float x) { return x * x * x; }
+[Differentiable] double cube(double x) { return x * x * x; }
+
+[Differentiable] float reaches_demo(float x) { return x * no_diff demo(); }
+"""
+
+
+def test_check__what_no_function_reaches__accuses_none(checked: Checked) -> None:
+    results = checked(INNOCENT, ".slang", samples=16)
+    assert {name: one.reason for name, one in results.items() if one.verdict is not Verdict.PASS} == {}
+    assert {"sq", "sided", "overloaded", "cube(float)", "cube(double)", "reaches_demo"} == {*results}
+
+
+def test_check__slangpy_is_imported__costs_no_function_its_twin(checked: Checked) -> None:
+    results = checked("import slangpy;\n[Differentiable] float sq(float x) { return x * x; }\n", ".slang", samples=16)
+    assert {name: one.verdict for name, one in results.items()} == {"sq": Verdict.PASS}
+
+
+PASTED = """
+#define CALL(name) name##_impl
+import tools.atomics;
+#include "values.h.slang"
+float twice_impl(float x) { return 2.0 * x; }
+[Differentiable] float pasted(float x) { return x * no_diff CALL(twice)(3.0); }
+#ifdef UNKNOWN
+[Differentiable] float hidden(float x) { return x; }
+#endif
+[Differentiable] float imported(float x) { return scaled(x) * SIDE * x.threefold(); }
+"""
+MODULE = """
+import "../more";
+interface IAdd { static void add(RWByteAddressBuffer all, This v); }
+extension half : IAdd { static void add(RWByteAddressBuffer all, half v) { half o; all.InterlockedAddF16(0, v, o); } }
+uint bits(double x) { uint low, high; asuint(x, low, high); return low; }
+[Differentiable] float scaled(float x) { return x * factor; }
+extension float { [Differentiable] float threefold() { return 3.0 * this; } }
+"""
+
+
+def test_check__imported_and_included_files__are_cut_down_too(checked: Checked, tmp_path: Path) -> None:
+    (tmp_path / "tools").mkdir()
+    (tmp_path / "tools" / "atomics.slang").write_text(MODULE, encoding="utf-8")
+    (tmp_path / "more.slang").write_text(
+        "static const float factor = 2.0;\nuint bits(double x) { uint a, b; asuint(x, a, b); return b; }\n", "utf-8"
+    )
+    (tmp_path / "values.h.slang").write_text(
+        "#define SIDE 4.0\nfloat late(TensorView<float> t) { return t[0u]; }\n", "utf-8"
+    )
+    results = checked(PASTED, ".slang", samples=16)
+    assert {name: (one.verdict.value, one.reason) for name, one in results.items()} == {
+        "pasted": ("PASS", ""),
+        "imported": ("PASS", ""),
+    }
+
+
+BUILT_NAME = """
+#define CALL(name) the_##name##_impl
+float the_twice_impl(float x) { return 2.0 * x; }
+[Differentiable] float calls(float x) { return x * no_diff CALL(twice)(3.0); }
+[Differentiable] float wrong(float x) { return x * unknown(x); }
+"""
+
+
+def test_check__a_name_that_only_macros_can_make__is_found_in_the_whole_file(checked: Checked) -> None:
+    results = checked(BUILT_NAME, ".slang", samples=16)
+    assert {name: one.verdict for name, one in results.items()} == {"calls": Verdict.PASS, "wrong": Verdict.FAIL}
+
+
+ELSEWHERE = """
+[Differentiable] float3 rows(row_major float3x3 m, float3 v) { return mul(m, v); }
+[Differentiable] float3 columns(column_major float2x3 m, float3 v) { return float3(mul(m, v), 0.0); }
+[Differentiable] void stores(inout row_major float3x3 m, float s) { m = m * s; }
+typedef row_major float3x3 Rows;
+[Differentiable] float3 named(Rows m, float3 v) { return mul(m, v); }
+
+float waved(float x) { return WaveActiveSum(x); }
+[Differentiable] float waves(float x) { return x * no_diff waved(3.0); }
+[Differentiable] float pixels(float x) { return x * no_diff ddx(3.0); }
+"""
+
+
+def test_check__what_only_other_targets_can_do__is_inconclusive(checked: Checked) -> None:
+    results = checked(ELSEWHERE, ".slang", samples=16)
+    assert {name: one.verdict.value for name, one in results.items()} == {
+        "rows": "PASS",
+        "columns": "PASS",
+        "stores": "SKIPPED",
+        "named": "INCONCLUSIVE",
+        "waves": "INCONCLUSIVE",
+        "pixels": "INCONCLUSIVE",
+    }
+    assert "matrix with a layout of its own" in results["stores"].reason
+    assert "write row_major or column_major before the parameter" in results["named"].reason
+    assert "the CPU can't have it" in results["waves"].reason

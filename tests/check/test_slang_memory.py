@@ -1,0 +1,169 @@
+"""Slang functions that read memory are checked: its elements are inputs, its gradient is read from other memory."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from slangad.compiler.report.model import Leg, LegState, Verdict
+
+if TYPE_CHECKING:
+    from check.conftest import Checked
+
+    from slangad.compiler.report.model import Result
+
+BUFFERS = """
+StructuredBuffer<float> weights : register(t0);
+RWStructuredBuffer<Atomic<float>> atomicGradients : register(u0);
+[[vk::binding(1, 0)]] RWStructuredBuffer<float> plainGradients;
+"""
+
+
+def state_of(result: Result, leg: Leg) -> LegState | None:
+    return next((one.state for one in result.legs if one.leg is leg), None)
+
+
+def test_check__a_load_whose_gradient_accumulates_in_a_buffer__is_checked_through_callers(checked: Checked) -> None:
+    text = """
+StructuredBuffer<float3> positions;
+RWStructuredBuffer<float> positionGradients;
+
+[BackwardDerivative(load_bwd)]
+float load(uint i) { return weights[i]; }
+void load_bwd(uint i, float d) { atomicGradients[i] += d; }
+
+float product(int i) { return weights[i] * weights[i + 1]; }
+[BackwardDerivativeOf(product)]
+void product_bwd(int i, float d)
+{
+    float before;
+    InterlockedAdd(plainGradients[i], d * weights[i + 1], before);
+    add(plainGradients, i + 1, d * weights[i]);
+}
+void add(RWStructuredBuffer<float> memory, int i, float d) { InterlockedAdd(memory[i], d); }
+
+[BackwardDerivative(position_bwd)]
+float3 position(uint i) { return positions[i]; }
+void position_bwd(uint i, float3 d)
+{
+    for (int c = 0; c < 3; ++c)
+        InterlockedAdd(positionGradients[3 * i + c], d[c]);
+}
+
+[Differentiable] float caller(uint i, float x) { float w = load(i); return w * w * x; }
+[Differentiable] float constant(uint i, float x) { return weights[i] * x * x; }
+
+// check: single thread
+[BackwardDerivative(alone_bwd)]
+float alone(uint i) { return weights[i]; }
+void alone_bwd(uint i, float d) { plainGradients[i] += d; }
+"""
+    results = checked(BUFFERS + text, ".slang")
+    assert {name: result.verdict for name, result in results.items()} == dict.fromkeys(
+        ("load", "product", "position", "caller", "constant", "alone"), Verdict.PASS
+    )
+    for name in ("load", "product", "position", "caller"):
+        assert state_of(results[name], Leg.ACCUMULATION) is LegState.AGREES, name
+        assert any("forward mode is not checked: the gradient of" in note.message for note in results[name].notes)
+    assert state_of(results["alone"], Leg.ACCUMULATION) is None
+    assert state_of(results["constant"], Leg.FORWARD) is LegState.AGREES
+
+
+def test_check__a_wrong_accumulation__fails_and_says_how(checked: Checked) -> None:
+    text = """
+[BackwardDerivative(missing_bwd)]
+float missing(uint i) { return weights[i] * weights[i + 1]; }
+void missing_bwd(uint i, float d) { atomicGradients[i] += d * weights[i + 1]; }
+
+[BackwardDerivative(forgotten_bwd)]
+float forgotten(uint i) { return weights[i]; }
+void forgotten_bwd(uint i, float d) {}
+
+[BackwardDerivative(doubled_bwd)]
+float doubled(uint i) { return weights[i]; }
+void doubled_bwd(uint i, float d) { atomicGradients[i] += d; atomicGradients[i].add(d); }
+
+[BackwardDerivative(misplaced_bwd)]
+float misplaced(uint i) { return weights[i]; }
+void misplaced_bwd(uint i, float d) { atomicGradients[i + 1] += d; }
+
+[BackwardDerivative(plain_bwd)]
+float plain(uint i) { return weights[i]; }
+void plain_bwd(uint i, float d) { plainGradients[i] += d; }
+
+[Differentiable] float direct(uint i) { return load(i) * weights[0]; }
+[BackwardDerivative(load_bwd)]
+float load(uint i) { return weights[i]; }
+void load_bwd(uint i, float d) { InterlockedAdd(plainGradients[i], d); }
+"""
+    results = checked(BUFFERS + text, ".slang")
+    causes = {
+        "missing": "an addition to 'atomicGradients', the gradient of 'weights', is missing",
+        "forgotten": "nothing is added to 'atomicGradients'",
+        "doubled": "is added to 'atomicGradients' twice",
+        "misplaced": "is added to other elements of 'atomicGradients'",
+        "plain": "a plain store or += is not atomic",
+        "direct": "",
+    }
+    for name, cause in causes.items():
+        (failure,) = results[name].failures
+        assert failure.leg is (Leg.ACCUMULATION if name == "plain" else Leg.REVERSE), name
+        assert failure.column.startswith("weights["), name
+        assert cause in failure.cause, name
+    assert "additions to 'plainGradients', the gradient of 'weights'" in results["plain"].failures[0].message
+    assert results["load"].verdict is Verdict.PASS
+
+
+def test_check__parameters_that_the_host_sets__are_inputs(checked: Checked) -> None:
+    text = """
+cbuffer Scene : register(b0) { float exposure; float3 tint; int mode; float curve[4]; }
+uniform float gain, offset;
+struct Light { float3 color; float power; }
+ConstantBuffer<Light> light;
+namespace sky { ParameterBlock<Light> sun; [Differentiable] float3 lit(float3 x) { return x * x * sun.color; } }
+
+// range: exposure 0.1 2
+[Differentiable]
+float3 shade(float3 x)
+{
+    return exp(x * exposure) * tint * light.color * (mode == 2 ? light.power : curve[1]) + offset;
+}
+
+[BackwardDerivative(scaled_bwd)]
+float scaled(float x) { return x * gain; }
+void scaled_bwd(inout DifferentialPair<float> x, float d) { x = diffPair(x.p, d); }
+
+struct Material : IDifferentiable
+{
+    float albedo;
+    [Differentiable] float reflect(float x) { return albedo * x * gain; }
+    [Differentiable] static float fixed_at(float x) { return x * x * gain; }
+}
+"""
+    results = checked(text, ".slang")
+    passing = ("shade", "sky.lit", "Material.reflect", "Material.fixed_at")
+    assert {name: result.verdict for name, result in results.items()} == {
+        **dict.fromkeys(passing, Verdict.PASS),
+        "scaled": Verdict.FAIL,
+    }
+    for name in passing:
+        assert state_of(results[name], Leg.FORWARD) is LegState.AGREES, name
+    (failure,) = results["scaled"].failures
+    assert [value.path for value in failure.sample.inputs] == ["gain", "x"]
+    assert failure.column == "x"
+
+
+@pytest.mark.parametrize("read", ["pictures[0][int2(i, 0)].x", "other"])
+def test_check__a_global_that_cannot_be_set__is_named(checked: Checked, read: str) -> None:
+    text = f"""
+Texture2D pictures[4];
+static float other;
+uniform float gain;
+[Differentiable] float reads(float x, int i) {{ return x * gain * {read}; }}
+[Differentiable] float good(float x) {{ return x * gain; }}
+"""
+    results = checked(text, ".slang")
+    assert results["reads"].verdict is Verdict.SKIPPED
+    assert read.partition("[")[0] in results["reads"].reason or "gain" in results["reads"].reason
+    assert results["good"].verdict is Verdict.PASS

@@ -1,0 +1,103 @@
+"""``slangad check`` keeps results of unchanged files, and prints rows as they are decided."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from slangad.compiler.check.kept_results import is_repeatable
+from slangad.compiler.report.model import Result, Verdict
+
+if TYPE_CHECKING:
+    from tests.cli.conftest import Project
+
+pytestmark = pytest.mark.toolchain
+
+USER = """
+import lib;
+
+[Differentiable]
+float caller(float x) { return wrong(x) * 2.0; }
+
+[BackwardDerivative(wrong_bwd)]
+[Differentiable]
+float wrong(float x) { return x * x; }
+void wrong_bwd(inout DifferentialPair<float> x, float d_out) { x = diffPair(x.p, x.p * d_out); }
+
+[Differentiable]
+float right(float x) { return scaled(x); }
+"""
+LIBRARY = "[Differentiable] public float scaled(float x) { return 3.0 * x; }\n"
+DESCRIBED = "import slangad as sa\nfrom gains import GAIN\n\n\n@sa.differentiable\ndef gain(x: float) -> float:\n"
+
+
+def _checked(project: Project, *words: str, code: int = 3) -> dict[str, Any]:
+    ended = project.run("check", "f.slang", *words, "--samples", "8", "--format", "json", code=code)
+    results = json.loads(ended.stdout)["results"]
+    return {one["function"]: one for one in results}
+
+
+def _cached(results: dict[str, Any]) -> list[bool]:
+    return [one["cached"] for one in results.values()]
+
+
+def test_check__unchanged_files__are_answered_from_the_cache_until_something_changes(project: Project) -> None:
+    project.write("f.slang", USER)
+    library = project.write("lib.slang", LIBRARY)
+    first, second = _checked(project), _checked(project, "--time-limit", "30", "-j", "1")
+    assert _cached(first) == [False] * 3
+    assert _cached(second) == [True] * 3
+    assert [{**one, "cached": False} for one in second.values()] == list(first.values())
+    assert _cached(_checked(project, "--no-cache")) == [False] * 3
+    library.write_text(LIBRARY.replace("3.0 * x", "3.0 * x * x"))
+    assert _cached(_checked(project)) == [False] * 3
+    library.rename(project.folder / "elsewhere.slang")
+    assert not any(_cached(_checked(project)))
+    (project.folder / "elsewhere.slang").rename(library)
+    assert _cached(_checked(project)) == [True] * 3
+
+
+def test_check__names_that_are_asked_for__are_looked_for_in_spite_of_the_cache(project: Project) -> None:
+    project.write("f.slang", LIBRARY)
+    project.write("g.slang", LIBRARY.replace("scaled", "other"))
+    _checked(project, "g.slang", "--only", "other", code=0)
+    assert "None of the inputs has 'other'" in project.run("check", "f.slang", "--only", "other", code=2).stderr
+
+
+def test_check__a_description__is_kept_only_if_its_files_alone_decide(project: Project) -> None:
+    library = project.write("gains.py", "GAIN = 2.0\n")
+    project.write("f.py", DESCRIBED + "    return x * GAIN\n")
+    for gain in ("2.0", "4.0"):
+        library.write_text(f"GAIN = {gain}\n")
+        for cached in (False, True):
+            ended = project.run("check", "f.py", "--samples", "8", "--format", "json")
+            assert [one["cached"] for one in json.loads(ended.stdout)["results"]] == [cached]
+    library.write_text("import os\nGAIN = float(os.environ.get('GAIN', 1.0))\n")
+    for _ in range(2):
+        ended = project.run("check", "f.py", "--samples", "8", "--format", "json")
+        assert [one["cached"] for one in json.loads(ended.stdout)["results"]] == [False]
+
+
+@pytest.mark.parametrize(
+    ("verdict", "reason", "kept"),
+    [
+        (Verdict.FAIL, "d result / d x is wrong", True),
+        (Verdict.NONDETERMINISTIC, "two runs with the same inputs differ", False),
+        (Verdict.FAIL, "it does not compile: the Slang compiler takes too long on it", False),
+        (Verdict.FAIL, "it does not end within 60 s; likely a loop", False),
+        (Verdict.FAIL, "it crashes (SIGKILL) when it runs", False),
+    ],
+)
+def test_is_repeatable__what_another_run_may_not_give__is_not_kept(verdict: Verdict, reason: str, kept: bool) -> None:
+    assert is_repeatable(Result("f.slang", "f", "function", verdict, reason=reason)) is kept
+
+
+def test_check__a_caller_before_its_wrong_callee__has_its_cause_in_its_row(project: Project) -> None:
+    project.write("f.slang", USER)
+    project.write("lib.slang", LIBRARY)
+    shown = project.run("check", "f.slang", "--samples", "8", code=3).stdout.splitlines()
+    rows = [line.split()[:2] for line in shown if line.startswith("  ") and line.split()[0] in ("PASS", "FAIL")]
+    assert rows == [["FAIL", "caller"], ["FAIL", "wrong"], ["PASS", "right"]]
+    assert "its derivative is made from that of 'wrong'" in shown[2]
