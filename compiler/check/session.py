@@ -21,6 +21,7 @@ from slangad.compiler.check.run.libraries import LibraryFiles
 from slangad.compiler.check.subjects.requested_shapes import refuse_shapes
 from slangad.compiler.check.verdict.explain.accumulated import with_accumulated
 from slangad.compiler.check.verdict.explain.callers import FinalResults
+from slangad.compiler.check.verdict.explain.places import with_places
 from slangad.compiler.check.verdict.explain.traps import with_traps
 from slangad.compiler.check.verdict.not_run import file_result
 from slangad.compiler.check.verdict.refusals import refused, without_refused_instances
@@ -220,7 +221,7 @@ class _Session:
         self._plan(item, [subject.label for subject in subjects])
         rows = FinalResults(subjects, description.module, self._observer.decided)
         self._check_all(item, reduced, subjects, built, rows.add)
-        return rows.finish()
+        return with_places(rows.finish(), subjects, description.module)
 
     def _setting(self, item: Input, texts: Mapping[str, str]) -> BuildSetting:
         own, include = self._options, folders_of(item.path, self._include_dirs)

@@ -18,7 +18,7 @@ from slangad.compiler.report.words import LEGS, MARKS, SEVERITY, name_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from slangad.compiler.report.model import Counts, Coverage, Failure, Float32, Note, Report, Result, Value
+    from slangad.compiler.report.model import Counts, Coverage, Failure, Float32, Generated, Note, Report, Result, Value
     from slangad.compiler.report.text import Line, Role
 
 VERDICT_WIDTH: Final = max(len(verdict.value) for verdict in Verdict)
@@ -113,9 +113,10 @@ def verdict_role(verdict: Verdict) -> Role:
     return "faint" if verdict is Verdict.SKIPPED else "warning"
 
 
-def place_of(result: Result) -> str:
-    """File, line and column, as far as they are known."""
-    return str(result.span) if result.span.line else result.file
+def place_of(result: Result, failure: Failure | None = None) -> str:
+    """Return file, line and column of a failure or a result, as far as they are known."""
+    span = failure.span if failure is not None and failure.span.line else result.span
+    return str(span) if span.line else result.file
 
 
 def tally(report: Report) -> str:
@@ -150,6 +151,12 @@ def since_baseline(report: Report) -> Iterator[str]:
     if report.gone:
         entries = "entry of it no longer occurs" if len(report.gone) == 1 else "entries of it no longer occur"
         yield f"{len(report.gone)} {entries}"
+
+
+def made_from(generated: Generated) -> str:
+    """Return a place in the generated Slang with the text there."""
+    place = f"{generated.file}:{generated.line}"
+    return f"{place}: {generated.text}" if generated.text else place
 
 
 def evidence(counts: Counts) -> str:
@@ -252,15 +259,17 @@ def _legs(result: Result) -> Iterator[StyledText]:
 
 def _failure(result: Result, failure: Failure) -> Iterator[Line]:
     yield (
-        StyledText(f"{_clean(place_of(result))}: ", "place"),
+        StyledText(f"{_clean(place_of(result, failure))}: ", "place"),
         StyledText(failure.verdict.value, verdict_role(failure.verdict)),
         StyledText(f" {_clean(name_of(result))}", "message"),
         StyledText(f": {_clean(failure.message)}", "message"),
     )
     for label, texts in facts_of(failure):
         yield from _fact(label, [text for text in texts if text])
+    if failure.span.line:
+        yield from _fact("function", [place_of(result)])
     if result.generated is not None:
-        yield from _fact("generated", [f"{result.generated.file}:{result.generated.line}"])
+        yield from _fact("generated", [made_from(result.generated)])
 
 
 def _fact(label: str, texts: Sequence[str]) -> Iterator[Line]:

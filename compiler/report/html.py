@@ -11,7 +11,7 @@ from string import Template
 from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.report.baseline import listed
-from slangad.compiler.report.check_text import covered, evidence, facts_of, place_of, since_baseline, tally
+from slangad.compiler.report.check_text import covered, evidence, facts_of, made_from, place_of, since_baseline, tally
 from slangad.compiler.report.figures import duration, exact
 from slangad.compiler.report.html_curve import curve_svg
 from slangad.compiler.report.html_heat import heat_maps
@@ -150,7 +150,7 @@ def _leg(leg: LegResult) -> str:
 
 def _article(result: Result, number: int) -> str:
     failures = "".join(_failure(failure, folded=index >= MOST_OPEN) for index, failure in enumerate(result.told))
-    made = f", in {html(result.generated.file)}:{result.generated.line}" if result.generated else ""
+    made = f", in {html(made_from(result.generated))}" if result.generated else ""
     return (
         f'<article class="panel" id="result-{number}" data-verdict="{result.verdict.value}"><header>'
         f"{_badge(result.verdict)}<h3>{html(name_of(result))}</h3>"
@@ -160,7 +160,8 @@ def _article(result: Result, number: int) -> str:
 
 def _failure(failure: Failure, *, folded: bool) -> str:
     cause = f'<p><span class="cause">Likely cause: {html(failure.cause)}</span></p>' if failure.cause else ""
-    message = f'<p class="message">{html(failure.message)}</p>'
+    where = f' <code class="faint">{html(str(failure.span))}</code>' if failure.span.line else ""
+    message = f'<p class="message">{html(failure.message)}{where}</p>'
     inside = f'{cause}<div class="split">{_known(failure)}{_curve(failure)}</div>{_maps(failure)}'
     if folded:
         return f'<details class="failure"><summary>{html(failure.message) or "a failure"}</summary>{inside}</details>'

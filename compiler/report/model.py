@@ -213,6 +213,7 @@ class Failure:
         cause: The likely cause, where one fits: ``the sign is wrong``.
         curve: How the oracle came to ``expected``.
         reproduce: The command that shows just this.
+        span: The derivative that is wrong, and in it the likeliest statement; nowhere if only the function is known.
     """
 
     leg: Leg
@@ -231,6 +232,7 @@ class Failure:
     jacobian: Jacobian | None = None
     reproduce: str = ""
     notes: tuple[str, ...] = ()
+    span: Span = NOWHERE
 
     @property
     def ratio(self) -> float | None:
@@ -266,10 +268,16 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Generated:
-    """A place in the Slang that slangad made, the related location of a result; ``file`` is its name, not a path."""
+    """A place in the Slang that slangad made, the related location of a result.
+
+    Attributes:
+        file: The name of the file, no path: the check keeps no such file.
+        text: The line there.
+    """
 
     file: str
     line: int
+    text: str = ""
 
 
 @dataclass(frozen=True, slots=True)

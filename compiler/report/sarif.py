@@ -19,7 +19,8 @@ from slangad.compiler.report.words import SEVERITY, VERDICTS, name_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from slangad.compiler.report.model import Failure, Report, Result, Verdict
+    from slangad.compiler.errors.spans import Span
+    from slangad.compiler.report.model import Failure, Generated, Report, Result, Verdict
 
 Json = dict[str, object]
 Level = Literal["error", "warning", "note"]
@@ -90,20 +91,22 @@ def _results(result: Result, report: Report) -> Iterator[Json]:
     if result.verdict.good:
         return
     for failure in result.told or (None,):
+        span = failure.span if failure and failure.span.line else result.span
         verdict = failure.verdict if failure and not failure.verdict.good else result.verdict
         made: Json = {
             "ruleId": verdict.value,
             "ruleIndex": RULES.index(verdict),
             "level": "note" if result.known else level_of(verdict, fails=report.fails(result)),
             "message": {"text": _message(result, failure)},
-            "locations": [_location(result)],
+            "locations": [_location(result, span)],
             "partialFingerprints": {"slangadCheck/v1": _fingerprint(result, failure)},
             "properties": _properties(result, failure),
         }
         if report.baseline:
             made["baselineState"] = "unchanged" if result.known else "new"
-        if result.generated is not None:
-            made["relatedLocations"] = [_generated(result.generated.file, result.generated.line)]
+        related = list(_related(result, span))
+        if related:
+            made["relatedLocations"] = related
         yield made
 
 
@@ -116,25 +119,38 @@ def _message(result: Result, failure: Failure | None) -> str:
     return encodable("\n".join([f"{name_of(result)}: {failure.message}", *facts]))
 
 
-def _location(result: Result) -> Json:
-    """Return the function; a line is needed, so one that is not known is the first."""
-    span = result.span
+def _location(result: Result, span: Span) -> Json:
+    """Return a location of a function; a line is needed, so one that is not known is the first."""
     region: Json = {"startLine": max(span.line, 1)}
     if span.line:
         region |= {"startColumn": span.column, "endLine": span.end_line, "endColumn": span.end_column}
     name = encodable(name_of(result))
     return {
-        "physicalLocation": {"artifactLocation": {"uri": uri(result.file)}, "region": region},
+        "physicalLocation": {
+            "artifactLocation": {"uri": uri(result.file if span == result.span else span.file)},
+            "region": region,
+        },
         "logicalLocations": [{"name": name, "fullyQualifiedName": name, "kind": "function"}],
     }
 
 
-def _generated(file: str, line: int) -> Json:
-    place = {"uri": uri(file), "uriBaseId": GENERATED}
+def _related(result: Result, span: Span) -> Iterator[Json]:
+    """Yield the function if a failure is located at its derivative, and the Slang made from it."""
+    if span != result.span:
+        yield {"id": 2, "message": {"text": "the function"}, **_location(result, result.span)}
+    if result.generated is not None:
+        yield _generated(result.generated)
+
+
+def _generated(generated: Generated) -> Json:
+    place = {"uri": uri(generated.file), "uriBaseId": GENERATED}
+    region: Json = {"startLine": max(generated.line, 1)}
+    if generated.text:
+        region["snippet"] = {"text": encodable(generated.text)}
     return {
         "id": 1,
         "message": {"text": "the Slang made from it"},
-        "physicalLocation": {"artifactLocation": place, "region": {"startLine": max(line, 1)}},
+        "physicalLocation": {"artifactLocation": place, "region": region},
     }
 
 

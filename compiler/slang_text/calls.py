@@ -195,3 +195,49 @@ def _derivatives_of(every: Iterable[tuple[SlangSource, SlangFunction]]) -> dict[
             if word.endswith("Of") and word.removesuffix("Of") in CUSTOM:
                 found.setdefault(named, {})[function.header.name] = word.removesuffix("Of")
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class CustomDerivative:
+    """A custom derivative that a gradient uses.
+
+    Attributes:
+        attribute: ``BackwardDerivative`` or ``ForwardDerivative``.
+        of: The function that it is the derivative of.
+    """
+
+    attribute: str
+    of: SlangFunction
+    source: SlangSource
+    function: SlangFunction
+
+
+def derivatives_reached(span: Span, sources: Iterable[str]) -> tuple[CustomDerivative, ...]:
+    """Return the custom derivatives of the function at a location, else those of the functions that it calls."""
+    files = [source_of(file) for file in sources if is_slang(file)]
+    first = next((function for source in files if (function := function_at(source, span)) is not None), None)
+    if first is None:
+        return ()
+    nodes = tuple(_nodes(files, _macros(files)))
+    start = next(node for node in nodes if node.function is first)
+    if start.derivatives:
+        return tuple(_derivatives(start, nodes))
+    called = _reached(start, nodes, lambda _: False)
+    return tuple(one for node in nodes if node in called for one in _derivatives(node, nodes))
+
+
+def _derivatives(node: _Node, nodes: Sequence[_Node]) -> Iterator[CustomDerivative]:
+    """Yield the derivatives of a function; of several with one name, the one that fits its parameters best."""
+    for name, attribute in node.derivatives.items():
+        alike = [other for other in nodes if other.function.header.name == name]
+        if alike:
+            best = min(alike, key=lambda other: _distance(node, other))
+            yield CustomDerivative(attribute, node.function, best.source, best.function)
+
+
+def _distance(node: _Node, derivative: _Node) -> tuple[bool, int, int]:
+    """Return how badly a function fits as the derivative of another: scope, types of parameters, lines between."""
+    own, other = node.function.header, derivative.function.header
+    words = [re.findall(r"\w+", " ".join(one.types)) for one in (own, other)]
+    lines = abs(own.span.line - other.span.line) if node.source is derivative.source else 1 << 30
+    return own.path != other.path, sum(word not in words[1] for word in words[0]), lines

@@ -199,7 +199,10 @@ def _truncates(expr: ir.Expr) -> bool:
 def _generated(subject: Subject, emitted: EmittedModule) -> Generated | None:
     """Return the location where the Slang of a subject starts."""
     lines = [m.line for m in emitted.mapped if m.span == subject.span]
-    return Generated(emitted.file_name, min(lines)) if lines and subject.kernel else None
+    if not lines or not subject.kernel:
+        return None
+    texts = (text.strip() for text in emitted.text.splitlines()[min(lines) - 1 :])
+    return Generated(emitted.file_name, min(lines), next(text for text in texts if not text.startswith(("[", "//"))))
 
 
 def _shapes(subject: Subject, twins: TwinModule, options: CheckOptions) -> Iterator[tuple[str, tuple[int, ...]]]:

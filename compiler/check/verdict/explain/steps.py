@@ -1,0 +1,76 @@
+"""Narrow a wrong gradient down to one statement of a custom derivative.
+
+A statement is suspected if every wrong gradient depends on it and no right gradient does. Of several, the one with the
+most operators is the likeliest: copies of a value are seldom wrong.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import reduce
+from typing import TYPE_CHECKING
+
+from slangad.compiler.errors.spans import NOWHERE
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from slangad.compiler.errors.spans import Span
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A statement.
+
+    Attributes:
+        stores: The names that it stores to.
+        reads: The names that it reads.
+        operators: Its number of operators.
+        part: The field or component that it stores to; empty if it stores whole values.
+    """
+
+    stores: frozenset[str]
+    reads: frozenset[str]
+    operators: int
+    span: Span
+    part: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Accused:
+    """Names or parts of values that are wrong, and those that are right."""
+
+    wrong: frozenset[str]
+    right: frozenset[str]
+
+
+def suspect(steps: Sequence[Step], names: Accused, parts: Accused) -> Span:
+    """Return the location of the likeliest statement; nowhere if no wrong output is stored.
+
+    Args:
+        steps: The statements.
+        names: Names by their final values.
+        parts: Fields and components of the wrong values.
+    """
+    slices = [slice_of(steps, name) for name in names.wrong]
+    if not any(slices):
+        return NOWHERE
+    common = reduce(frozenset.intersection, slices)
+    spared = frozenset[int]().union(*(slice_of(steps, name) for name in names.right))
+    candidates = common - spared or common or frozenset[int]().union(*slices)
+
+    def likelihood(number: int) -> tuple[bool, bool, int]:
+        step = steps[number]
+        of_wrong = bool(parts.right) and step.part in parts.wrong
+        return of_wrong, step.part not in parts.right, step.operators
+
+    return steps[max(sorted(candidates), key=likelihood)].span
+
+
+def slice_of(steps: Sequence[Step], name: str) -> frozenset[int]:
+    """Return the numbers of the statements that the final value of a name depends on."""
+    names, found = {name}, set[int]()
+    while more := {k for k, step in enumerate(steps) if k not in found and not names.isdisjoint(step.stores)}:
+        found |= more
+        names |= {read for k in more for read in steps[k].reads}
+    return frozenset(found)

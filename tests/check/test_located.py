@@ -1,0 +1,110 @@
+"""Failures are located at the wrong statement of a custom derivative, with the function as related location."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from check.conftest import by_name
+
+from slangad.compiler.check.options import CheckOptions
+from slangad.compiler.check.session import check
+from slangad.compiler.driver.inputs import parse_inputs
+from slangad.compiler.report.check_text import render_check
+from slangad.compiler.report.github import workflow_commands
+from slangad.compiler.report.html import html_page
+from slangad.compiler.report.model import Verdict
+from slangad.compiler.report.sarif import sarif_json
+from slangad.compiler.toolchain.cache import default_cache
+
+if TYPE_CHECKING:
+    from check.conftest import Checked
+
+    from slangad.compiler.report.model import Result
+
+PLANTED = Path(__file__).parent / "slang" / "planted.slang"
+
+
+def _misses(results: dict[str, Result], text: str) -> dict[str, str]:
+    """Return the failures whose location is not in a line that is marked, or lies in the function itself."""
+    lines = text.splitlines()
+    return {
+        name: str(failure.span)
+        for name, result in results.items()
+        for failure in result.failures
+        if not any("planted" in line for line in lines[failure.span.line - 1 : failure.span.end_line])
+    }
+
+
+def test_check__mistakes_in_slang_derivatives__are_located_in_their_lines() -> None:
+    report = check(parse_inputs([str(PLANTED)]), CheckOptions(samples=48, cache=default_cache()))
+    results = by_name(report)
+    assert _misses(results, PLANTED.read_text(encoding="utf-8")) == {}
+    assert {name for name, one in results.items() if one.verdict is not Verdict.FAIL} == {"helper"}
+
+    result = results["sign_of_a_term"]
+    (failure,) = result.failures
+    assert f"{failure.span}: FAIL sign_of_a_term" in render_check(report)
+    assert f"  function   {result.span}" in render_check(report)
+    annotation = next(line for line in workflow_commands(report).splitlines() if "sign_of_a_term" in line)
+    assert f"line={failure.span.line},endLine={failure.span.end_line}," in annotation
+    assert str(failure.span) in html_page(report)
+    (run,) = json.loads(sarif_json(report))["runs"]
+    found = next(one for one in run["results"] if one["message"]["text"].startswith("sign_of_a_term"))
+    regions = [
+        one["physicalLocation"]["region"]["startLine"] for one in (*found["locations"], *found["relatedLocations"])
+    ]
+    assert regions[:2] == [failure.span.line, result.span.line]
+    assert found["relatedLocations"][0]["message"]["text"] == "the function"
+
+
+DESCRIBED = """
+import slangad as sa
+from slangad import float3
+
+
+@sa.differentiable
+def tone(x: float, k: float, n: sa.NoDiff[float]) -> float:
+    return x * n / (1.5 + k)
+
+
+@tone.backward
+def tone_backward(x, k, n, d_out):
+    s = 1.5 + k
+    gx = d_out / s
+    gk = d_out * x / (s * s)  # planted
+    return gx * n, gk * n
+
+
+@sa.differentiable
+def returned(v: float3, x: float) -> float:
+    return sa.dot(v, v) * x
+
+
+@returned.backward
+def returned_backward(v, x, d_out):
+    return (
+        2.0 * v * x * d_out,
+        sa.dot(v, v) * d_out * 1.5,  # planted
+    )
+
+
+@sa.differentiable
+def chosen(x: float) -> float:
+    return x * x if x > 0.0 else x * x * x
+
+
+@chosen.backward
+def chosen_backward(x, d_out):
+    slope = 2.0 * x
+    if x < 0.0:
+        slope = x * x * 2.0  # planted
+    return slope * d_out
+"""
+
+
+def test_check__mistakes_in_described_derivatives__are_located_in_their_lines(checked: Checked) -> None:
+    results = checked(DESCRIBED, samples=48)
+    assert {one.verdict for one in results.values()} == {Verdict.FAIL}
+    assert _misses(results, DESCRIBED) == {}
