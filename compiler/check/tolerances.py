@@ -676,6 +676,9 @@ LOST_SAMPLES: Final = 32
 MEMORY_ENTRIES: Final = 8
 """Elements. The size of a buffer that a Slang function uses. An index beyond it starts again. Larger: indices collide
 less, and each entry of the Jacobian is compared at fewer samples."""
+TENSOR_ENTRIES: Final = 16
+"""Elements. The size of a tensor that a Slang function uses: four by four. Larger: indices collide less, and each entry
+of the Jacobian is compared at fewer samples."""
 RACE_SAMPLES: Final = 4
 """Samples. Failures for which threads are searched that store to one element. Larger: it takes longer."""
 RACE_THREADS: Final = 64

@@ -167,3 +167,52 @@ uniform float gain;
     assert results["reads"].verdict is Verdict.SKIPPED
     assert read.partition("[")[0] in results["reads"].reason or "gain" in results["reads"].reason
     assert results["good"].verdict is Verdict.PASS
+
+
+def test_check__memory_that_a_function_takes__is_an_input_with_a_gradient_where_it_has_one(checked: Checked) -> None:
+    text = """
+struct Splat : IDifferentiable { float2 at; float weight; }
+
+[Differentiable]
+Splat load(DiffTensorView t, uint i)
+{
+    Splat splat;
+    splat.at = float2(t[uint2(i, 0)], t[i, 1]);
+    splat.weight = t.loadOnce(uint2(i, 2)) * t[uint2(i, 2)];
+    return splat;
+}
+[Differentiable]
+float constant(TensorView<float> t, StructuredBuffer<float3> b, DiffTensorView v, uint i, float x)
+{
+    return t[i, 2] * b[i].y * x * x * v.primal[i];
+}
+[CudaKernel] [Differentiable]
+void square(DiffTensorView input, DiffTensorView output)
+{
+    uint3 at = cudaThreadIdx() + cudaBlockIdx() * cudaBlockDim();
+    if (at.x >= input.size(0))
+        return;
+    output[at.x] = input[at.x] * input[at.x];
+    output.storeOnce(uint2(at.x, 1), 3.0 * input[at.x]);
+}
+[BackwardDerivative(get_bwd)]
+float get(StructuredBuffer<float> data, RWStructuredBuffer<float> grads, uint i) { return data[i]; }
+void get_bwd(StructuredBuffer<float> data, RWStructuredBuffer<float> grads, uint i, float d) { grads[i] += d; }
+
+[Differentiable] [BackwardDerivative(halved_bwd)]
+float halved(DiffTensorView t, uint i, float x) { return t[i] * x; }
+void halved_bwd(DiffTensorView t, uint i, inout DifferentialPair<float> x, float d)
+{
+    bwd_diff(product)(t, i, x, 0.5 * d);
+}
+[Differentiable] float product(DiffTensorView t, uint i, float x) { return t[i] * x; }
+"""
+    results = checked(text, ".slang")
+    for name in ("load", "constant", "square", "product"):
+        assert results[name].verdict is Verdict.PASS, (name, results[name].reason)
+        assert state_of(results[name], Leg.FORWARD) is LegState.AGREES, name
+    (failure,) = results["get"].failures
+    assert failure.leg is Leg.ACCUMULATION
+    assert "additions to 'grads', the gradient of 'data'" in failure.message
+    assert results["halved"].verdict is Verdict.FAIL
+    assert {failure.column.partition("[")[0] for failure in results["halved"].failures} <= {"t", "x"}

@@ -117,8 +117,9 @@ def build_both(
     Raises:
         ToolchainError: There is no Slang or no C++ compiler.
     """
-    apart = kernels_apart(module, setting.texts)
     reached = _reached_texts(module, setting)
+    read = reached.texts(emit_module(module).text) if reached else sources_of(module, setting).files
+    apart = kernels_apart(module, read)
     overloads = frozenset(kernel.name for kernel in module.kernels if reached and reached.is_replaced(kernel.span))
     f64 = _Builder(module, setting, compilers[0], f64=True, apart=apart, overloads=overloads, reached=reached)
     f32 = _Builder(module, setting, compilers[1], f64=False, apart=apart, reached=reached)
@@ -163,12 +164,12 @@ def _reached_texts(module: Module, setting: BuildSetting) -> ReachedTexts | None
     """Return the files of which kernels of a Slang file get what they reach; None for other modules."""
     if not is_slang(module.source):
         return None
-    return ReachedTexts(_sources(module, setting).files, setting.defines)
+    return ReachedTexts(sources_of(module, setting).files, setting.defines)
 
 
-def _sources(module: Module, setting: BuildSetting) -> SourceTexts:
+def sources_of(module: Module, setting: BuildSetting) -> SourceTexts:
     """Return the Slang files of a module, each with the text to use."""
-    files = [path for path in module.sources if is_slang(path)]
+    files = [path for path in module.sources if is_slang(module.source) or is_slang(path)]
     texts = {file: setting.texts.get(Path(file).name) or text_of(file) for file in files}
     return SourceTexts(module.source, texts, setting.include_dirs)
 
@@ -359,7 +360,7 @@ class _Builder:
         limit = setting.time_limit + tol.COMPILE_LIMIT_EACH * len(names)
         if number is not None:
             emitted = replace(emitted, file_name=f"{number}_{emitted.file_name}")
-        sources = _sources(self.module, setting)
+        sources = sources_of(self.module, setting)
         if self.reached is not None:
             checked = {entry.kernel for entry in emitted.entry_points}
             spans = [kernel.span for kernel in self.module.kernels if kernel.name in checked]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from slangad.compiler.check.build.libraries import prelude
+from slangad.compiler.check.build.libraries import prelude, sources_of
 from slangad.compiler.check.build.separately import kernels_apart
 from slangad.compiler.check.model.task import PipelineTask, SubjectTask, TwinKernels
 from slangad.compiler.check.run.device import DeviceJob
@@ -63,7 +63,7 @@ def device_job(module: Module, setting: BuildSetting, device: str, unclipped: Co
         BuildOptions(setting.include_dirs, setting.defines, setting.cache),
         dict.fromkeys(unclipped, _CLIPPED)
         | {k.name: reasons[0].message for k in kernels if (reasons := not_on(device, module, (k.name,)))},
-        kernels_apart(module, setting.texts),
+        kernels_apart(module, sources_of(module, setting).files),
     )
 
 
