@@ -251,7 +251,8 @@ def _differences(
     function: ir.Function, derivative: ir.FiniteDifference, active: Sequence[ir.Param], own: str, names: Sequence[str]
 ) -> str:
     """Return a body whose slopes are the declared differences at the sample."""
-    lines, terms = [], [_frozen(own)]
+    lines: list[str] = []
+    terms = [_frozen(own)]
     for param in active:
         for leaf in types.leaves(param.type):
             if leaf.type.name not in types.FLOATING:
