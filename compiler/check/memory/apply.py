@@ -435,5 +435,5 @@ def _renamed(subject: Subject, copy: MemoryCopy) -> Subject:
     if one is None:
         return subject
     facts = replace(subject.facts, unset="") if subject.facts else None
-    changed = replace(subject, name=one.symbol, skipped="", missing=one.missing, doubts=())
+    changed = replace(subject, name=one.symbol, skipped="", missing=one.missing)
     return replace(changed, memory=one.gradients, facts=facts)
