@@ -245,3 +245,36 @@ import part_two;
         "scaled": Verdict.PASS,
     }
     assert state_of(results["loads"], Leg.ACCUMULATION) is LegState.AGREES
+
+
+def test_check__textures__are_constant_inputs_without_gradient(checked: Checked) -> None:
+    text = """
+Texture2D albedo : register(t0);
+Texture2D<float> height;
+Texture3D<float3> volume;
+SamplerState wrapping;
+
+[Differentiable]
+float3 shade(float2 uv, float3 x)
+{
+    float4 color = no_diff albedo.SampleLevel(wrapping, uv, 0.0);
+    float scale = no_diff height.Load(int3(1, 2, 0));
+    return color.xyz * x * x * scale;
+}
+[Differentiable]
+float3 taken(Texture2D<float4> map, SamplerState s, no_diff float2 uv, float3 x)
+{
+    uint w, h;
+    map.GetDimensions(w, h);
+    float4 color = no_diff map.Sample(s, uv);
+    return color.xyz * x * x * map[uint2(0, 1)].x / float(w) + volume[uint3(0)];
+}
+[BackwardDerivative(wrong_bwd)]
+float wrong(float x) { return height.Load(int3(0)) * x; }
+void wrong_bwd(inout DifferentialPair<float> x, float d) { x = diffPair(x.p, d); }
+"""
+    results = checked(text, ".slang")
+    verdicts = {"shade": Verdict.PASS, "taken": Verdict.PASS, "wrong": Verdict.FAIL}
+    assert {name: result.verdict for name, result in results.items()} == verdicts
+    (failure,) = results["wrong"].failures
+    assert [value.path for value in failure.sample.inputs] == ["height[0]", "x"]

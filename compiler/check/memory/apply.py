@@ -30,6 +30,8 @@ from slangad.compiler.slang_text.directives import directive_lines
 from slangad.compiler.slang_text.endings import is_slang
 from slangad.compiler.slang_text.global_parameters import (
     BUFFERS,
+    SAMPLER,
+    TEXTURES,
     GlobalParameter,
     by_name,
     global_parameters,
@@ -290,15 +292,15 @@ class _Planner:
         for number, one in enumerate(every):
             gradient = pairs.get(one.name)
             is_local = number >= len(self.parameters)
-            is_tensor = one.memory and one.kind not in BUFFERS
+            is_empty = one.is_atomic or one.name in gradients or one.kind == SAMPLER
             if is_local or one.name in words or one.name in gradients:
                 yield MemoryInput(
                     one,
                     number,
-                    "" if one.is_atomic or one.name in gradients else _free(one.name, taken),
+                    "" if is_empty else _free(one.name, taken),
                     numbers[gradient.name] if gradient else -1,
                     per_element(one, gradient) if gradient else 1,
-                    tol.TENSOR_ENTRIES if is_tensor else gradients.get(one.name, tol.MEMORY_ENTRIES),
+                    gradients.get(one.name, _entries(one)),
                     is_local,
                     stored=one.is_pair and one.name in stored,
                     passive=one.name in passive,
@@ -316,6 +318,13 @@ class _Planner:
         headers = (header for header in self.whole.scan.headers if header.name in names)
         lines = (line for header in headers for line in directive_lines(header.comments, self.source.file))
         return not any(line.name == SINGLE for line in lines)
+
+
+def _entries(one: GlobalParameter) -> int:
+    """Return the number of elements of memory."""
+    if one.kind in (*TEXTURES, SAMPLER):
+        return 1
+    return tol.MEMORY_ENTRIES if one.kind in BUFFERS else tol.TENSOR_ENTRIES
 
 
 def _values_alone(codes: Sequence[FunctionCode]) -> Mapping[str, bool]:
