@@ -9,6 +9,8 @@ import pytest
 from slangad.compiler.report.model import Leg, LegState, Verdict
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from check.conftest import Checked
 
     from slangad.compiler.report.model import Result
@@ -216,3 +218,30 @@ void halved_bwd(DiffTensorView t, uint i, inout DifferentialPair<float> x, float
     assert "additions to 'grads', the gradient of 'data'" in failure.message
     assert results["halved"].verdict is Verdict.FAIL
     assert {failure.column.partition("[")[0] for failure in results["halved"].failures} <= {"t", "x"}
+
+
+def test_check__memory_of_imported_files__is_an_input_too(checked: Checked, tmp_path: Path) -> None:
+    (tmp_path / "parameters.slangh").write_text("#define SCALE 2.0\nuniform float gain;\n", "utf-8")
+    (tmp_path / "part_two.slang").write_text(
+        """
+module part_two;
+StructuredBuffer<float> weights;
+RWStructuredBuffer<Atomic<float>> gradients;
+[BackwardDerivative(load_bwd)] public float load(uint i) { return weights[i]; }
+void load_bwd(uint i, float d) { gradients[i] += d; }
+[Differentiable] public float row(DiffTensorView t, uint i) { return t[i] * t[uint2(i, 1)]; }
+""",
+        "utf-8",
+    )
+    text = """
+#include "parameters.slangh"
+import part_two;
+[Differentiable] float loads(DiffTensorView t, uint i) { return load(i) * row(t, i) * gain * SCALE; }
+[Differentiable] float scaled(float x) { return x * x * gain; }
+"""
+    results = checked(text, ".slang")
+    assert {name: results[name].verdict for name in ("loads", "scaled")} == {
+        "loads": Verdict.PASS,
+        "scaled": Verdict.PASS,
+    }
+    assert state_of(results["loads"], Leg.ACCUMULATION) is LegState.AGREES

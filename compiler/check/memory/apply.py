@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from slangad.compiler.check import tolerances as tol
 from slangad.compiler.check.memory.copy import copy_of
 from slangad.compiler.check.memory.gradients import bodies_of, gradients_of, per_element
+from slangad.compiler.check.memory.inline import whole_text
 from slangad.compiler.check.memory.wrappers import (
     PREFIX,
     RACING,
@@ -24,7 +25,7 @@ from slangad.compiler.frontends.slang.functions import modes_of
 from slangad.compiler.frontends.slang.module import candidates_of, load_slang
 from slangad.compiler.slang_text.bodies import read_source
 from slangad.compiler.slang_text.brackets import closing, is_stored
-from slangad.compiler.slang_text.calls import codes_of
+from slangad.compiler.slang_text.calls import codes_of, same_file
 from slangad.compiler.slang_text.directives import directive_lines
 from slangad.compiler.slang_text.endings import is_slang
 from slangad.compiler.slang_text.global_parameters import (
@@ -117,13 +118,15 @@ def add_memory(path: Path, text: str, module: Module, setting: SlangSetting) -> 
         setting: The settings to load it.
     """
     source = read_source(text, str(path))
-    parameters = tuple(by_name([*global_parameters(source)]).values())
+    others = [file for file in module.sources if is_slang(file) and not same_file(file, str(path))]
+    whole = read_source(whole_text(text, others), str(path))
+    parameters = tuple(by_name([*global_parameters(whole)]).values())
     if not source.is_closed or not (parameters or _takes_memory(source)):
         return None
     declared, candidates = candidates_of(path, text, setting)
     files = [file for file in module.sources if is_slang(file)]
     facts = facts_of(files), facts_of(files, {one.name for one in parameters})
-    planner = _Planner(source, declared, parameters, module, facts)
+    planner = _Planner(source, whole, declared, parameters, module, facts)
     planned = [plan for number, one in enumerate(candidates) if (plan := planner.plan(one, number)) is not None]
     plans = [*_of_one_size(planned)]
     for _ in range(tol.REPAIR_ROUNDS):
@@ -131,7 +134,7 @@ def add_memory(path: Path, text: str, module: Module, setting: SlangSetting) -> 
             return None
         used = [i for plan in plans for i in plan.wrapped.inputs]
         texts = [wrapper_text(plan.wrapped, plan.scopes, plan.comments) for plan in plans]
-        copy = copy_of(source, parameters, (*setters(used), *texts))
+        copy = copy_of(whole, parameters, (*setters(used), *texts))
         try:
             made = load_slang(path, replace(setting, text=copy, specialize=(), instances=(0, 0)))
         except ToolchainError:
@@ -171,10 +174,13 @@ class _Planner:
     """Decides which functions of a file get a wrapper.
 
     Attributes:
+        source: The text of the file.
+        whole: The same with what it imports.
         facts: The facts about functions, without and with the globals that the check sets.
     """
 
     source: SlangSource
+    whole: SlangSource
     declared: ReflectedModule
     parameters: tuple[GlobalParameter, ...]
     module: Module
@@ -307,7 +313,7 @@ class _Planner:
     def _threads(self, codes: Sequence[FunctionCode]) -> bool:
         """Return True if several threads may run a derivative at once: no comment says that it is a single one."""
         names = {code.name for code in codes}
-        headers = (header for header in self.source.scan.headers if header.name in names)
+        headers = (header for header in self.whole.scan.headers if header.name in names)
         lines = (line for header in headers for line in directive_lines(header.comments, self.source.file))
         return not any(line.name == SINGLE for line in lines)
 
@@ -429,5 +435,5 @@ def _renamed(subject: Subject, copy: MemoryCopy) -> Subject:
     if one is None:
         return subject
     facts = replace(subject.facts, unset="") if subject.facts else None
-    changed = replace(subject, name=one.symbol, skipped="", missing=one.missing, doubts=())
+    changed = replace(subject, name=one.symbol, skipped="", missing=one.missing)
     return replace(changed, memory=one.gradients, facts=facts)
