@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from slangad.compiler.check import tolerances as tol
 from slangad.compiler.check.model.outcomes import CheckOutcome, Reason
 from slangad.compiler.check.mutation.mutate_slang import MutatedText, broken_text, mutant_name
-from slangad.compiler.check.mutation.surviving import why
+from slangad.compiler.check.mutation.surviving import corrects, why
 from slangad.compiler.check.planning.selection import NoSuchNameError
 from slangad.compiler.check.session import check, paths_in
 from slangad.compiler.check.verdict.decide import redecided, verdict_of
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from slangad.compiler.report.model import Report
 
 _UNCOMPILED: Final = Reason(CheckOutcome.NOT_MUTATED, "it does not compile then")
+_CORRECTED: Final = Reason(CheckOutcome.NOT_MUTATED, "the derivative is wrong without this change: correct it first")
 _NUMBERED: Final = re.compile(r"(?P<name>.*)_mutant_(?P<number>\d+)(?P<rest>\W.*)?", re.DOTALL)
 _PLACE: Final = re.compile(r":(\d+):\d+: error")
 
@@ -71,12 +72,18 @@ def _with_paths(files: Sequence[Input], options: CheckOptions) -> CheckOptions:
 
 
 def _explained(results: list[Result], probes: Sequence[Result]) -> list[Result]:
-    """Return the results with the reason why mutants pass, as far as probes show it."""
+    """Return the results with the reason why mutants pass, as far as probes show it.
+
+    Mutants that correct a wrong derivative count as not made.
+    """
     noticed = {(one.file, one.function): one.verdict.bad for one in probes if one.verdict.bad or one.verdict.right}
     explained = []
     for result in results:
         own = {name: seen for (file, name), seen in noticed.items() if file == result.file}
-        explained.append(replace(result, reason=why(result.function, own)) if result.verdict.right else result)
+        if result.verdict.right and corrects(result.function, own):
+            explained.append(redecided(result, _CORRECTED))
+        else:
+            explained.append(replace(result, reason=why(result.function, own)) if result.verdict.right else result)
     return explained
 
 
