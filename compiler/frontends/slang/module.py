@@ -83,7 +83,7 @@ def load_slang(path: Path, setting: SlangSetting) -> Module:
     outer = _globals(text, str(path)) if "range" in text else frozenset[str]()
     converted = tuple(_converted(found, path.name, declared, (ranges, outer), left_out, chosen))
     problems.raise_if_any()
-    if not converted:
+    if not converted and not (setting.lenient and left_out):
         raise _nothing(scan, left_out)
     return _module(path, files, declared, converted, (reflection.dependencies, tuple(left_out)))
 
