@@ -147,7 +147,7 @@ class _Session:
         for group in () if options.mutate else dict.fromkeys(groups.values()):
             known |= kept.get(group)
         described: dict[Path, Described] = {}
-        if asks and not all(item.path in known for item in inputs):
+        if asks and (not inputs or any(item.path not in known for item in inputs)):
             known, described = {}, describe_all(inputs, self.describe, options.include_dirs)
             read = [(item, one) for item, one in described.values() if not isinstance(one, Result)]
             if len(read) == len(described):  # a name may be in a file that can't be read
