@@ -110,7 +110,7 @@ def _run(session: Session, arguments: RunArguments) -> Outputs:
 
 
 def _user_entries(file: Path) -> tuple[str, ...]:
-    from slangad.compiler.api.user_entry import user_entries
+    from slangad.compiler.driver.user_entries import user_entries
 
     return user_entries(file)
 
@@ -120,7 +120,9 @@ def _run_user_entry(session: Session, arguments: RunArguments) -> Outputs:
     from slangad.compiler.api.user_entry import read_entry, run_entry
     from slangad.compiler.runtime.arrays.files import read_arrays
     from slangad.compiler.runtime.arrays.summary import Outputs
+    from slangad.compiler.runtime.device.model import BuildOptions
     from slangad.compiler.runtime.device.open import open_device
+    from slangad.compiler.slang_text.search import folders_of
 
     file, _, name = arguments["kernel"].rpartition(":")
     if arguments["mode"] != "forward":
@@ -129,8 +131,10 @@ def _run_user_entry(session: Session, arguments: RunArguments) -> Outputs:
         raise click.UsageError(f"{name} is an entry point of the file: --random can't draw its buffers.")
     given: dict[str, object] = {**read_arrays(arguments["inputs"]), **dict(arguments["values"])}
     with session.progress("running"), open_device(arguments["device"], limit=arguments["time_limit"]) as device:
-        entry = read_entry(Path(file), name, _options_of(arguments), device.name)
-        threads, arrays = run_entry(device, entry, given, arguments["domain"], dict(arguments["shapes"]))
+        options = _options_of(arguments)
+        entry = read_entry(Path(file), name, options, device.name)
+        source = BuildOptions(folders_of(Path(file), options.include_dirs), options.defines, options.cache)
+        threads, arrays = run_entry(device, entry, source, given, arguments["domain"], dict(arguments["shapes"]))
         session.say(f"{name} on {device.name} ({device.adapter})", level=1)
         return Outputs(name, "forward", device.name, device.adapter, threads, arrays)
 

@@ -6,24 +6,18 @@ values, ``name`` or ``name.field``. Writable buffers are the results; those that
 
 from __future__ import annotations
 
-import json
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
-from slangad.compiler.driver.slang_compilers import user_names
-from slangad.compiler.emit.model import EmittedModule, EntryPoint, Mode
-from slangad.compiler.errors.diagnostics import CompileError, Diagnostic, Severity, ToolchainError
+from slangad.compiler.driver.slang_compilers import SlangCompilers
+from slangad.compiler.driver.user_entries import reflect_entry
+from slangad.compiler.emit.model import EmittedModule
+from slangad.compiler.errors.diagnostics import Diagnostic
 from slangad.compiler.runtime.arrays.prepare import InputError
 from slangad.compiler.runtime.device.layout import BUFFERS, element_dtype
-from slangad.compiler.runtime.device.model import BuildOptions, KernelLaunch
+from slangad.compiler.runtime.device.model import KernelLaunch
 from slangad.compiler.runtime.device.table import DEVICES
-from slangad.compiler.slang_text.endings import is_slang
-from slangad.compiler.slang_text.files import source_of
-from slangad.compiler.slang_text.search import folders_of
-from slangad.compiler.toolchain.jobs.request import CompileJob
-from slangad.compiler.toolchain.messages.messages import to_diagnostics
-from slangad.compiler.toolchain.session import compile_jobs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -33,54 +27,11 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from slangad.compiler.driver.model import Options
+    from slangad.compiler.driver.user_entries import UserEntry
     from slangad.compiler.runtime.device.layout import Json
-    from slangad.compiler.runtime.device.model import Device, DeviceBuffer
+    from slangad.compiler.runtime.device.model import BuildOptions, Device, DeviceBuffer
 
     Array = npt.NDArray[Any]
-
-_MAIN: Final = "main"
-"""Slang renames an entry point of this name for C++."""
-
-
-@dataclass(frozen=True, slots=True)
-class UserEntry:
-    """An entry point of a user's file.
-
-    Attributes:
-        name: Its name in the file.
-        symbol: Its name in the text that is compiled.
-        text: That text: it includes the file.
-        source: How the text is compiled.
-        shared: Slang's reflection of the parameters of the module.
-        own: Slang's reflection of its own parameters.
-        group: The size of its groups.
-    """
-
-    name: str
-    symbol: str
-    text: str
-    source: BuildOptions
-    shared: tuple[Json, ...]
-    own: tuple[Json, ...]
-    group: tuple[int, int, int]
-
-    @property
-    def parameters(self) -> tuple[Json, ...]:
-        """All parameters."""
-        return (*self.shared, *self.own)
-
-    @property
-    def emitted(self) -> EmittedModule:
-        """The text as devices take it."""
-        point = EntryPoint(self.symbol, self.name, Mode.FORWARD, self.group, 3, ())
-        return EmittedModule(f"{self.name}_entry.slang", self.text, {}, (point,), {}, ())
-
-
-def user_entries(file: Path) -> tuple[str, ...]:
-    """Return the names of the compute entry points of a Slang file."""
-    if not is_slang(file):
-        return ()
-    return tuple(one.name for one in source_of(str(file)).scan.headers if "numthreads" in one.attributes)
 
 
 def read_entry(file: Path, name: str, options: Options, device: str) -> UserEntry:
@@ -90,39 +41,14 @@ def read_entry(file: Path, name: str, options: Options, device: str) -> UserEntr
         CompileError: Slang rejects it.
         ToolchainError: Slang crashed, or can't be run.
     """
-    symbol = f"slangad_{name}" if name == _MAIN else name
-    rename = f"#define {name} {symbol}\n" if symbol != name else ""
-    text = f'{rename}#include "{file.resolve().as_posix()}"\n'
-    folders = folders_of(file, options.include_dirs)
-    source = BuildOptions(folders, options.defines, options.cache)
-    job = CompileJob(
-        f"{name}_entry.slang",
-        text,
-        (symbol,),
-        (DEVICES[device].target,),
-        include_dirs=folders,
-        defines=options.defines,
-        whole=True,
-    )
-    (result,) = compile_jobs([job], workers=1, cache=options.cache)
-    found = user_names(to_diagnostics(result.messages, lambda *_: None), (str(file),))
-    errors = [one for one in found if one.severity is Severity.ERROR]
-    if errors:
-        raise CompileError(errors)
-    if result.diagnostics:
-        raise ToolchainError(result.diagnostics)
-    reflection = json.loads(result.reflection[0][2])
-    (entry,) = (one for one in reflection["entryPoints"] if one["name"] == symbol)
-    shared, own = (
-        tuple(p for p in those if "binding" in p) for those in (reflection["parameters"], entry["parameters"])
-    )
-    x, y, z = entry["threadGroupSize"]
-    return UserEntry(name, symbol, text, source, shared, own, (x, y, z))
+    with SlangCompilers(options) as compilers:
+        return reflect_entry(file, name, options, compilers, target=DEVICES[device].target, renamed=True)
 
 
 def run_entry(
     device: Device,
     entry: UserEntry,
+    source: BuildOptions,
     given: Mapping[str, object],
     threads: Sequence[int] | None,
     shapes: Mapping[str, tuple[int, ...]],
@@ -132,6 +58,7 @@ def run_entry(
     Args:
         device: Where it runs.
         entry: The entry point.
+        source: How its text is compiled.
         given: Arrays and values by name.
         threads: Threads along x, y and z; by default one for each element of the longest array.
         shapes: Shapes of buffers that are not given.
@@ -145,7 +72,8 @@ def run_entry(
     for name in arrays.empty:
         arrays.buffers[name] = _zeros(entry, name, (math.prod(count),))
     x, y, z = (*count, 1, 1)[:3]
-    program = device.load(entry.emitted, entry.source, [entry.symbol])
+    emitted = EmittedModule(f"{entry.name}_entry.slang", entry.text, {}, (entry.point,), {}, ())
+    program = device.load(emitted, source, [entry.symbol])
     with device.lock:
         bound: dict[str, DeviceBuffer] = {}
         for name, array in arrays.buffers.items():

@@ -214,9 +214,8 @@ class _Session:
         self._observer.progress(self._finished, self._files, [subject.label for subject in subjects])
         self._workers.start(len(runnable))
         reduced = description.reduced_to(runnable)
-        built = build_both(
-            reduced.twins.module, self._setting(item, description.texts), self._compilers, reduced.loop_twins
-        )
+        setting, twins = self._setting(item, description.texts), (reduced.text_twins, reduced.unclipped)
+        built = build_both(reduced.twins.module, setting, self._compilers, *twins)
         subjects = without_refused_instances(subjects, *built)
         self._plan(item, [subject.label for subject in subjects])
         rows = FinalResults(subjects, description.module, self._observer.decided)
@@ -240,7 +239,8 @@ class _Session:
         module = description.twins.module
         emitted = emit_module(module)
         setting = self._setting(item, description.texts)
-        job = None if self._options.device == "cpu" else device_job(module, setting, self._options.device)
+        loose = description.unclipped.names if description.unclipped else ()
+        job = None if self._options.device == "cpu" else device_job(module, setting, self._options.device, loose)
         self._workers.load(LibraryFiles(f64.libraries, f32.libraries, job))
 
         running: dict[str, None] = {}

@@ -272,6 +272,11 @@ INDEX_UNSET: Final = 1 << 30
 TAPE_SIZE: Final = 1 << 14
 """Numbers. Maximum of numbers that a twin can freeze in one run. Larger: more memory, fewer subjects without a
 reference."""
+TAPE_BYTES: Final = 8 * TAPE_SIZE
+"""Bytes. The same for twins of Slang texts. Larger: more memory, fewer subjects without a reference."""
+TAPE_SPARE: Final = 4096
+"""Bytes. Maximum size of a value that such a twin can freeze. Larger: more memory, fewer subjects without a
+reference."""
 SUM_PARTS: Final = 2
 """Parts. Parts of a sum in a pipeline. Larger: more memory."""
 SUM_COPIES: Final = 2

@@ -139,14 +139,14 @@ def _nodes(files: Sequence[SlangSource], macros: Mapping[str, tuple[Token, ...]]
         written = [token.text for name in function.words & macros.keys() for token in macros[name]]
         text = source.text[function.start : function.end] + " ".join(written)
         calls = {*function.header.calls, *(names & {*written})}
-        calls |= {_name(operator) for operator in operators.used(text, function.header.calls)}
+        calls |= {name_in_calls(operator) for operator in operators.used(text, function.header.calls)}
         attributes = pairwise(function.header.attributes)
         custom = {named: word for word, named in attributes if word in CUSTOM and named in names}
         custom |= derivatives.get(function.header.name, {})
-        yield _Node(_name(function), source, function, custom, frozenset(calls))
+        yield _Node(name_in_calls(function), source, function, custom, frozenset(calls))
 
 
-def _name(function: SlangFunction) -> str:
+def name_in_calls(function: SlangFunction) -> str:
     """Return the name that calls find a function by. That of an operator includes its location."""
     span, name = function.span, function.header.name
     return f"{name} {span.file}:{span.line}:{span.column}" if is_operator(function) else name

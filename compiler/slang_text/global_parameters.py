@@ -33,6 +33,8 @@ class MemoryKind:
     is_pair: bool = False
 
 
+TEXTURES: Final = ("Texture1D", "Texture2D", "Texture3D", "TextureCube", "Texture2DArray")
+SAMPLER: Final = "SamplerState"
 MEMORY: Final = {
     "StructuredBuffer": MemoryKind(),
     "Buffer": MemoryKind(),
@@ -41,6 +43,8 @@ MEMORY: Final = {
     "RasterizerOrderedStructuredBuffer": MemoryKind(writable=True),
     "TensorView": MemoryKind("float", writable=True),
     "DiffTensorView": MemoryKind("float", writable=True, is_pair=True),
+    **dict.fromkeys(TEXTURES, MemoryKind("float4")),
+    SAMPLER: MemoryKind("float"),
 }
 """The types of memory by name."""
 BUFFERS: Final = frozenset(name for name, kind in MEMORY.items() if not kind.element)

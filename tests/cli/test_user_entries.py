@@ -67,3 +67,34 @@ def test_run__wrong_arguments_of_an_entry_point__are_all_named(project: Project,
     for words_ in ("x is missing", "scale is missing", "main has no parameter scales", "colour has the shape (3, 2)"):
         assert words_ in said
     assert "--mode does not apply" in project.run(*words, "--mode", "backward", code=2).stderr
+
+
+def test_compile__entry_points_of_the_file__are_compiled_beside_its_kernels_or_alone(project: Project) -> None:
+    project.write("f.slang", TEXT)
+    ended = project.run("compile", "f.slang", "-t", "spirv", "-t", "hlsl")
+    assert "2 kernels, 8 artefacts in build" in ended.stderr
+    assert {"f.main.spv", "f.main.spv.reflection.json", "f.f.backward.hlsl", "f.main.hlsl"} <= set(project.files())
+    assert b"void main(" in project.files()["f.main.hlsl"]
+    (record,) = project.manifest()["inputs"]
+    (own,) = (one for one in record["kernels"] if one["name"] == "main")
+    assert own["entry_points"][0]["group_size"] == [64, 1, 1]
+    project.run("compile", "f.slang:main", "-o", "alone")
+    assert {name for name in project.files("alone") if name.endswith(".spv")} == {"f.main.spv"}
+    project.run("compile", "f.slang", "--mode", "jvp", "-o", "jvp")
+    assert {name for name in project.files("jvp") if name.endswith(".spv")} == {"f.f.jvp.spv"}
+
+
+def test_compile__an_entry_point_that_slang_rejects__costs_only_itself(project: Project) -> None:
+    bad = '[shader("compute")] [numthreads(8, 1, 1)] void bad(uint3 id : SV_DispatchThreadID) { dx[0] = nowhere(); }\n'
+    waves = (
+        "RWStructuredBuffer<double> sums;\n"
+        '[shader("compute")] [numthreads(8, 1, 1)] void wide(uint3 id : SV_DispatchThreadID) { sums[id.x] = 1.0L; }\n'
+    )
+    project.write("f.slang", TEXT + waves)
+    ended = project.run("compile", "f.slang", "-t", "spirv", "-t", "wgsl")
+    assert "wide is left out for wgsl" in ended.stderr
+    assert {"f.main.wgsl", "f.wide.spv"} <= set(project.files())
+    project.write("only.slang", "RWStructuredBuffer<float> dx;\n" + bad)
+    assert "nowhere" in project.run("compile", "only.slang", code=1).stderr
+    project.write("only.slang", "RWStructuredBuffer<float> dx;\n" + bad.replace("nowhere()", "1.0"))
+    assert "1 kernel, 1 artefact" in project.run("compile", "only.slang").stderr

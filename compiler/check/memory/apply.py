@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from slangad.compiler.check import tolerances as tol
 from slangad.compiler.check.memory.copy import copy_of
 from slangad.compiler.check.memory.gradients import bodies_of, gradients_of, per_element
+from slangad.compiler.check.memory.inline import whole_text
 from slangad.compiler.check.memory.wrappers import (
     PREFIX,
     RACING,
@@ -24,11 +25,13 @@ from slangad.compiler.frontends.slang.functions import modes_of
 from slangad.compiler.frontends.slang.module import candidates_of, load_slang
 from slangad.compiler.slang_text.bodies import read_source
 from slangad.compiler.slang_text.brackets import closing, is_stored
-from slangad.compiler.slang_text.calls import codes_of
+from slangad.compiler.slang_text.calls import codes_of, same_file
 from slangad.compiler.slang_text.directives import directive_lines
 from slangad.compiler.slang_text.endings import is_slang
 from slangad.compiler.slang_text.global_parameters import (
     BUFFERS,
+    SAMPLER,
+    TEXTURES,
     GlobalParameter,
     by_name,
     global_parameters,
@@ -117,13 +120,15 @@ def add_memory(path: Path, text: str, module: Module, setting: SlangSetting) -> 
         setting: The settings to load it.
     """
     source = read_source(text, str(path))
-    parameters = tuple(by_name([*global_parameters(source)]).values())
+    others = [file for file in module.sources if is_slang(file) and not same_file(file, str(path))]
+    whole = read_source(whole_text(text, others), str(path))
+    parameters = tuple(by_name([*global_parameters(whole)]).values())
     if not source.is_closed or not (parameters or _takes_memory(source)):
         return None
     declared, candidates = candidates_of(path, text, setting)
     files = [file for file in module.sources if is_slang(file)]
     facts = facts_of(files), facts_of(files, {one.name for one in parameters})
-    planner = _Planner(source, declared, parameters, module, facts)
+    planner = _Planner(source, whole, declared, parameters, module, facts)
     planned = [plan for number, one in enumerate(candidates) if (plan := planner.plan(one, number)) is not None]
     plans = [*_of_one_size(planned)]
     for _ in range(tol.REPAIR_ROUNDS):
@@ -131,7 +136,7 @@ def add_memory(path: Path, text: str, module: Module, setting: SlangSetting) -> 
             return None
         used = [i for plan in plans for i in plan.wrapped.inputs]
         texts = [wrapper_text(plan.wrapped, plan.scopes, plan.comments) for plan in plans]
-        copy = copy_of(source, parameters, (*setters(used), *texts))
+        copy = copy_of(whole, parameters, (*setters(used), *texts))
         try:
             made = load_slang(path, replace(setting, text=copy, specialize=(), instances=(0, 0)))
         except ToolchainError:
@@ -171,10 +176,13 @@ class _Planner:
     """Decides which functions of a file get a wrapper.
 
     Attributes:
+        source: The text of the file.
+        whole: The same with what it imports.
         facts: The facts about functions, without and with the globals that the check sets.
     """
 
     source: SlangSource
+    whole: SlangSource
     declared: ReflectedModule
     parameters: tuple[GlobalParameter, ...]
     module: Module
@@ -284,15 +292,15 @@ class _Planner:
         for number, one in enumerate(every):
             gradient = pairs.get(one.name)
             is_local = number >= len(self.parameters)
-            is_tensor = one.memory and one.kind not in BUFFERS
+            is_empty = one.is_atomic or one.name in gradients or one.kind == SAMPLER
             if is_local or one.name in words or one.name in gradients:
                 yield MemoryInput(
                     one,
                     number,
-                    "" if one.is_atomic or one.name in gradients else _free(one.name, taken),
+                    "" if is_empty else _free(one.name, taken),
                     numbers[gradient.name] if gradient else -1,
                     per_element(one, gradient) if gradient else 1,
-                    tol.TENSOR_ENTRIES if is_tensor else gradients.get(one.name, tol.MEMORY_ENTRIES),
+                    gradients.get(one.name, _entries(one)),
                     is_local,
                     stored=one.is_pair and one.name in stored,
                     passive=one.name in passive,
@@ -307,9 +315,16 @@ class _Planner:
     def _threads(self, codes: Sequence[FunctionCode]) -> bool:
         """Return True if several threads may run a derivative at once: no comment says that it is a single one."""
         names = {code.name for code in codes}
-        headers = (header for header in self.source.scan.headers if header.name in names)
+        headers = (header for header in self.whole.scan.headers if header.name in names)
         lines = (line for header in headers for line in directive_lines(header.comments, self.source.file))
         return not any(line.name == SINGLE for line in lines)
+
+
+def _entries(one: GlobalParameter) -> int:
+    """Return the number of elements of memory."""
+    if one.kind in (*TEXTURES, SAMPLER):
+        return 1
+    return tol.MEMORY_ENTRIES if one.kind in BUFFERS else tol.TENSOR_ENTRIES
 
 
 def _values_alone(codes: Sequence[FunctionCode]) -> Mapping[str, bool]:
@@ -429,5 +444,5 @@ def _renamed(subject: Subject, copy: MemoryCopy) -> Subject:
     if one is None:
         return subject
     facts = replace(subject.facts, unset="") if subject.facts else None
-    changed = replace(subject, name=one.symbol, skipped="", missing=one.missing, doubts=())
+    changed = replace(subject, name=one.symbol, skipped="", missing=one.missing)
     return replace(changed, memory=one.gradients, facts=facts)

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from slangad.compiler.slang_text.global_parameters import GlobalParameter
 
 _LIBRARY: Final = "slangad_check_memory.slang"
+_VISIBILITY: Final = frozenset({"public", "internal", "private"})
+"""Words that the copy does without, since it has several files in one module."""
 _ATOMIC: Final = "Atomic"
 _FUNCTIONS: Final = {
     "InterlockedAdd": "check_interlocked_add",
@@ -57,12 +59,14 @@ def _words(source: SlangSource, parameters: Sequence[GlobalParameter]) -> Iterat
         behind = tokens[k + 1].text if k + 1 < len(tokens) else ""
         put = _put(token.text, behind)
         is_member = k > 0 and tokens[k - 1].text == "."
-        if put and not is_member and not any(one.start <= offset <= one.end for one in parameters):
+        if put is not None and not is_member and not any(one.start <= offset <= one.end for one in parameters):
             yield offset, offset + len(token.text), put
 
 
 def _put(word: str, behind: str) -> str | None:
     """Return what stands for a word in the copy; None for most words."""
+    if word in _VISIBILITY:
+        return ""
     if behind == "(":
         return _FUNCTIONS.get(word)
     if word == _ATOMIC:

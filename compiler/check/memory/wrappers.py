@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.check import tolerances as tol
+from slangad.compiler.slang_text.global_parameters import SAMPLER, TEXTURES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -53,6 +54,8 @@ SHIMS: Final = {
     "RasterizerOrderedStructuredBuffer": _BUFFER,
     "TensorView": Shim("CheckTensor", "check_tensor"),
     "DiffTensorView": Shim("CheckDiffTensor", "check_diff_tensor"),
+    **dict.fromkeys(TEXTURES, Shim("CheckTexture", "check_texture")),
+    SAMPLER: Shim("CheckSampler", "check_sampler"),
 }
 """What stands for memory in the copy, by its kind."""
 

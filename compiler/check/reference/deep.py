@@ -242,7 +242,8 @@ class DeepComparison:
         """Return a mode's entries at the pairs, and how far off they may be."""
         jacobian = self.jacobians[mode]
         slack = entry_slack(jacobian, self.samples.rows[:, self.function.inputs], self.function.share)
-        return self._at_pairs(jacobian), self._at_pairs(slack)
+        entries = self.function.unclipped(mode, self._at_pairs(jacobian), self.estimate.slope)
+        return entries, self._at_pairs(slack)
 
     def _at_pairs(self, entries: Floats) -> Floats:
         return np.asarray(entries[self.pairs[:, 0], :, self.pairs[:, 1]])

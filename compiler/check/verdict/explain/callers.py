@@ -65,14 +65,14 @@ class FinalResults:
     def _show(self) -> None:
         known = self.subjects[: len(self._results)]
         result = self._results[self._shown]
-        if _is_derivative(result, self.subjects[self._shown]):
+        if _is_derivative(result):
             result = with_causes_in_callees(self._results, known, self.module)[self._shown]
         self.decided(with_expectation(result, self.subjects[self._shown]))
         self._shown += 1
 
     def _is_final(self, number: int) -> bool:
         """Return True if no result that comes later can be the cause of this one."""
-        if not _is_derivative(self._results[number], self.subjects[number]):
+        if not _is_derivative(self._results[number]):
             return True
         functions = {function.key: function for function in self.module.functions}
         seen = {number}
@@ -95,7 +95,7 @@ def with_causes_in_callees(results: Sequence[Result], subjects: Sequence[Subject
         module: The module with their functions.
     """
     functions = {function.key: function for function in module.functions}
-    wrong = {k for k, result in enumerate(results) if _is_derivative(result, subjects[k])}
+    wrong = {k for k, result in enumerate(results) if _is_derivative(result)}
     calls = {k: set(_called(subjects, k, functions, module)) & wrong for k in wrong}
     roots = {k for k in wrong if not _because(k, calls[k], results)}
     made = list(results)
@@ -130,10 +130,9 @@ def _alike(roots: Iterable[int], subjects: Sequence[Subject], results: Sequence[
     return found
 
 
-def _is_derivative(result: Result, subject: Subject) -> bool:
-    """Return True if only derivatives are wrong. The values of a mode that does not exist do not count."""
-    legs = _INHERITED | {Leg.PRIMAL} if subject.doubts else _INHERITED
-    return result.verdict in _HARDER and all(failure.leg in legs for failure in result.failures)
+def _is_derivative(result: Result) -> bool:
+    """Return True if only derivatives are wrong."""
+    return result.verdict in _HARDER and all(failure.leg in _INHERITED for failure in result.failures)
 
 
 def _because(number: int, called: Iterable[int], results: Sequence[Result]) -> list[int]:
