@@ -130,6 +130,22 @@ def codes_of(span: Span, sources: Iterable[str]) -> tuple[FunctionCode, ...]:
     return tuple(found)
 
 
+def names_reached(spans: Iterable[Span], sources: Iterable[str]) -> list[frozenset[str]]:
+    """Return for each function at a location its name and those of all that its gradient goes through."""
+    files = [source_of(file) for file in sources if is_slang(file)]
+    nodes = tuple(_nodes(files, _macros(files)))
+    of = {derivative for node in nodes for derivative in node.derivatives}
+    starts = {id(node.function): node for node in nodes}
+
+    def reached(span: Span) -> frozenset[str]:
+        first = next((function for source in files if (function := function_at(source, span)) is not None), None)
+        if first is None:
+            return frozenset()
+        return frozenset(node.name for node in _reached(starts[id(first)], nodes, lambda node: node.name in of))
+
+    return [reached(span) for span in spans]
+
+
 def _nodes(files: Sequence[SlangSource], macros: Mapping[str, tuple[Token, ...]]) -> Iterator[_Node]:
     """Yield every function of some files with its edges."""
     every = [(source, function) for source in files for function in source.functions]

@@ -44,6 +44,9 @@ bool held_at(float x, out float a) { a = x * x; return x > 0.0; }
 [BackwardDerivative(wrong_bwd)] [Differentiable] float wrong(float x) { return no_diff h(x) * x; }
 void wrong_bwd(inout DifferentialPair<float> x, float d) { x = diffPair(x.p, 3.0 * x.p * x.p * d); }
 
+[BackwardDerivative(own_bwd)] float own(float x) { return detach(x) * x; }
+void own_bwd(inout DifferentialPair<float> x, float d) { x = diffPair(x.p, 2.0 * x.p * d); }
+
 // check: derivative surrogate soft
 [BackwardDerivative(hard_bwd)] float hard(float x) { return step(0.5, x); }
 void hard_bwd(inout DifferentialPair<float> x, float d) { bwd_diff(soft)(x, d); }
@@ -107,6 +110,7 @@ def test_check__a_chosen_subgradient__is_the_one_that_counts(results: dict[str, 
 def test_check__the_slope_of_a_frozen_part__is_no_part_of_the_gradient(results: dict[str, Result]) -> None:
     assert results["wrong"].verdict is Verdict.FAIL
     assert "a factor of 3" in results["wrong"].reason
+    assert results["own"].verdict.good, results["own"].reason
 
 
 def test_check__a_clip_that_is_not_the_declared_one__fails(results: dict[str, Result]) -> None:

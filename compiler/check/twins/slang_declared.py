@@ -22,7 +22,7 @@ from slangad.compiler.ir import nodes as ir
 from slangad.compiler.ir import types
 from slangad.compiler.slang_text.bodies import read_source
 from slangad.compiler.slang_text.brackets import closing, until
-from slangad.compiler.slang_text.calls import codes_of, function_at, same_file
+from slangad.compiler.slang_text.calls import function_at, names_reached, same_file
 from slangad.compiler.slang_text.endings import is_slang
 from slangad.compiler.slang_text.files import source_of
 
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from slangad.compiler.check.model.subject import Subject
-    from slangad.compiler.errors.spans import Span
     from slangad.compiler.frontends.reading.directives import DeclaredDerivative
     from slangad.compiler.slang_text.bodies import SlangSource
 
@@ -80,7 +79,7 @@ def add_declared_twins(
     names = frozenset(name for one in frozen.values() for name in one.frozen)
     passive = frozenset(name for one in frozen.values() for name in one.passive)
     doubtful = frozenset(name for one in frozen.values() for name in one.incomplete)
-    reached = {kernel.name: reached_from(kernel.span, module) for kernel in module.kernels}
+    reached = reached_by(module)
     themselves = {kernel.name: {functions[kernel.function].name} for kernel in module.kernels}
     touched = [k for k in module.kernels if names & reached[k.name] or passive & (reached[k.name] - themselves[k.name])]
     if not touched:
@@ -122,9 +121,10 @@ def _outs(written: Sequence[str]) -> tuple[int, ...]:
     return tuple(k for k, text in enumerate(written) if text.startswith(("out ", "inout ")))
 
 
-def reached_from(span: Span, module: ir.Module) -> frozenset[str]:
-    """Return the names of the functions through which the gradient of a function goes."""
-    return frozenset(code.name for code in codes_of(span, module.sources) if not (code.apart or code.derivative))
+def reached_by(module: ir.Module) -> dict[str, frozenset[str]]:
+    """Return for each kernel the names of the functions through which its gradient goes."""
+    found = names_reached((kernel.span for kernel in module.kernels), module.sources)
+    return {kernel.name: names for kernel, names in zip(module.kernels, found, strict=True)}
 
 
 def _returns_all(function: ir.Function) -> bool:

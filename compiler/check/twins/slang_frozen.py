@@ -56,6 +56,7 @@ public T check_freeze<T>(T v)
 """
 """The module that twins import."""
 _NUMBERS: Final = re.compile(r"(?:float|half|double)(?:[2-4](?:x[2-4])?)?|vector|matrix")
+_AUTOMATIC: Final = frozenset({"Differentiable", "BackwardDifferentiable", "ForwardDifferentiable"})
 _OUT: Final = frozenset({"out", "inout"})
 
 
@@ -123,7 +124,9 @@ def frozen_text(
         if function.header.name in derivatives and body is None:
             continue
         editor = _FunctionEditor(source, function, edits, outs, structs)
-        if any([*editor.calls(), *editor.detached(), *editor.returns()]):
+        attributes = source.scan.attributes_of(function.header)
+        custom = "BackwardDerivative" in attributes and _AUTOMATIC.isdisjoint(attributes)
+        if not custom and any([*editor.calls(), *editor.detached(), *editor.returns()]):
             frozen.add(name_in_calls(function))
         if any([*editor.parameters()]):
             passive.add(name_in_calls(function))

@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from slangad.compiler.check.twins.slang_declared import reached_from, sources_of
+from slangad.compiler.check.twins.slang_declared import reached_by, sources_of
 from slangad.compiler.check.twins.slang_frozen import TextEdits
 from slangad.compiler.check.twins.text_twins import TextTwins
 from slangad.compiler.ir.nodes import ClipGradient
@@ -47,7 +47,8 @@ def callers_without_clips(module: Module, text: str, subjects: Iterable[Subject]
             names |= {name_in_calls(function) for function in found}
             texts[Path(source.file).name] = _differentiated(source, found)
     own = {one.kernel for one in clipped}
-    callers = [k for k in module.kernels if k.name not in own and names & reached_from(k.span, module)]
+    reached = reached_by(module)
+    callers = [k for k in module.kernels if k.name not in own and names & reached[k.name]]
     if not callers:
         return None
     return TextTwins(replace(module, kernels=tuple(callers)), texts, {k.name: k.name for k in callers})
