@@ -120,7 +120,8 @@ void f_bwd(inout DifferentialPair<float> x, float d_out) { x = diffPair(x.p, log
 
 
 def test_check__nan_at_a_kink__is_no_subgradient(checked: Checked) -> None:
-    text = "import slangad as sa\n\n\n@sa.differentiable\ndef f(x: float) -> float:\n    return sa.sqrt(x * x)\n"
+    head = 'import slangad as sa\n\n\n@sa.differentiable(ranges={"x": (-1.0, 1.0)})\n'
+    text = head + "def f(x: float) -> float:\n    return sa.sqrt(x * x)\n"
     result = checked(text)["f"]
     assert result.verdict is Verdict.KINK_BAD
     assert result.failures[0].bounds == pytest.approx((-1.0, 1.0), abs=1e-6)
