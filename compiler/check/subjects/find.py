@@ -95,6 +95,9 @@ def _external(module: ir.Module, functions: dict[str, ir.Function], texts: _Text
         symbol = function.body.symbol if isinstance(function.body, ir.External) else function.name
         lacks = [left for left in module.left_out if left.span == function.span]
         facts = _facts_at(function.name, function.span, texts)
+        adapted = isinstance(function.body, ir.External) and bool(function.body.call)
+        if facts and adapted:  # its parameters are not those of the text
+            facts = replace(facts, plain=frozenset())
         yield Subject(
             symbol,
             "function",
@@ -105,7 +108,9 @@ def _external(module: ir.Module, functions: dict[str, ir.Function], texts: _Text
             _unfit_for(facts) if facts else "",
             missing=tuple((mode, _why_missing(left)) for left in lacks for mode in left.modes),
             facts=facts,
-            signature=facts.signature if facts else f"({', '.join(show(param.type) for param in function.params)})",
+            signature=facts.signature
+            if facts and not adapted
+            else f"({', '.join(show(param.type) for param in function.params)})",
         )
 
 
