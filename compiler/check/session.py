@@ -20,9 +20,9 @@ from slangad.compiler.check.planning.tasks import device_job, make_task
 from slangad.compiler.check.run.libraries import LibraryFiles
 from slangad.compiler.check.subjects.requested_shapes import refuse_shapes
 from slangad.compiler.check.verdict.explain.accumulated import with_accumulated
-from slangad.compiler.check.verdict.explain.callers import FinalResults
 from slangad.compiler.check.verdict.explain.places import with_places
 from slangad.compiler.check.verdict.explain.traps import with_traps
+from slangad.compiler.check.verdict.final_results import FinalResults
 from slangad.compiler.check.verdict.not_run import file_result
 from slangad.compiler.check.verdict.refusals import refused, without_refused_instances
 from slangad.compiler.check.versions import used
