@@ -16,7 +16,7 @@ from slangad.compiler.frontends.slang.locations import FunctionLocation
 from slangad.compiler.frontends.slang.reflected import DeclaredParam
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from slangad.compiler.frontends.slang.arguments import Surroundings
     from slangad.compiler.frontends.slang.locations import SourceFiles
@@ -83,7 +83,7 @@ def extension_methods(declared: ReflectedModule, files: SourceFiles) -> Iterator
         yield Candidate(made, name, FunctionLocation(header.span, header), call=_method(header.name, count))
 
 
-def adapted(candidate: Candidate, files: SourceFiles, structs: dict[str, DeclaredStruct], most: int) -> list[Candidate]:
+def adapted(candidate: Candidate, files: SourceFiles, structs: Mapping[str, DeclaredStruct], most: int) -> list[Candidate]:
     """Return a function for values that can lie in buffers: of enums as integers, of interfaces as each type.
 
     Args:
@@ -123,7 +123,7 @@ def operator(candidate: Candidate) -> Candidate | None:
 
 
 def _choices(
-    param: DeclaredParam, surroundings: Surroundings, structs: dict[str, DeclaredStruct]
+    param: DeclaredParam, surroundings: Surroundings, structs: Mapping[str, DeclaredStruct]
 ) -> Iterator[tuple[Json, str]]:
     """Yield types that can stand for that of a parameter, each with the value to pass: ``$`` is the kernel's."""
     name = param.type.get("name", "")
