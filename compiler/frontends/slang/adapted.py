@@ -83,7 +83,9 @@ def extension_methods(declared: ReflectedModule, files: SourceFiles) -> Iterator
         yield Candidate(made, name, FunctionLocation(header.span, header), call=_method(header.name, count))
 
 
-def adapted(candidate: Candidate, files: SourceFiles, structs: Mapping[str, DeclaredStruct], most: int) -> list[Candidate]:
+def adapted(
+    candidate: Candidate, files: SourceFiles, structs: Mapping[str, DeclaredStruct], most: int
+) -> list[Candidate]:
     """Return a function for values that can lie in buffers: of enums as integers, of interfaces as each type.
 
     Args:
