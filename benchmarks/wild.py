@@ -22,47 +22,68 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from slangad.compiler.slang_text.bodies import read_source
 
-REPOSITORIES: Final[dict[str, tuple[str, ...]]] = {
-    "NVIDIA-RTX+RTXNS": ("-Isrc/NeuralShading_Shaders", "-Isrc"),
-    "NVIDIAGameWorks+Falcor": (
-        "-ISource/Falcor",
-        "-ISource",
-        "-DFALCOR_MATERIAL_INSTANCE_SIZE=128",
-        "-DSCENE_GEOMETRY_TYPES=1",
+
+class Repository(NamedTuple):
+    """A repository: the commit that was checked, and the folders and macros that its own build gives to Slang."""
+
+    commit: str
+    options: tuple[str, ...] = ()
+
+
+REPOSITORIES: Final[dict[str, Repository]] = {
+    "NVIDIA-RTX+RTXNS": Repository("c1fff30", ("-Isrc/NeuralShading_Shaders", "-Isrc")),
+    "NVIDIAGameWorks+Falcor": Repository(
+        "eb540f67",
+        (
+            "-ISource/Falcor",
+            "-ISource",
+            "-DFALCOR_MATERIAL_INSTANCE_SIZE=128",
+            "-DSCENE_GEOMETRY_TYPES=1",
+        ),
     ),
-    "RX300+NeRf-3DGS": (),
-    "google+slang-gaussian-rasterization": (),
-    "harry7557558+spirulae-splat": ("-Isrc/shaders", "-Isrc/sfm/shaders", "-DREAL_FLOAT"),
-    "nv-tlabs+3dgrut": (
-        "-Ithreedgrt_tracer/include",
-        "-Ithreedgut_tracer/include",
-        "-DPARTICLE_RADIANCE_NUM_COEFFS=16",
-        "-DGAUSSIAN_PARTICLE_KERNEL_DEGREE=4",
+    "RX300+NeRf-3DGS": Repository("fbcccde"),
+    "google+slang-gaussian-rasterization": Repository("d152748"),
+    "harry7557558+spirulae-splat": Repository("f7c44f97", ("-Isrc/shaders", "-Isrc/sfm/shaders", "-DREAL_FLOAT")),
+    "nv-tlabs+3dgrut": Repository(
+        "a37ef72",
+        (
+            "-Ithreedgrt_tracer/include",
+            "-Ithreedgut_tracer/include",
+            "-DPARTICLE_RADIANCE_NUM_COEFFS=16",
+            "-DGAUSSIAN_PARTICLE_KERNEL_DEGREE=4",
+            "-DGAUSSIAN_PARTICLE_MIN_KERNEL_DENSITY=0.0113",
+            "-DGAUSSIAN_PARTICLE_MIN_ALPHA=0.0039",
+            "-DGAUSSIAN_PARTICLE_MAX_ALPHA=0.99",
+            "-DGAUSSIAN_PARTICLE_ENABLE_NORMAL=false",
+            "-DGAUSSIAN_PARTICLE_SURFEL=false",
+        ),
     ),
-    "shader-slang+neural-shading-s25": (),
-    "shader-slang+slang-playground": ("-Ipublic/demos",),
-    "shader-slang+slang-python": (),
-    "shader-slang+slang-rhi": (),
-    "shader-slang+slang-torch": ("-DNUM_CTRL_PTS=4", "-DDIM=2"),
-    "shader-slang+slangpy-samples": (
-        "-Iexperiments/neuralnetwork/neuralnetworks/slang",
-        "-Iexperiments/neuralnetwork/neuralnetworks",
+    "shader-slang+neural-shading-s25": Repository("9fa23e7"),
+    "shader-slang+slang-playground": Repository("461eaa9", ("-Ipublic/demos",)),
+    "shader-slang+slang-python": Repository("6ff5960"),
+    "shader-slang+slang-rhi": Repository("d1ef4f55"),
+    "shader-slang+slang-torch": Repository("52e061a", ("-DNUM_CTRL_PTS=4", "-DDIM=2")),
+    "shader-slang+slangpy-samples": Repository(
+        "2d9959c",
+        (
+            "-Iexperiments/neuralnetwork/neuralnetworks/slang",
+            "-Iexperiments/neuralnetwork/neuralnetworks",
+        ),
     ),
-    "shader-slang+slangpy": ("-Islangpy/slang", "-DNUM_VIGNETTING_ALPHA_TERMS=3"),
-    "zhongsitang+new-ever": (),
+    "shader-slang+slangpy": Repository("bd564212", ("-Islangpy/slang", "-DNUM_VIGNETTING_ALPHA_TERMS=3")),
+    "zhongsitang+new-ever": Repository("6b149cf"),
 }
-"""Repositories as ``owner+name``, each with the include folders and macros that its own build gives to Slang."""
+"""Repositories of GitHub as ``owner+name``."""
 SUFFIXES: Final = frozenset({".slang", ".slangh", ".hlsli", ".hlsl", ".slangi"})
 DIFFERENTIABLE: Final = re.compile(r"\[\s*(?:Backward|Forward)?(?:Differentiable|Derivative(?:Of)?)\b")
 NOT_CHECKED: Final = frozenset({"SKIPPED", "INCONCLUSIVE"})
-LIMIT: Final = 600
-"""Seconds that the check of one file may take."""
+NOT_COMPILED: Final = re.compile("does not compile|is not found|which fails")
 
 
 def main() -> None:
@@ -73,17 +94,18 @@ def main() -> None:
     parser.add_argument("--table", type=Path, help="only print the table of these records")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="files at a time")
     parser.add_argument("--only", default="", help="only paths that contain this text")
-    parser.add_argument("--seconds", type=float, default=float("inf"), help="start no file after so many seconds")
+    parser.add_argument("--limit", type=float, default=600, help="seconds that the check of one file may take")
     arguments = parser.parse_args()
     if arguments.table:
         records = json.loads(arguments.table.read_text())
     else:
-        end = time.monotonic() + arguments.seconds
         files = [one for one in _files(arguments.folder) if arguments.only in str(one[1])]
+        records = []
         with ThreadPoolExecutor(arguments.jobs) as pool:
-            records = [one for one in pool.map(lambda file: _record(*file, end), files) if one]
-    if arguments.out:
-        arguments.out.write_text(json.dumps(records, indent=1))
+            for done in as_completed(pool.submit(_record, *file, arguments.limit) for file in files):
+                records.append(done.result())
+                if arguments.out:
+                    arguments.out.write_text(json.dumps(records, indent=1))
     _print_table(records)
 
 
@@ -99,11 +121,9 @@ def _files(folder: Path) -> list[tuple[Path, Path]]:
     return list(found.values())
 
 
-def _record(repository: Path, path: Path, end: float) -> dict[str, Any] | None:
+def _record(repository: Path, path: Path, limit: float) -> dict[str, Any]:
     """Check one file. Return its functions with verdicts, its time and the exit code."""
-    if time.monotonic() > end:
-        return None
-    options = [one.replace("-I", f"-I{repository}/", 1) for one in REPOSITORIES[repository.name]]
+    options = [one.replace("-I", f"-I{repository}/", 1) for one in REPOSITORIES[repository.name].options]
     start = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "report.json"
@@ -120,10 +140,10 @@ def _record(repository: Path, path: Path, end: float) -> dict[str, Any] | None:
             str(out),
         ]
         try:
-            done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT, check=False, cwd=folder)
+            done = subprocess.run(command, capture_output=True, text=True, timeout=limit, check=False, cwd=folder)
             code, message = done.returncode, done.stderr[-2000:]
         except subprocess.TimeoutExpired:
-            code, message = 124, f"more than {LIMIT} s"
+            code, message = 124, f"more than {limit:g} s"
         results = json.loads(out.read_text())["results"] if out.exists() else []
     return {
         "repository": repository.name,
@@ -132,7 +152,7 @@ def _record(repository: Path, path: Path, end: float) -> dict[str, Any] | None:
         "code": code,
         "message": message,
         "declared": _declared(path),
-        "results": [_result(one) for one in results],
+        "results": [_result(one, repository) for one in results],
     }
 
 
@@ -142,47 +162,48 @@ def _declared(path: Path) -> dict[str, str]:
     return {str(f.span.line): f.name for f in source.functions if source.is_differentiable(f)}
 
 
-def _result(result: dict[str, Any]) -> dict[str, Any]:
-    compiled = not any(failure["leg"] == "compile" for failure in result["failures"])
+def _result(result: dict[str, Any], repository: Path) -> dict[str, Any]:
+    span = result["span"] or {"file": result["file"], "line": 0}
+    lacking = any(failure["leg"] == "compile" for failure in result["failures"])
     return {
         "function": result["function"],
-        "line": (result["span"] or {"line": 0})["line"],
+        "file": os.path.relpath(span["file"], repository),
+        "line": span["line"],
         "kind": result["kind"],
         "verdict": result["verdict"],
         "reason": result["reason"],
-        "compiled": compiled,
+        "compiled": not lacking and not NOT_COMPILED.search(result["reason"]),
         "failures": [(one["leg"], one["message"]) for one in result["failures"]],
     }
 
 
 def _print_table(records: list[dict[str, Any]]) -> None:
-    total: Counter[str] = Counter()
-    print("repository | files | functions | compiled | checked | share | verdicts | seconds")
-    print("---|---|---|---|---|---|---|---")
-    reasons: Counter[str] = Counter()
-    for name in REPOSITORIES:
-        counts: Counter[str] = Counter()
-        for record in records:
-            if record["repository"] == name:
-                counts += _counts(record, reasons)
-        if counts["files"]:
-            print(_row(name.replace("+", "/"), counts))
+    total, reasons = Counter[str](), Counter[str]()
+    print("| repository | files | functions | compiled | checked | share | verdicts | seconds |")
+    print("|---|---|---|---|---|---|---|---|")
+    for name, repository in REPOSITORIES.items():
+        own = [record for record in records if record["repository"] == name]
+        if own:
+            counts = _counts(own, reasons)
+            print(_row(f"{name.replace('+', '/')} {repository.commit}", counts))
             total += counts
-    print(_row("all", total))
-    print()
-    for reason, count in reasons.most_common(60):
+    print(_row("all", total), end="\n\n")
+    for reason, count in reasons.most_common(80):
         print(f"{count:5} {reason}")
 
 
-def _counts(record: dict[str, Any], reasons: Counter[str]) -> Counter[str]:
-    """Count the functions of one file by what became of them. Several rows at one place are one function."""
-    rows: dict[str, list[dict[str, Any]]] = {line: [] for line in record["declared"]}
-    for result in record["results"]:
-        if result["kind"] != "declaration":
-            rows.setdefault(str(result["line"]), []).append(result)
-    counts = Counter({"files": 1, "functions": len(rows)})
-    counts["seconds"] = round(record["seconds"])
-    for found in rows.values():
+def _counts(records: list[dict[str, Any]], reasons: Counter[str]) -> Counter[str]:
+    """Count the functions of one repository by what became of them. Several rows at one place are one function."""
+    rows: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    counts = Counter({"files": len(records), "seconds": round(sum(record["seconds"] for record in records))})
+    for record in records:
+        for line in record["declared"]:
+            rows.setdefault((record["file"], line), [])
+        for result in record["results"]:
+            if result["kind"] == "function" and not result["file"].startswith(".."):
+                rows.setdefault((result["file"], str(result["line"])), []).append(result)
+    counts["functions"] = len(rows)
+    for place, found in rows.items():
         ran = [one["verdict"] for one in found if one["compiled"] and one["verdict"] not in NOT_CHECKED]
         counts["compiled"] += any(one["compiled"] for one in found)
         counts["checked"] += bool(ran)
@@ -190,8 +211,8 @@ def _counts(record: dict[str, Any], reasons: Counter[str]) -> Counter[str]:
         verdict = min(verdicts, key=lambda one: one in ("PASS", "KINK_OK"))
         counts[f"is {verdict}"] += 1
         if not ran:
-            reason = found[0]["reason"] if found else f"no row: {record['message'][-120:]!r}"
-            plain = re.sub(r"'[^']*'", "'...'", reason)
+            message = next((r["message"] for r in records if r["file"] == place[0]), "")
+            plain = re.sub(r"'[^']*'", "'...'", found[0]["reason"] if found else message.strip()[-120:])
             reasons[f"{verdict}: {plain[:150]}"] += 1
     return counts
 
@@ -200,7 +221,7 @@ def _row(name: str, counts: Counter[str]) -> str:
     verdicts = ", ".join(f"{key[3:]} {number}" for key, number in sorted(counts.items()) if key.startswith("is "))
     share = f"{100 * counts['checked'] / max(1, counts['compiled']):.0f} %"
     figures = (counts[key] for key in ("files", "functions", "compiled", "checked"))
-    return " | ".join([name, *map(str, figures), share, verdicts, str(counts["seconds"])])
+    return f"| {' | '.join([name, *map(str, figures), share, verdicts, str(counts['seconds'])])} |"
 
 
 if __name__ == "__main__":

@@ -156,7 +156,7 @@ def compile_once(session: Session, arguments: CompileArguments) -> tuple[Compile
     options = _options_of(session, arguments)
     destination = _destination_of(arguments)
     with session.progress("compiling") as progress:
-        compiled = compile_inputs(parse_inputs(arguments["inputs"]), options, progress)
+        compiled = compile_inputs(parse_inputs(arguments["inputs"], included=False), options, progress)
     written = write_outputs(compiled, options, destination)
     warnings = [warning for one in compiled for warning in one.warnings]
     if session.document is not None:
@@ -187,7 +187,7 @@ def print_output(session: Session, arguments: CompileArguments) -> None:
 
     default: tuple[Emit, ...] = ("artefacts",) if arguments["targets"] else ("slang",)
     emit = arguments["emit"] or default
-    inputs = parse_inputs(arguments["inputs"])
+    inputs = parse_inputs(arguments["inputs"], included=False)
     if len(emit) > 1 or len(inputs) > 1:
         raise click.UsageError(
             "-o - prints one output: name one file and at most one --emit, or give an output folder."

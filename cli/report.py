@@ -54,7 +54,7 @@ def merge_command(session: Session, files: tuple[Path, ...], outputs: tuple[Path
         publish_all(session, report, output_format or format_of(str(output or "")), output, (), None)
     if not report.ok:
         raise CheckFailed(summary_of(report))
-    if outputs:
+    if outputs or output_format == "github":
         session.say(summary_of(report))
 
 

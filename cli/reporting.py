@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from contextlib import contextmanager, nullcontext
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -96,19 +97,23 @@ def publish_all(
     Raises:
         ToolchainError: A report can't be written; the reports after it are not written.
     """
+    summarized = False
     for kind, file in others:
-        _publish(session, report, kind, file)
+        _publish(session, report, kind, file, summarized=summarized)
+        summarized |= kind == "github"
     if rows is not None:
         rows.finish(report)
         return
-    _publish(session, report, name, output)
+    _publish(session, report, name, output, summarized=summarized)
 
 
-def _publish(session: Session, report: Report, name: str, output: Path | None) -> None:
+def _publish(session: Session, report: Report, name: str, output: Path | None, *, summarized: bool) -> None:
     from slangad.compiler.report.formats import publish
 
     with _write_errors(output):
-        publish(report, name, lambda text: _write_to(session, text, output), detail=session.verbosity > 0)
+        environment = {} if summarized else os.environ
+        write = partial(_write_to, session, output)
+        publish(report, name, write, environment, detail=session.verbosity > 0)
 
 
 def write_text(session: Session, text: str, output: Path | None) -> None:
@@ -118,10 +123,10 @@ def write_text(session: Session, text: str, output: Path | None) -> None:
         ToolchainError: It can't be written.
     """
     with _write_errors(output):
-        _write_to(session, text, output)
+        _write_to(session, output, text)
 
 
-def _write_to(session: Session, text: str, output: Path | None) -> None:
+def _write_to(session: Session, output: Path | None, text: str) -> None:
     if output is None or str(output) == "-":
         session.write(text)
     else:
@@ -146,9 +151,9 @@ def _write(path: Path, text: str) -> None:
         path.write_text(text, encoding="utf-8")
         return
     path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f"{path.name}.{os.getpid()}.part")
+    part = path.with_name(f"{path.name}.{os.getpid()}.part")
     try:
-        partial.write_text(text, encoding="utf-8")
-        partial.replace(path)
+        part.write_text(text, encoding="utf-8")
+        part.replace(path)
     finally:
-        partial.unlink(missing_ok=True)
+        part.unlink(missing_ok=True)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from slangad.cli.console import Session
     from slangad.compiler.api.program import RunnableProgram
+    from slangad.compiler.driver.model import Options
     from slangad.compiler.runtime.arrays.modes import RunMode
     from slangad.compiler.runtime.arrays.prepare import Prepared
     from slangad.compiler.runtime.arrays.signature import KernelSignature
@@ -74,13 +75,13 @@ def run_command(session: Session, **arguments: Unpack[RunArguments]) -> None:
       slangad run brdf.py:fit -i in.npz -o out.npz             arrays from and to files
       slangad run brdf.py:fit --mode backward -i in.npz -o grad.npz --set exposure=2.0
     """  # noqa: D301  (click's mark for text that it must not wrap)
-    if arguments["shapes"] and arguments["random"] is None:
-        raise click.UsageError("--shape is for tensors that --random draws: give --random SEED too.")
     if arguments["output_format"] == "json":
         session.document = {}
         if arguments["output"] == "-":
             raise click.UsageError("-o - and --format json both write to stdout: give one of them.")
-    outputs = _run(session, arguments)
+    file, _, name = arguments["kernel"].rpartition(":")
+    own = bool(file) and name in _user_entries(Path(file))
+    outputs = (_run_user_entry if own else _run)(session, arguments)
     _write(session, arguments, outputs)
 
 
@@ -106,6 +107,36 @@ def _run(session: Session, arguments: RunArguments) -> Outputs:
         session.show(narrowed_gradients([plan], mode, device.name))
         session.say(f"{plan.signature.name} {mode.value} on {device.name} ({device.adapter})", level=1)
         return Outputs(plan.signature.name, mode.value, device.name, device.adapter, prepared.domain, arrays)
+
+
+def _user_entries(file: Path) -> tuple[str, ...]:
+    from slangad.compiler.driver.user_entries import user_entries
+
+    return user_entries(file)
+
+
+def _run_user_entry(session: Session, arguments: RunArguments) -> Outputs:
+    """Return the output arrays of an entry point that the file contains."""
+    from slangad.compiler.api.user_entry import read_entry, run_entry
+    from slangad.compiler.runtime.arrays.files import read_arrays
+    from slangad.compiler.runtime.arrays.summary import Outputs
+    from slangad.compiler.runtime.device.model import BuildOptions
+    from slangad.compiler.runtime.device.open import open_device
+    from slangad.compiler.slang_text.search import folders_of
+
+    file, _, name = arguments["kernel"].rpartition(":")
+    if arguments["mode"] != "forward":
+        raise click.UsageError(f"{name} is an entry point of the file, and runs as it is: --mode does not apply.")
+    if arguments["random"] is not None:
+        raise click.UsageError(f"{name} is an entry point of the file: --random can't draw its buffers.")
+    given: dict[str, object] = {**read_arrays(arguments["inputs"]), **dict(arguments["values"])}
+    with session.progress("running"), open_device(arguments["device"], limit=arguments["time_limit"]) as device:
+        options = _options_of(arguments)
+        entry = read_entry(Path(file), name, options, device.name)
+        source = BuildOptions(folders_of(Path(file), options.include_dirs), options.defines, options.cache)
+        threads, arrays = run_entry(device, entry, source, given, arguments["domain"], dict(arguments["shapes"]))
+        session.say(f"{name} on {device.name} ({device.adapter})", level=1)
+        return Outputs(name, "forward", device.name, device.adapter, threads, arrays)
 
 
 def _run_pipeline(
@@ -139,9 +170,19 @@ def _plan(arguments: RunArguments) -> tuple[RunnableProgram, KernelPlan | Runnab
     from slangad.compiler.api.program import chosen, kernels_of, read_program
     from slangad.compiler.check.subjects.source_facts import refuse_globals
     from slangad.compiler.driver.inputs import parse_inputs
+
+    if arguments["shapes"] and arguments["random"] is None:
+        raise click.UsageError("--shape is for tensors that --random draws: give --random SEED too.")
+    program = read_program(parse_inputs([arguments["kernel"]])[0], _options_of(arguments))
+    wanted = chosen(program)
+    refuse_globals(program.module, kernels_of(wanted))
+    return program, wanted
+
+
+def _options_of(arguments: RunArguments) -> Options:
     from slangad.compiler.driver.model import Options
 
-    options = Options(
+    return Options(
         targets=(),
         include_dirs=arguments["include_dirs"],
         defines=arguments["defines"],
@@ -149,10 +190,6 @@ def _plan(arguments: RunArguments) -> tuple[RunnableProgram, KernelPlan | Runnab
         cache=launch_cache(arguments),
         deterministic=is_deterministic(option=arguments["deterministic"]),
     )
-    program = read_program(parse_inputs([arguments["kernel"]])[0], options)
-    wanted = chosen(program)
-    refuse_globals(program.module, kernels_of(wanted))
-    return program, wanted
 
 
 def _prepare(arguments: RunArguments, plan: KernelPlan, mode: RunMode) -> Prepared:

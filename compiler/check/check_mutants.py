@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.check import tolerances as tol
 from slangad.compiler.check.model.outcomes import CheckOutcome, Reason
-from slangad.compiler.check.mutation.mutate_slang import MutatedText, broken_text, mutant_name
-from slangad.compiler.check.mutation.surviving import why
+from slangad.compiler.check.mutation.mutate_slang import MutatedText, Owner, broken_text, mutant_name
+from slangad.compiler.check.mutation.surviving import corrects, why
 from slangad.compiler.check.planning.selection import NoSuchNameError
 from slangad.compiler.check.session import check, paths_in
 from slangad.compiler.check.verdict.decide import redecided, verdict_of
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from slangad.compiler.report.model import Report
 
 _UNCOMPILED: Final = Reason(CheckOutcome.NOT_MUTATED, "it does not compile then")
+_CORRECTED: Final = Reason(CheckOutcome.NOT_MUTATED, "the derivative is wrong without this change: correct it first")
 _NUMBERED: Final = re.compile(r"(?P<name>.*)_mutant_(?P<number>\d+)(?P<rest>\W.*)?", re.DOTALL)
 _PLACE: Final = re.compile(r":(\d+):\d+: error")
 
@@ -71,12 +72,18 @@ def _with_paths(files: Sequence[Input], options: CheckOptions) -> CheckOptions:
 
 
 def _explained(results: list[Result], probes: Sequence[Result]) -> list[Result]:
-    """Return the results with the reason why mutants pass, as far as probes show it."""
+    """Return the results with the reason why mutants pass, as far as probes show it.
+
+    Mutants that correct a wrong derivative count as not made.
+    """
     noticed = {(one.file, one.function): one.verdict.bad for one in probes if one.verdict.bad or one.verdict.right}
     explained = []
     for result in results:
         own = {name: seen for (file, name), seen in noticed.items() if file == result.file}
-        explained.append(replace(result, reason=why(result.function, own)) if result.verdict.right else result)
+        if result.verdict.right and corrects(result.function, own):
+            explained.append(redecided(result, _CORRECTED))
+        else:
+            explained.append(replace(result, reason=why(result.function, own)) if result.verdict.right else result)
     return explained
 
 
@@ -113,7 +120,8 @@ def _tried(
     item: Input, source: str, options: CheckOptions, probed: Collection[str] = ()
 ) -> tuple[list[Result], set[int], float]:
     """Return the results of mutants, or of probes of some; the mutants that do not compile; and the seconds it took."""
-    without: set[int] = set()
+    every = broken_text(source, str(item.path), (), probed)
+    without = {number for number, owner in every.owners.items() if not _may_be_wanted(owner, item, options)}
     seconds = 0.0
     with TemporaryFolder() as folder:
         copy = folder / item.path.name
@@ -128,7 +136,7 @@ def _tried(
             if not faulty:
                 return list(_results(item, broken, report, options)), without, seconds
             without |= faulty
-    return [], set(broken_text(source, str(item.path), (), probed).labels), seconds
+    return [], set(every.labels), seconds
 
 
 def _options(item: Input, broken: MutatedText, options: CheckOptions) -> CheckOptions:
@@ -187,6 +195,12 @@ def _results(item: Input, broken: MutatedText, report: Report, options: CheckOpt
 def _wanted(names: tuple[str, ...], item: Input, options: CheckOptions) -> bool:
     asked = (*item.kernels, *options.only)
     return not asked or any(name in asked for name in names)
+
+
+def _may_be_wanted(owner: Owner, item: Input, options: CheckOptions) -> bool:
+    """Return True unless the user asks for others; names that the user gives may begin with a struct."""
+    asked = (*item.kernels, *options.only)
+    return not asked or any(name.endswith((owner.name, owner.label)) for name in asked)
 
 
 def _not_tried(

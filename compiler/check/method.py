@@ -29,6 +29,7 @@ from slangad.compiler.check.verdict.conclude import (
     part_without_samples,
 )
 from slangad.compiler.check.verdict.decide import is_settled
+from slangad.compiler.report.model import Leg
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from slangad.compiler.check.model.samples import RegionSamples
     from slangad.compiler.check.run.companions import SubjectFunctions
     from slangad.compiler.check.sampling.in_range import CheckScope
-    from slangad.compiler.report.model import Leg, Result
+    from slangad.compiler.report.model import Result
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,14 +81,15 @@ def check_subject(plan: SubjectPlan, functions: SubjectFunctions) -> Result:
         values, jacobians = _evaluated(scope, samples.rows)
         function = _examined(plan, scope, samples.rows, values)
         entries = compare_entries(function, samples, values, jacobians)
-        compare_corners(function, samples, jacobians, entries)
-        excuse_ties(function, samples, jacobians, entries, scope.functions.floating)
+        unclipped = {leg: function.unclipped(leg, found, entries.expected) for leg, found in jacobians.items()}
+        compare_corners(function, samples, unclipped, entries)
+        excuse_ties(function, samples, unclipped, entries, scope.functions.floating)
         mark_unguarded(samples, jacobians, entries)
         context = LegContext(plan, *scope.functions, samples, jacobians, entries)
         legs = () if region.only_accuses else tuple(compare_legs(context))
         evidence = Evidence(drawn, values, jacobians, entries, legs)
         parts.append(part_of(plan, scope, evidence, parts))
-    result = conclude(plan, parts, lost_gradients(plan, functions))
+    result = conclude(plan, parts, lost_gradients(plan, functions), frozen=functions.companions.frozen is not None)
     return replace(result, seconds=time.perf_counter() - start, seed=plan.seed)
 
 
@@ -114,6 +116,7 @@ def _examined(plan: SubjectPlan, scope: CheckScope, rows: Floats, values: Floats
     derivatives = {leg: functions.jacobian(leg) for leg in scope.legs}
     noise = noise_of(functions, rows, values, plan.seed)
     share = max(tol.CONSTANTS, plan.tolerance)
+    limits = {} if plan.limit is None else {Leg.REVERSE: plan.limit}
     return ExaminedFunction(
-        functions.evaluate, functions.columns, derivatives, noise, plan.seed, effort.pairs, effort.deep, share
+        functions.evaluate, functions.columns, derivatives, noise, plan.seed, effort.pairs, effort.deep, share, limits
     )

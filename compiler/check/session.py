@@ -20,9 +20,9 @@ from slangad.compiler.check.planning.tasks import device_job, make_task
 from slangad.compiler.check.run.libraries import LibraryFiles
 from slangad.compiler.check.subjects.requested_shapes import refuse_shapes
 from slangad.compiler.check.verdict.explain.accumulated import with_accumulated
-from slangad.compiler.check.verdict.explain.callers import FinalResults
 from slangad.compiler.check.verdict.explain.places import with_places
 from slangad.compiler.check.verdict.explain.traps import with_traps
+from slangad.compiler.check.verdict.final_results import FinalResults
 from slangad.compiler.check.verdict.not_run import file_result
 from slangad.compiler.check.verdict.refusals import refused, without_refused_instances
 from slangad.compiler.check.versions import used
@@ -147,7 +147,7 @@ class _Session:
         for group in () if options.mutate else dict.fromkeys(groups.values()):
             known |= kept.get(group)
         described: dict[Path, Described] = {}
-        if asks and not all(item.path in known for item in inputs):
+        if asks and (not inputs or any(item.path not in known for item in inputs)):
             known, described = {}, describe_all(inputs, self.describe, options.include_dirs)
             read = [(item, one) for item, one in described.values() if not isinstance(one, Result)]
             if len(read) == len(described):  # a name may be in a file that can't be read
@@ -214,9 +214,8 @@ class _Session:
         self._observer.progress(self._finished, self._files, [subject.label for subject in subjects])
         self._workers.start(len(runnable))
         reduced = description.reduced_to(runnable)
-        built = build_both(
-            reduced.twins.module, self._setting(item, description.texts), self._compilers, reduced.loop_twins
-        )
+        setting, twins = self._setting(item, description.texts), (reduced.text_twins, reduced.unclipped)
+        built = build_both(reduced.twins.module, setting, self._compilers, *twins)
         subjects = without_refused_instances(subjects, *built)
         self._plan(item, [subject.label for subject in subjects])
         rows = FinalResults(subjects, description.module, self._observer.decided)
@@ -240,7 +239,8 @@ class _Session:
         module = description.twins.module
         emitted = emit_module(module)
         setting = self._setting(item, description.texts)
-        job = None if self._options.device == "cpu" else device_job(module, setting, self._options.device)
+        loose = description.unclipped.names if description.unclipped else ()
+        job = None if self._options.device == "cpu" else device_job(module, setting, self._options.device, loose)
         self._workers.load(LibraryFiles(f64.libraries, f32.libraries, job))
 
         running: dict[str, None] = {}

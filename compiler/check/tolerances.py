@@ -272,6 +272,11 @@ INDEX_UNSET: Final = 1 << 30
 TAPE_SIZE: Final = 1 << 14
 """Numbers. Maximum of numbers that a twin can freeze in one run. Larger: more memory, fewer subjects without a
 reference."""
+TAPE_BYTES: Final = 8 * TAPE_SIZE
+"""Bytes. The same for twins of Slang texts. Larger: more memory, fewer subjects without a reference."""
+TAPE_SPARE: Final = 4096
+"""Bytes. Maximum size of a value that such a twin can freeze. Larger: more memory, fewer subjects without a
+reference."""
 SUM_PARTS: Final = 2
 """Parts. Parts of a sum in a pipeline. Larger: more memory."""
 SUM_COPIES: Final = 2
@@ -671,6 +676,9 @@ LOST_SAMPLES: Final = 32
 MEMORY_ENTRIES: Final = 8
 """Elements. The size of a buffer that a Slang function uses. An index beyond it starts again. Larger: indices collide
 less, and each entry of the Jacobian is compared at fewer samples."""
+TENSOR_ENTRIES: Final = 16
+"""Elements. The size of a tensor that a Slang function uses: four by four. Larger: indices collide less, and each entry
+of the Jacobian is compared at fewer samples."""
 RACE_SAMPLES: Final = 4
 """Samples. Failures for which threads are searched that store to one element. Larger: it takes longer."""
 RACE_THREADS: Final = 64

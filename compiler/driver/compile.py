@@ -18,6 +18,7 @@ from slangad.compiler.driver.model import finish
 from slangad.compiler.driver.outputs import outputs_of, refuse_equal_names
 from slangad.compiler.driver.slang_compilers import SlangCompilers
 from slangad.compiler.driver.unsupported import refuse_unsupported
+from slangad.compiler.driver.user_entries import with_user_entries
 from slangad.compiler.errors.diagnostics import CompileError, Diagnostic, ToolchainError
 from slangad.compiler.passes import run_passes
 from slangad.compiler.toolchain.jobs.request import CompileResult
@@ -91,7 +92,8 @@ def refuse_specializations(modules: Iterable[Module], specialize: Iterable[str])
 
 def _wrapped(item: Input, options: Options, compilers: SlangCompilers) -> CompileSteps:
     steps = with_cache(compile_description, item, options, compilers)
-    return isolate_failures(refuse_unsupported(steps), options, compilers)
+    steps = isolate_failures(refuse_unsupported(steps), options, compilers)
+    return with_user_entries(steps, item, options, compilers)
 
 
 def _all_emitted(steps: Iterable[CompileSteps]) -> list[EmittedInput]:

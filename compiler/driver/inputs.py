@@ -11,10 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from slangad.compiler.slang_text.endings import SLANG_ENDINGS
+from slangad.compiler.slang_text.endings import SLANG, SLANG_ENDINGS, is_slang
+from slangad.compiler.slang_text.files import source_of
+from slangad.compiler.slang_text.search import search
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from slangad.compiler.errors.spans import Span
 
@@ -48,15 +50,17 @@ class Input:
         return not self.files or not span.file or Path(span.file).resolve() in self.files
 
 
-def parse_inputs(words: Iterable[str]) -> tuple[Input, ...]:
+def parse_inputs(words: Iterable[str], *, included: bool = True) -> tuple[Input, ...]:
     """Read ``brdf.py`` or ``brdf.py:fit``; each file once, in order. A whole file makes a kernel of it superfluous.
+
+    Without ``included``, the files of a folder are without headers and parts of modules that another of them includes.
 
     A file that is named in two ways, such as ``brdf.py`` and ``other/../brdf.py``, goes by the first. A folder without
     such files stands for itself, to be complained about.
     """
     wanted: dict[Path, tuple[str, ...]] = {}
     named: dict[str, Path] = {}
-    for word, kernel in (pair for each in words for pair in _unfolded(*_parse(each))):
+    for word, kernel in (pair for each in words for pair in _unfolded(*_parse(each), included)):
         path = named.setdefault(os.path.realpath(word), word)
         known = wanted.get(path)
         whole = kernel is None or known == ()
@@ -73,13 +77,24 @@ def has_sign(path: Path) -> bool:
         return False
 
 
-def _unfolded(path: Path, kernel: str | None) -> Iterator[tuple[Path, str | None]]:
+def _unfolded(path: Path, kernel: str | None, included: bool) -> Iterator[tuple[Path, str | None]]:  # noqa: FBT001
     """Yield a file as it is; in place of a folder its files, sorted: no tests, and nothing that is hidden."""
     if not os.path.isdir(path):  # noqa: PTH112  (Path.is_dir raises for long names)
         yield path, kernel
         return
     files = [file for file in sorted(path.rglob("*")) if _is_shown(file.relative_to(path)) and has_sign(file)]
-    yield from ((file, None) for file in files or [path])
+    yield from ((file, None) for file in (files if included else _without_included(files)) or [path])
+
+
+def _without_included(files: Sequence[Path]) -> list[Path]:
+    """Return files without the headers and parts of modules that another of them includes."""
+    slang = [file for file in files if is_slang(file)]
+    textual = frozenset[Path]().union(*(search(file, ()).textual for file in slang))
+    return [
+        file
+        for file in files
+        if file.resolve() not in textual or (file.suffix == SLANG and not source_of(str(file)).scan.is_part)
+    ]
 
 
 def _is_shown(path: Path) -> bool:

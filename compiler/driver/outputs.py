@@ -59,7 +59,8 @@ def _artefact_outputs(slang: EmittedInput, result: CompileResult) -> list[Output
     outputs = []
     for artefact in result.artefacts:
         entry = entries[artefact.entry]
-        words = (slang.stem, entry.kernel, entry.mode.value, *([entry.part] if entry.part else ()))
+        mode = () if entry.written else (entry.mode.value,)
+        words = (slang.stem, entry.kernel, *mode, *([entry.part] if entry.part else ()))
         name = f"{'.'.join(words)}{TARGETS[artefact.target].extension}"
         outputs.append(Output(name, artefact.data, "artefact", artefact.target, artefact.entry))
         reflection = result.reflection_text(artefact.target, artefact.entry)

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from slangad.compiler.driver.inputs import has_sign
 from slangad.compiler.errors.diagnostics import CompileError, Diagnostic
 from slangad.compiler.errors.spans import NOWHERE, Span
 from slangad.compiler.frontends.reading.directives import DIRECTIVES, Directives, read_directives
@@ -39,7 +40,7 @@ from slangad.compiler.frontends.yaml.validate import validate
 from slangad.compiler.report.model import FAIL_ON
 from slangad.compiler.runtime.device.table import DEVICE_NAMES
 from slangad.compiler.slang_text.directives import DirectiveLine
-from slangad.compiler.slang_text.endings import SLANG_ENDINGS
+from slangad.compiler.slang_text.endings import SLANG, SLANG_ENDINGS
 from slangad.compiler.toolchain.jobs.arguments import refused_flag
 
 if sys.version_info >= (3, 11):
@@ -56,7 +57,7 @@ MODES: Final = ("forward", "backward", "jvp")
 
 _LINES: Final = Either((Text("a text", or_number=True), ListOf(Text("a text"))))
 _ANY: Final = ".+"
-SLANG: Final = (
+SLANG_KEYS: Final = (
     Key("include", ListOf(Text("a folder")), "Where to look for Slang imports too."),
     Key("defines", MapOf(Text("a text", or_number=True), NAME), "Macros for Slang files."),
     Key("flags", ListOf(Text("an argument of Slang")), "Arguments for the Slang compiler."),
@@ -74,7 +75,7 @@ CHECK: Final = Record(
         Key("fail-on", ListOf(Choice(tuple(FAIL_ON))), "Further verdicts that make the check fail."),
         Key("min-checked", Number(), "The least share of the functions that must be checked, from 0 to 1."),
         Key("mode", Choice(("forward", "backward")), "The only mode to check."),
-        *SLANG,
+        *SLANG_KEYS,
         Key("ranges", MapOf(ListOf(Number(), 2, 2), PATH, "function.parameter"), "Where to draw samples."),
         Key(
             "functions",
@@ -95,7 +96,7 @@ SETTINGS: Final = Record(
         Key("targets", ListOf(Choice(TARGET_NAMES), 1), "What to compile for."),
         Key("modes", ListOf(Choice(MODES), 1), "Which entry points to compile."),
         Key("output", Text("a folder"), "Where to write."),
-        *SLANG,
+        *SLANG_KEYS,
         Key("optimization", Integer(0, 3), "The optimisation level."),
         Key("deterministic", Flag(), "True if gradients have the same bits on every run."),
         Key("check", CHECK, "What `slangad check` does."),
@@ -371,8 +372,14 @@ def _matching(project: Project, pattern: str) -> Iterator[str]:
     for path in sorted(_glob(project.root, pattern)):
         resolved = path.resolve()
         produced = output is not None and (output == resolved or output in resolved.parents)
-        if path.suffix in INPUT_ENDINGS and path.is_file() and resolved not in left_out and not produced:
+        if _is_input(path) and resolved not in left_out and not produced:
             yield str(path.relative_to(project.root))
+
+
+def _is_input(path: Path) -> bool:
+    """Return True for an input by its name. Of other shader files than ``.slang``, only what may be differentiable."""
+    known = path.suffix in INPUT_ENDINGS and path.is_file()
+    return known and (path.suffix not in SLANG_ENDINGS or path.suffix == SLANG or has_sign(path))
 
 
 def _glob(root: Path, pattern: str) -> Iterator[Path]:

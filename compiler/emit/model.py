@@ -126,7 +126,8 @@ class EntryPoint:
     """One compute entry point of a kernel; those of one mode are launched one after the other, in order.
 
     ``totals`` is the number of sums over all threads that its ``parts`` hold or that it adds up. ``part`` distinguishes
-    entry points after the main one: ``totals``, or the parameter whose gradient they complete.
+    entry points after the main one: ``totals``, or the parameter whose gradient they complete. ``written`` is True for
+    an entry point that the user's file contains; it belongs to no mode.
     """
 
     name: str
@@ -138,6 +139,7 @@ class EntryPoint:
     work: ThreadWork = ThreadWork.ELEMENTS
     totals: int = 0
     part: str = ""
+    written: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -307,11 +307,13 @@ class External:
     """A function of a Slang file; ``symbol`` is its name in Slang, such as ``ns.f<float, 4>``.
 
     ``ambiguous`` is True if Slang can't select one of the functions of that name by the arguments of its derivative.
+    ``call`` is the expression that calls it, such as ``{0}.shade(Kind({1}))``; empty for a plain call.
     """
 
     symbol: str
     file: str
     ambiguous: bool = False
+    call: str = ""
 
 
 class Role(str, Enum):

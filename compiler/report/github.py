@@ -11,7 +11,7 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from slangad.compiler.report.check_text import covered, evidence, facts_of, place_of, summary, tally
+from slangad.compiler.report.check_text import covered, evidence, facts_of, place_of, tally
 from slangad.compiler.report.figures import counted, duration, encodable
 from slangad.compiler.report.paths import below_here
 from slangad.compiler.report.sarif import level_of
@@ -37,7 +37,7 @@ _MARKDOWN: Final = re.compile(r"([\\`*_{}\[\]()#+\-.!|<>~&@:$])")
 
 
 def workflow_commands(report: Report) -> str:
-    """Return a command for each of the worst results, and a line that says what there was."""
+    """Return a command for each of the worst results. The command line adds the summary."""
     lines: list[str] = []
     for severity, command in COMMANDS.items():
         found = [result for result in worst_first(report) if _level(result, report) == severity]
@@ -45,7 +45,7 @@ def workflow_commands(report: Report) -> str:
         lines += [_annotation(command, result) for result in shown[:-1]]
         lines += [_annotation(command, result, _rest(severity, rest)) for result in shown[-1:]]
     lines += [f"::error title=slangad check::{_data(display(problem))}" for problem in report.problems]
-    return "\n".join([*lines, f"slangad check: {summary(report)}"]) + "\n"
+    return "".join(f"{line}\n" for line in lines)
 
 
 def add_step_summary(report: Report, environment: Mapping[str, str]) -> None:

@@ -129,6 +129,22 @@ def codes_of(span: Span, sources: Iterable[str]) -> tuple[FunctionCode, ...]:
     return tuple(found)
 
 
+def names_reached(spans: Iterable[Span], sources: Iterable[str]) -> list[frozenset[str]]:
+    """Return for each function at a location its name and those of all that its gradient goes through."""
+    files = [source_of(file) for file in sources if is_slang(file)]
+    nodes = tuple(_nodes(files, _macros(files)))
+    of = {derivative for node in nodes for derivative in node.derivatives}
+    starts = {id(node.function): node for node in nodes}
+
+    def reached(span: Span) -> frozenset[str]:
+        first = next((function for source in files if (function := function_at(source, span)) is not None), None)
+        if first is None:
+            return frozenset()
+        return frozenset(node.name for node in _reached(starts[id(first)], nodes, lambda node: node.name in of))
+
+    return [reached(span) for span in spans]
+
+
 def _nodes(files: Sequence[SlangSource], macros: Mapping[str, tuple[Token, ...]]) -> Iterator[_Node]:
     """Yield every function of some files with its edges."""
     every = [(source, function) for source in files for function in source.functions]
@@ -138,13 +154,13 @@ def _nodes(files: Sequence[SlangSource], macros: Mapping[str, tuple[Token, ...]]
         written = [token.text for name in function.words & macros.keys() for token in macros[name]]
         text = source.text[function.start : function.end] + " ".join(written)
         calls = {*function.header.calls, *(names & {*written})}
-        calls |= {_name(operator) for operator in operators.used(text, function.header.calls)}
+        calls |= {name_in_calls(operator) for operator in operators.used(text, function.header.calls)}
         custom = {named: word for word, named in _named_by(function, names) if word in CUSTOM}
         custom |= derivatives.get(function.header.name, {})
-        yield _Node(_name(function), source, function, custom, frozenset(calls))
+        yield _Node(name_in_calls(function), source, function, custom, frozenset(calls))
 
 
-def _name(function: SlangFunction) -> str:
+def name_in_calls(function: SlangFunction) -> str:
     """Return the name that calls find a function by. That of an operator includes its location."""
     span, name = function.span, function.header.name
     return f"{name} {span.file}:{span.line}:{span.column}" if is_operator(function) else name

@@ -17,8 +17,38 @@ if TYPE_CHECKING:
     from slangad.compiler.slang_text.declarations import Declaration
     from slangad.compiler.slang_text.tokens import Token
 
-READ: Final = frozenset({"StructuredBuffer", "Buffer"})
-WRITTEN: Final = frozenset({"RWStructuredBuffer", "RWBuffer", "RasterizerOrderedStructuredBuffer"})
+
+@dataclass(frozen=True, slots=True)
+class MemoryKind:
+    """A type of memory.
+
+    Attributes:
+        element: The type of its elements if none is written; empty if one must be.
+        writable: True if functions may store to it.
+        is_pair: True if it holds the gradient, too.
+    """
+
+    element: str = ""
+    writable: bool = False
+    is_pair: bool = False
+
+
+TEXTURES: Final = ("Texture1D", "Texture2D", "Texture3D", "TextureCube", "Texture2DArray")
+SAMPLER: Final = "SamplerState"
+MEMORY: Final = {
+    "StructuredBuffer": MemoryKind(),
+    "Buffer": MemoryKind(),
+    "RWStructuredBuffer": MemoryKind(writable=True),
+    "RWBuffer": MemoryKind(writable=True),
+    "RasterizerOrderedStructuredBuffer": MemoryKind(writable=True),
+    "TensorView": MemoryKind("float", writable=True),
+    "DiffTensorView": MemoryKind("float", writable=True, is_pair=True),
+    **dict.fromkeys(TEXTURES, MemoryKind("float4")),
+    SAMPLER: MemoryKind("float"),
+}
+"""The types of memory by name."""
+BUFFERS: Final = frozenset(name for name, kind in MEMORY.items() if not kind.element)
+"""Those with one axis."""
 _BLOCKS: Final = frozenset({"cbuffer", "tbuffer"})
 _OF_VALUES: Final = frozenset({"ConstantBuffer", "ParameterBlock"})
 _MODIFIERS: Final = frozenset(
@@ -27,8 +57,8 @@ _MODIFIERS: Final = frozenset(
 _FIXED: Final = frozenset({"static", "groupshared", "typedef", "let"})
 """Words of globals that no host sets."""
 _OPAQUE: Final = re.compile(
-    r"(?:RW|RasterizerOrdered|Feedback)?"
-    r"(?:Texture|Sampler|ByteAddress|Structured|Buffer|Append|Consume|Raytracing|Subpass|Constant|Parameter)"
+    r"(?:RW|RasterizerOrdered|Feedback|Diff)?"
+    r"(?:Texture|Sampler|ByteAddress|Structured|Buffer|Append|Consume|Raytracing|Subpass|Constant|Parameter|Tensor)"
 )
 """Begins the types of globals that are neither values nor known memory."""
 _ATOMIC: Final = "Atomic<"
@@ -42,8 +72,7 @@ class GlobalParameter:
         scopes: Its namespaces.
         type: Its type as written; that of an element if it is memory.
         start: The offset of its declaration. ``end`` is that of its last character.
-        memory: True if it is a buffer.
-        writable: True if functions may store to it.
+        kind: The name of its type of memory; empty if it is a value.
     """
 
     name: str
@@ -51,8 +80,22 @@ class GlobalParameter:
     type: str
     start: int
     end: int
-    memory: bool = False
-    writable: bool = False
+    kind: str = ""
+
+    @property
+    def memory(self) -> bool:
+        """True if it is memory."""
+        return bool(self.kind)
+
+    @property
+    def writable(self) -> bool:
+        """True if functions may store to it."""
+        return self.memory and MEMORY[self.kind].writable
+
+    @property
+    def is_pair(self) -> bool:
+        """True if it holds its gradient, too."""
+        return self.memory and MEMORY[self.kind].is_pair
 
     @property
     def is_atomic(self) -> bool:
@@ -81,13 +124,24 @@ def _global(source: SlangSource, declaration: Declaration) -> Iterator[GlobalPar
         return
     scopes = tuple(declaration.name.split(".")[:-1])
     for name, type_ in _declared(tokens):
-        kind, _, inside = type_.partition("<")
-        inside = inside.removesuffix(">")
         at = (declaration.start, declaration.end)
-        is_memory = kind in READ | WRITTEN
-        held = inside if is_memory or (kind in _OF_VALUES and inside) else type_
-        if held and not _OPAQUE.match(held):
-            yield GlobalParameter(name, scopes, held, *at, is_memory, kind in WRITTEN)
+        memory = memory_of(type_)
+        kind, _, inside = type_.partition("<")
+        if memory:
+            yield GlobalParameter(name, scopes, memory[1], *at, memory[0])
+        elif kind in _OF_VALUES and inside:
+            yield GlobalParameter(name, scopes, inside.removesuffix(">"), *at)
+        elif not _OPAQUE.match(type_):
+            yield GlobalParameter(name, scopes, type_, *at)
+
+
+def memory_of(type_: str) -> tuple[str, str] | None:
+    """Return the kind of memory of a type as written, and the type of its elements; None for other types."""
+    kind, _, inside = type_.partition("<")
+    if kind not in MEMORY or inside.endswith("]"):
+        return None
+    element = inside.removesuffix(">") or MEMORY[kind].element
+    return (kind, element) if element else None
 
 
 def _members(source: SlangSource, declaration: Declaration) -> Iterator[GlobalParameter]:

@@ -224,7 +224,7 @@ def _scope_name(tokens: Sequence[Token]) -> tuple[str, ...]:
     for index, token in enumerate(tokens):
         if token.text in _SCOPES:
             names = []
-            for following in tokens[index + 1 :]:
+            for following in tokens[_after_generics(tokens, index + 1) :]:
                 if following.kind == "word":
                     names.append(following.text)
                 elif following.text not in (".", "::"):
@@ -234,6 +234,16 @@ def _scope_name(tokens: Sequence[Token]) -> tuple[str, ...]:
             mark = f"{token.text} " if token.text in _UNREFLECTED else ""
             return tuple(mark + name for name in names[:1])
     return ()
+
+
+def _after_generics(tokens: Sequence[Token], start: int) -> int:
+    """Return the token after generic parameters that begin at a token, as in ``extension<T : IFoo> T``."""
+    depth = 0
+    for index in range(start, len(tokens)):
+        depth += {"<": 1, ">": -1}.get(tokens[index].text, 0)
+        if not depth:
+            return index + (tokens[index].text == ">")
+    return start
 
 
 def _name_before(tokens: Sequence[Token], start: int, index: int) -> int | None:

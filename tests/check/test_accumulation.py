@@ -38,7 +38,7 @@ def fitted(x: Each[float3], seen: NoDiff[Each[float]], m: Param[Material], s: Un
     return r * r
 
 
-@sa.kernel(dims=2)
+@sa.kernel(dims=2, ranges={"x": (0.1, 1.0)})
 def averaged(x: Each[float], p: Param[float2]) -> tuple[Each[float], Mean[float2]]:
     return x * p.x * float(sa.thread_id(1)), float2(x * x, sa.sqrt(x)) * p
 

@@ -47,12 +47,13 @@ def test_check__a_bit_cast_in_the_file__leaves_other_functions_their_verdicts(ch
     assert results["looks"].verdict is Verdict.SKIPPED
 
 
-def test_check__a_function_that_reaches_a_bit_cast__is_no_pass_and_says_why(checked: Checked) -> None:
+def test_check__a_function_that_reaches_a_bit_cast__is_no_pass_unless_no_diff_tells_what_is_meant(
+    checked: Checked,
+) -> None:
     results = checked(TEXT, ".slang")
-    for name, cast in (("cut", "asint"), ("noisy", "asuint"), ("noisier", "asuint"), ("half_bits", "f32tof16")):
-        assert results[name].verdict in (Verdict.INCONCLUSIVE, Verdict.FAIL), name
-        if results[name].verdict is Verdict.INCONCLUSIVE:
-            assert f"the bits of floats ({cast})" in results[name].reason
+    assert results["cut"].verdict in (Verdict.INCONCLUSIVE, Verdict.FAIL)
+    for name in ("noisy", "noisier", "half_bits"):
+        assert results[name].verdict.good, results[name].reason
 
 
 TO_FLOAT = """
@@ -106,9 +107,7 @@ def test_check__textures_and_bits_in_files_of_other_folders__have_a_float64_twin
     inputs = parse_inputs([str(tmp_path / name) for name in names])
     results = by_name(check(inputs, CheckOptions(include_dirs=(str(tmp_path / "sub"), str(tmp_path / "inc")))))
     assert {name: (one.verdict.value, one.counts.compared > 100) for name, one in results.items()} == {
-        "f": ("INCONCLUSIVE", True),  # nothing tells what is meant by bits
-        "g": ("PASS", True),
-        **dict.fromkeys(("calls", "calls_up", "h", "i"), ("PASS", True)),
+        **dict.fromkeys(("f", "g", "calls", "calls_up", "h", "i"), ("PASS", True)),
     }
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
+
 from slangad.compiler.errors.diagnostics import CompileError
 from slangad.compiler.frontends.slang.arguments import Surroundings, thinned
 from slangad.compiler.frontends.slang.generics import tokens_of
@@ -48,6 +50,42 @@ __generic<T : __BuiltinFloatingPointType> [Differentiable] T older(T x) { return
 [Differentiable] float both<T : IFar, let B : bool>(T w, float x) { return B ? w.far(x) : x; }
 [Differentiable] float never<T : INever>(T w, float x) { return w.never(x); }
 float user(float x) { return used<7>(x); }
+"""
+ADAPTED = """
+interface IWarp : IDifferentiable
+{
+    [Differentiable] float warp(float x);
+    [Differentiable] float twice(float x) { return 2.0 * warp(x); }
+}
+interface IPlain { [Differentiable] float at(float x); }
+struct Line : IWarp, IPlain
+{
+    float k;
+    [Differentiable] float warp(float x) { return k * x; }
+    [Differentiable] float at(float x) { return k * x; }
+}
+struct Square : IWarp
+{
+    [Differentiable] float warp(float x) { return x * x; }
+    [Differentiable] override float twice(float x) { return x; }
+}
+struct Dual : IDifferentiable { float a; float b; }
+[Differentiable] Dual operator*(Dual x, Dual y) { return { x.a * y.a, x.b * y.a + x.a * y.b }; }
+[Differentiable] __prefix Dual operator-(Dual x) { return { -x.a, -x.b }; }
+extension Line
+{
+    [Differentiable] float more(float x) { return warp(x) + 1.0; }
+    [mutating] [Differentiable] void grow(float x) { k *= x; }
+    [Differentiable] static float fixed(float x) { return x * x; }
+}
+extension float { [Differentiable] float plus(float y) { return this + y * y; } }
+extension<T : IWarp> T { [Differentiable] float unknown(float x) { return x; } }
+enum Kind : uint { A, B, C }
+enum Odd { A = 3, B = 7 }
+[Differentiable] float exists(IPlain w, float x) { return w.at(x); }
+[Differentiable] float odd(Odd w, float x) { return x; }
+[BackwardDerivative(cased_bwd)] [Differentiable] float cased(Kind w, float x) { return w == Kind.C ? x * x : x; }
+void cased_bwd(Kind w, inout DifferentialPair<float> x, float d) { x = diffPair(x.p, w == Kind.C ? x.p * d : d); }
 """
 REFUSED = """
 [Differentiable] float large<let N : int>(float x) { static_assert(N > 2, "N is small"); return x * N; }
@@ -97,6 +135,19 @@ def test_check__generic_functions__have_arguments_that_suit_the_files(checked: C
     reason = "it is generic, and no type in its files fits: give one, as in --specialize 'never<YOUR_TYPE>'"
     assert skipped.pop("never") == reason
     assert skipped.keys() == {"texture"}
+
+
+def test_check__methods_and_values_that_need_a_wrapper__are_checked(checked: Checked) -> None:
+    results = checked(ADAPTED, ".slang", samples=16)
+    passed = {name for name, result in results.items() if result.verdict is Verdict.PASS}
+    assert passed == {
+        *("Line.warp", "Line.at", "Line.twice", "Square.warp", "Square.twice", "operator*", "operator-"),
+        *("Line.more", "Line.grow", "Line.fixed", "float.plus", "exists"),
+    }
+    assert results["cased"].verdict is Verdict.FAIL
+    failure = results["cased"].failures[0]
+    assert (failure.column, failure.found) == ("x", pytest.approx(failure.expected / 2))
+    assert {name for name, result in results.items() if result.verdict is Verdict.SKIPPED} == {"unknown", "odd"}
 
 
 def test_check__arguments_that_slang_refuses__are_left_out(checked: Checked) -> None:

@@ -21,35 +21,35 @@ from slangad import float2, float3
 RIGHT = {
     "gather": """
 @sa.kernel
-def f(i: Each[int], w: Tensor[float, 2], m: Param[float3], k: Uniform[float]) -> Each[float]:
+def gather(i: Each[int], w: Tensor[float, 2], m: Param[float3], k: Uniform[float]) -> Each[float]:
     return w[i, 1] * w[i, 2] * m.x + m.y * k
 """,
     "scatter": """
 @sa.kernel
-def f(i: Each[int], w: Tensor[float2, 1]) -> Mean[float]:
+def scatter(i: Each[int], w: Tensor[float2, 1]) -> Mean[float]:
     return sa.dot(w[i], w[i]) * sa.sin(w[i].x)
 """,
     "stencil": """
 @sa.kernel
-def f(x: Tensor[float, 1], y: OutTensor[float, 1]) -> None:
+def stencil(x: Tensor[float, 1], y: OutTensor[float, 1]) -> None:
     i = sa.thread_id()
     y[i] = x[i] * x[i + 1] + x[i + 2]
 """,
     "image": """
 @sa.kernel(dims=2)
-def f(x: Tensor[float, 2], y: OutTensor[float, 2]) -> None:
+def image(x: Tensor[float, 2], y: OutTensor[float, 2]) -> None:
     i, j = sa.thread_id(0), sa.thread_id(1)
     y[i, j] = x[i, max(j - 1, 0)] * x[i, j] + x[min(i + 1, x.shape[0] - 1), j]
 """,
     "in_place": """
 @sa.kernel
-def f(x: InOutTensor[float, 1], k: Param[float]) -> None:
+def in_place(x: InOutTensor[float, 1], k: Param[float]) -> None:
     i = sa.thread_id()
     x[i] = x[i] * x[i] * k
 """,
     "layer": """
 @sa.kernel
-def f(x: Each[float3], w: Tensor[float, 2]) -> Each[float]:
+def layer(x: Each[float3], w: Tensor[float, 2]) -> Each[float]:
     total = 0.0
     for j in range(6):
         h = 0.0
@@ -60,28 +60,28 @@ def f(x: Each[float3], w: Tensor[float, 2]) -> Each[float]:
 """,
     "texture_clamp": """
 @sa.kernel
-def f(uv: Each[float2], t: Texture2D[float]) -> Each[float]:
+def texture_clamp(uv: Each[float2], t: Texture2D[float]) -> Each[float]:
     return t.sample(uv) * t.load(1, 2)
 """,
     "texture_repeat": """
 @sa.kernel
-def f(uv: Each[float2], t: Texture2D[float3, "repeat"]) -> Mean[float]:
+def texture_repeat(uv: Each[float2], t: Texture2D[float3, "repeat"]) -> Mean[float]:
     return sa.dot(t.sample(uv), t.sample(uv * 2.0 + float2(0.3, 0.4)))
 """,
     "texture_mirror": """
 @sa.kernel
-def f(uv: Each[float2], t: Texture2D[float2, "mirror"]) -> Each[float2]:
+def texture_mirror(uv: Each[float2], t: Texture2D[float2, "mirror"]) -> Each[float2]:
     return t.sample(uv)
 """,
     "positive_only": """
 @sa.kernel
-def f(x: Tensor[float, 1], y: OutTensor[float, 1]) -> None:
+def positive_only(x: Tensor[float, 1], y: OutTensor[float, 1]) -> None:
     i = sa.thread_id()
     y[i] = 1.0 / x[i] + sa.log(x[i + 1])
 """,
     "indices_in_a_tensor": """
 @sa.kernel
-def f(idx: Tensor[int, 1], w: Tensor[float, 1]) -> Sum[float]:
+def indices_in_a_tensor(idx: Tensor[int, 1], w: Tensor[float, 1]) -> Sum[float]:
     i = sa.thread_id()
     return w[idx[i]] * w[idx[i + 1]]
 """,
@@ -92,13 +92,13 @@ class P:
     mass: float
 
 @sa.kernel
-def f(p: Each[P], w: Tensor[float2, 1], s: Param[P]) -> Each[P]:
+def elements_and_params(p: Each[P], w: Tensor[float2, 1], s: Param[P]) -> Each[P]:
     i = sa.thread_id()
     return P(pos=p.pos * w[i] + s.pos, mass=p.mass * s.mass)
 """,
     "in_and_out": """
 @sa.kernel
-def f(x: InOutTensor[float2, 1], w: Tensor[float, 1]) -> Sum[float]:
+def in_and_out(x: InOutTensor[float2, 1], w: Tensor[float, 1]) -> Sum[float]:
     i = sa.thread_id()
     v = x[i]
     x[i] = float2(v.y * w[i], v.x)
@@ -106,7 +106,7 @@ def f(x: InOutTensor[float2, 1], w: Tensor[float, 1]) -> Sum[float]:
 """,
     "declared": """
 @sa.kernel
-def f(w: Tensor[float, 1], y: OutTensor[float, 1]) -> None:
+def declared(w: Tensor[float, 1], y: OutTensor[float, 1]) -> None:
     i = sa.thread_id()
     y[i] = w[i] * sa.no_diff(w[i + 1])
 """,
@@ -114,8 +114,8 @@ def f(w: Tensor[float, 1], y: OutTensor[float, 1]) -> None:
 
 
 @pytest.mark.parametrize("name", RIGHT)
-def test_check__right_kernels__pass(checked: Checked, name: str) -> None:
-    result = checked(HEAD + RIGHT[name], samples=48)["f"]
+def test_check__right_kernels__pass(checked_once: Checked, name: str) -> None:
+    result = checked_once(HEAD + "".join(RIGHT.values()), samples=48)[name]
     assert result.verdict.good, result.reason
     assert result.kind == "kernel"
     compared = {leg.leg for leg in result.legs if leg.state is LegState.AGREES}
@@ -124,7 +124,7 @@ def test_check__right_kernels__pass(checked: Checked, name: str) -> None:
 
 
 def test_check__shapes__are_found(checked: Checked) -> None:
-    (sample, *_) = checked(HEAD + RIGHT["gather"], samples=16)["f"].samples
+    (sample, *_) = checked(HEAD + RIGHT["gather"], samples=16)["gather"].samples
     assert sample.jacobian is not None
     columns = [c for c in sample.jacobian.columns if c.startswith("w")]
     assert columns[0] == "w[0, 0]"
@@ -133,61 +133,61 @@ def test_check__shapes__are_found(checked: Checked) -> None:
 
 
 WRONG = {
-    "a factor": (
+    "a_factor": (
         """
 @sa.differentiable
-def g(x: float) -> float:
+def a_factor_part(x: float) -> float:
     return x * x
 
-@g.backward
-def g_bwd(x, d_out):
+@a_factor_part.backward
+def a_factor_part_bwd(x, d_out):
     return 2.002 * x * d_out
 
 @sa.kernel
-def f(i: Each[int], w: Tensor[float, 1]) -> Each[float]:
-    return g(w[i])
+def a_factor(i: Each[int], w: Tensor[float, 1]) -> Each[float]:
+    return a_factor_part(w[i])
 """,
         "a factor of 1.001",
     ),
-    "one index only": (
+    "one_index_only": (
         """
 @sa.differentiable
-def g(x: float, i: int) -> float:
+def one_index_only_part(x: float, i: int) -> float:
     return x * x
 
-@g.backward
-def g_bwd(x, i, d_out):
+@one_index_only_part.backward
+def one_index_only_part_bwd(x, i, d_out):
     if i == 2:
         return 2.2 * x * d_out
     return 2.0 * x * d_out
 
 @sa.kernel
-def f(i: Each[int], w: Tensor[float, 1]) -> Sum[float]:
-    return g(w[i], i)
+def one_index_only(i: Each[int], w: Tensor[float, 1]) -> Sum[float]:
+    return one_index_only_part(w[i], i)
 """,
         "w[2]",
     ),
-    "a neighbour is forgotten": (
+    "a_neighbour_is_forgotten": (
         """
 @sa.differentiable
-def g(x: float, y: float) -> float:
+def a_neighbour_is_forgotten_part(x: float, y: float) -> float:
     return x * y
 
-@g.backward
-def g_bwd(x, y, d_out):
+@a_neighbour_is_forgotten_part.backward
+def a_neighbour_is_forgotten_part_bwd(x, y, d_out):
     return y * d_out, 0.0
 
 @sa.kernel
-def f(w: Tensor[float, 1], k: Tensor[float, 1], y: OutTensor[float, 1]) -> None:
+def a_neighbour_is_forgotten(w: Tensor[float, 1], k: Tensor[float, 1], y: OutTensor[float, 1]) -> None:
     i = sa.thread_id()
-    y[i] = g(w[i], k[i + 1])
+    y[i] = a_neighbour_is_forgotten_part(w[i], k[i + 1])
 """,
         "no gradient reaches this input",
     ),
-    "a loop is cut short": (
+    "a_loop_is_cut_short": (
         """
 @sa.kernel
-def f(x: Each[float], w: Tensor[float, 1]) -> Each[float]:
+def a_loop_is_cut_short(x: Each[float], w: Tensor[float, 1]) -> Each[float]:
     s = x
     for j in sa.range(w.shape[0], max_iters=2):
         s = s * w[j]
@@ -199,9 +199,9 @@ def f(x: Each[float], w: Tensor[float, 1]) -> Each[float]:
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_check__wrong_kernels__fail_with_their_cause(checked: Checked, name: str) -> None:
-    text, cause = WRONG[name]
-    result = checked(HEAD + text, samples=48)["f"]
+def test_check__wrong_kernels__fail_with_their_cause(checked_once: Checked, name: str) -> None:
+    _, cause = WRONG[name]
+    result = checked_once(HEAD + "".join(text for text, _ in WRONG.values()), samples=48)[name]
     assert result.verdict is Verdict.FAIL, result.reason
     assert any(cause in failure.cause or cause in failure.message for failure in result.failures)
 
@@ -229,9 +229,9 @@ def test_check__declared_shapes__win_over_found_ones(checked: Checked) -> None:
 
 
 def test_check__indices__are_drawn_within_declared_shapes(checked: Checked) -> None:
-    text = WRONG["one index only"][0].replace("i == 2", "i * i == 121")
-    assert checked(HEAD + text)["f"].verdict is Verdict.PASS
-    result = checked(HEAD + text, shapes=(("f.w", (12,)),))["f"]
+    text = WRONG["one_index_only"][0].replace("i == 2", "i * i == 121")
+    assert checked(HEAD + text)["one_index_only"].verdict is Verdict.PASS
+    result = checked(HEAD + text, shapes=(("one_index_only.w", (12,)),))["one_index_only"]
     assert result.verdict is Verdict.FAIL
     assert "w[11]" in result.reason
 
@@ -245,7 +245,8 @@ def test_check__a_declared_shape_that_does_not_fit__is_told(checked: Checked) ->
 
 
 def test_check__ranges_of_tensors__hold_for_every_element(checked: Checked) -> None:
-    result = checked(HEAD + RIGHT["gather"], samples=16, ranges=(("f.w", 2.0, 3.0), ("f.m.y", 5.0, 6.0)))["f"]
+    ranges = (("gather.w", 2.0, 3.0), ("gather.m.y", 5.0, 6.0))
+    result = checked(HEAD + RIGHT["gather"], samples=16, ranges=ranges)["gather"]
     values = {v.path: v.value for v in result.samples[0].inputs}
     assert all(2.0 <= v <= 3.0 for path, v in values.items() if path.startswith("w["))
     assert 5.0 <= values["m.y"] <= 6.0
@@ -275,7 +276,7 @@ def test_check__shapes_in_yaml__hold(checked: Checked) -> None:
 
 @pytest.mark.parametrize("name", ["gather", "texture_repeat"])
 def test_check__the_same_seed__gives_the_same(checked: Checked, name: str) -> None:
-    first, second = (checked(HEAD + RIGHT[name], samples=16, seed=5)["f"] for _ in range(2))
+    first, second = (checked(HEAD + RIGHT[name], samples=16, seed=5)[name] for _ in range(2))
     assert repr(first.samples) == repr(second.samples)
     assert [failure.message for failure in first.failures] == [failure.message for failure in second.failures]
 

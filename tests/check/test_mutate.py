@@ -259,6 +259,37 @@ def test_mutate__survivors__have_the_reason(tmp_path: Path, name: str, text: str
         assert told[mutant].startswith(reason)
 
 
+WRONG = """
+import slangad as sa
+
+
+@sa.differentiable
+def f(x: float, y: float) -> float:
+    return x * x + y
+
+
+@f.backward
+def f_bwd(x, y, d_out):
+    return -2.0 * x * d_out, d_out
+"""
+WRONG_SLANG = """
+[BackwardDerivative(f_bwd)] [Differentiable] float f(float x) { return x * x; }
+void f_bwd(inout DifferentialPair<float> x, float d) { x = diffPair(x.p, -2.0 * x.p * d); }
+"""
+
+
+@pytest.mark.parametrize(("name", "text"), [("f.py", WRONG), ("f.slang", WRONG_SLANG)])
+def test_mutate__a_change_that_corrects_a_wrong_derivative__is_no_survivor(
+    tmp_path: Path, name: str, text: str
+) -> None:
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    report = check_mutants(parse_inputs([str(tmp_path / name)]), CheckOptions(mutate=True))
+    assert not survivors(report)
+    corrected = [line for line in mutation_lines(report) if "wrong without this change" in line]
+    assert len(corrected) == 1
+    assert "f: gradient 1 negated in line" in corrected[0]
+
+
 TWO = """
 import slangad as sa
 

@@ -59,29 +59,29 @@ def bend(x: Each[float]) -> Each[float]:
 """
 
 RIGHT = {
-    "a value that two stages use": """
+    "used_twice": """
 @sa.kernel
 def weigh(x: Each[float], s: Param[float]) -> Each[float]:
     return x / (1.0 + s * s)
 
 
 @sa.pipeline
-def p(x: Each[float], k: Param[float]) -> Sum[float]:
+def used_twice(x: Each[float], k: Param[float]) -> Sum[float]:
     y = scale(x, k)
     s = total(y)
     return total(weigh(scale(y, k), s))
 """,
-    "a gather": """
+    "gathered": """
 @sa.kernel
 def gather(i: Each[int], w: Tensor[float, 1]) -> Each[float]:
     return w[i] * w[i]
 
 
 @sa.pipeline
-def p(i: Each[int], w: Tensor[float, 1], k: Param[float]) -> Sum[float]:
+def gathered(i: Each[int], w: Tensor[float, 1], k: Param[float]) -> Sum[float]:
     return total(scale(gather(i, w), k))
 """,
-    "a tensor changed in place, twice": """
+    "in_place_twice": """
 @sa.kernel
 def advance(p: InOutTensor[float, 1], v: Tensor[float, 1]) -> None:
     i = sa.thread_id()
@@ -89,23 +89,23 @@ def advance(p: InOutTensor[float, 1], v: Tensor[float, 1]) -> None:
 
 
 @sa.pipeline
-def p(q: InOutTensor[float, 1], v: Tensor[float, 1]) -> Sum[float]:
+def in_place_twice(q: InOutTensor[float, 1], v: Tensor[float, 1]) -> Sum[float]:
     advance(q, v)
     advance(q, v)
     return total(q)
 """,
-    "a tensor that is written": """
+    "written": """
 @sa.kernel
 def spread(x: Each[float], out: OutTensor[float, 1]) -> None:
     out[sa.thread_id()] = x * x * x
 
 
 @sa.pipeline
-def p(x: Each[float], out: OutTensor[float, 1]) -> Sum[float]:
+def written(x: Each[float], out: OutTensor[float, 1]) -> Sum[float]:
     spread(x, out)
     return total(out)
 """,
-    "a texture": """
+    "textured": """
 Tiles = sa.texture(float3, address="repeat")
 
 
@@ -120,10 +120,10 @@ def differ(c: Each[float3], seen: NoDiff[Each[float3]]) -> Mean[float]:
 
 
 @sa.pipeline(fuse=False)
-def p(at: Each[float2], t: Tiles, seen: NoDiff[Each[float3]]) -> Mean[float]:
+def textured(at: Each[float2], t: Tiles, seen: NoDiff[Each[float3]]) -> Mean[float]:
     return differ(look(at, t), seen)
 """,
-    "a mean that values are held against": """
+    "against_mean": """
 @sa.kernel
 def mean(u: Each[float]) -> Mean[float]:
     return u
@@ -135,11 +135,11 @@ def centred(u: Each[float], m: Param[float]) -> Sum[float]:
 
 
 @sa.pipeline
-def p(x: Each[float], k: Param[float]) -> Sum[float]:
+def against_mean(x: Each[float], k: Param[float]) -> Sum[float]:
     u = scale(x, k)
     return centred(u, mean(u))
 """,
-    "an entry of an array, by an index that comes from outside": """
+    "outside_index": """
 @sa.kernel
 def squares(y: Each[sa.Array[float, 3]]) -> Each[sa.Array[float, 3]]:
     out = sa.copy(y)
@@ -154,31 +154,31 @@ def of_label(y: Each[sa.Array[float, 3]], label: Each[int]) -> Sum[float]:
 
 
 @sa.pipeline
-def p(y: Each[sa.Array[float, 3]], label: Each[int]) -> Sum[float]:
+def outside_index(y: Each[sa.Array[float, 3]], label: Each[int]) -> Sum[float]:
     return of_label(squares(y), label)
 """,
-    "an entry of an array, by an index that is computed": """
+    "computed_index": """
 @sa.kernel
 def next_of(y: Each[sa.Array[float, 3]], label: Each[int]) -> Sum[float]:
     return y[label + 1] * 1.5
 
 
 @sa.pipeline
-def p(y: Each[sa.Array[float, 3]], label: Each[int]) -> Sum[float]:
+def computed_index(y: Each[sa.Array[float, 3]], label: Each[int]) -> Sum[float]:
     return next_of(y, label)
 """,
-    "a value passed without gradient": """
+    "without_gradient": """
 @sa.kernel
 def cut(x: Each[float], y: NoDiff[Each[float]]) -> Each[float]:
     return x * y + y * y
 
 
 @sa.pipeline
-def p(x: Each[float], k: Param[float]) -> Sum[float]:
+def without_gradient(x: Each[float], k: Param[float]) -> Sum[float]:
     y = scale(x, k)
     return total(cut(y, y))
 """,
-    "constants, uniforms, structs and several results": """
+    "several_results": """
 @sa.struct
 class Pair:
     a: float
@@ -196,16 +196,16 @@ def put(x: Each[float], v: Each[Pair], m: Param[Pair]) -> tuple[Sum[float], Each
 
 
 @sa.pipeline
-def p(v: Each[Pair], s: Uniform[float], m: Param[Pair]) -> tuple[Sum[float], Each[float2]]:
+def several_results(v: Each[Pair], s: Uniform[float], m: Param[Pair]) -> tuple[Sum[float], Each[float2]]:
     x, w = split(v, s, 3)
     return put(x, w, m)
 """,
 }
 
 
-@pytest.mark.parametrize("text", [pytest.param(text, id=name) for name, text in RIGHT.items()])
-def test_check__a_right_pipeline__passes_in_every_leg(checked: Checked, text: str) -> None:
-    result = checked(HEAD + text, only=("p",))["p"]
+@pytest.mark.parametrize("name", RIGHT)
+def test_check__a_right_pipeline__passes_in_every_leg(checked_once: Checked, name: str) -> None:
+    result = checked_once(HEAD + "".join(RIGHT.values()), only=tuple(RIGHT))[name]
     assert result.kind == "pipeline"
     assert result.verdict is Verdict.PASS, result.reason
     states = {leg.leg: leg.state for leg in result.legs}
@@ -265,12 +265,12 @@ def test_check__a_gradient_lost_between_right_stages__fails_and_says_so(
 
 
 @pytest.mark.parametrize("name", ["vulkan", "cuda"])
-@pytest.mark.parametrize("which", ["a texture", "constants, uniforms, structs and several results"])
+@pytest.mark.parametrize("which", ["textured", "several_results"])
 def test_check__a_pipeline_on_a_device__holds_its_float32_against_float64(
     checked: Checked, name: str, which: str
 ) -> None:
     device_of(name)
-    result = checked(HEAD + RIGHT[which], only=("p",), device=name, samples=16)["p"]
+    result = checked(HEAD + RIGHT[which], only=(which,), device=name, samples=16)[which]
     assert result.verdict is Verdict.PASS, result.reason
     leg = next(leg for leg in result.legs if leg.leg is Leg.FLOAT32)
     assert leg.state is LegState.AGREES
@@ -297,8 +297,8 @@ def test_check__a_pipeline_on_a_device__compiles_no_more_for_more_runs(
     monkeypatch.setattr(pool, "Worker", InProcess)
     monkeypatch.setattr(GpuDevice, "load", counted_load)
     monkeypatch.setattr(GpuDevice, "submit", counted_submit)
-    text = HEAD + RIGHT["constants, uniforms, structs and several results"]
-    assert checked(text, only=("p",), device="vulkan", samples=16)["p"].verdict is Verdict.PASS
+    name = "several_results"
+    assert checked(HEAD + RIGHT[name], only=(name,), device="vulkan", samples=16)[name].verdict is Verdict.PASS
     assert len(submitted) > 100
     assert len(loaded) == 2
 
@@ -375,13 +375,24 @@ def test_check__a_shape_and_a_range_of_a_pipeline__are_taken_from_the_command_li
     from slangad.cli.main import cli
 
     file = tmp_path / "p.py"
-    file.write_text(HEAD + RIGHT["a gather"], encoding="utf-8")
-    words = ["check", f"{file}:p", "--shape", "p.w=3", "--range", "p.i=0:2", "--samples", "16", "--format", "json"]
+    file.write_text(HEAD + RIGHT["gathered"], encoding="utf-8")
+    words = [
+        "check",
+        f"{file}:gathered",
+        "--shape",
+        "gathered.w=3",
+        "--range",
+        "gathered.i=0:2",
+        "--samples",
+        "16",
+        "--format",
+        "json",
+    ]
     result = CliRunner().invoke(cli, words)
     assert result.exit_code == 0, result.output
     (one,) = json.loads(result.stdout)["results"]
     assert [v["path"] for v in one["samples"][0]["inputs"] if v["path"].startswith("w")] == ["w[0]", "w[1]", "w[2]"]
-    assert CliRunner().invoke(cli, [*words, "--range", "p.nothing=0:1"]).exit_code == 2
+    assert CliRunner().invoke(cli, [*words, "--range", "gathered.nothing=0:1"]).exit_code == 2
 
 
 def _check_file(path: Path) -> tuple[Result, ...]:

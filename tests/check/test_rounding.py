@@ -252,6 +252,38 @@ def test_check__quotients_near_their_singularity__have_no_kink_there(checked: Ch
     assert checked(QUOTIENT, ".slang", seed=2)["g"].verdict in (Verdict.PASS, Verdict.KINK_OK)
 
 
+STAIRS = """
+// range: p -1e-4 1e-4
+[Differentiable] float guarded(float x, float p) { if (x * x < 1e-8) return p; return p * cos(x); }
+// range: x -50 50
+[Differentiable] float softplus(float x) { return log(1.0 + exp(x)); }
+// range: x -36 -30
+[Differentiable] float low(float x) { return log(1.0 + exp(x)); }
+// range: x -36 -30
+[BackwardDerivative(doubled_bwd)] float doubled(float x) { return log(1.0 + exp(x)); }
+void doubled_bwd(inout DifferentialPair<float> x, float d) { x = diffPair(x.p, 2.0 * d / (1.0 + exp(-x.p))); }
+// range: x -36 -30
+[BackwardDerivative(gross_bwd)] float gross(float x) { return log(1.0 + exp(x)); }
+void gross_bwd(inout DifferentialPair<float> x, float d) { x = diffPair(x.p, 1e-9 * d); }
+// range: p -1e-4 1e-4
+[BackwardDerivative(flat_bwd)] float flat(float x, float p) { if (x * x < 1e-8) return p; return p * cos(x); }
+void flat_bwd(inout DifferentialPair<float> x, inout DifferentialPair<float> p, float d)
+{ float s = -sin(x.p) * p.p * d; p = diffPair(p.p, x.p * x.p < 1e-8 ? d : cos(x.p) * d); x = diffPair(x.p, s); }
+"""
+
+
+def test_check__steps_of_rounding__are_no_reference(checked: Checked) -> None:
+    found = {name: result.verdict for name, result in checked(STAIRS, ".slang").items()}
+    assert found.pop("guarded") is Verdict.PASS
+    assert found.pop("softplus") is Verdict.PASS
+    assert found == {
+        "low": Verdict.INCONCLUSIVE,
+        "doubled": Verdict.INCONCLUSIVE,
+        "gross": Verdict.FAIL,
+        "flat": Verdict.FAIL,
+    }
+
+
 def test_scatter__of_noise__is_a_few_times_as_large() -> None:
     rows, columns, widths = np.full((20, 1), 0.3), np.zeros(20, np.int64), np.ones(20)
     found = scatter(lambda r: np.sin(r) + 1e-6 * np.sin(1e9 * r), rows, columns, widths)

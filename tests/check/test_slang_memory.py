@@ -9,6 +9,8 @@ import pytest
 from slangad.compiler.report.model import Leg, LegState, Verdict
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from check.conftest import Checked
 
     from slangad.compiler.report.model import Result
@@ -167,3 +169,112 @@ uniform float gain;
     assert results["reads"].verdict is Verdict.SKIPPED
     assert read.partition("[")[0] in results["reads"].reason or "gain" in results["reads"].reason
     assert results["good"].verdict is Verdict.PASS
+
+
+def test_check__memory_that_a_function_takes__is_an_input_with_a_gradient_where_it_has_one(checked: Checked) -> None:
+    text = """
+struct Splat : IDifferentiable { float2 at; float weight; }
+
+[Differentiable]
+Splat load(DiffTensorView t, uint i)
+{
+    Splat splat;
+    splat.at = float2(t[uint2(i, 0)], t[i, 1]);
+    splat.weight = t.loadOnce(uint2(i, 2)) * t[uint2(i, 2)];
+    return splat;
+}
+[Differentiable]
+float constant(TensorView<float> t, StructuredBuffer<float3> b, DiffTensorView v, uint i, float x)
+{
+    return t[i, 2] * b[i].y * x * x * v.primal[i];
+}
+[CudaKernel] [Differentiable]
+void square(DiffTensorView input, DiffTensorView output)
+{
+    uint3 at = cudaThreadIdx() + cudaBlockIdx() * cudaBlockDim();
+    if (at.x >= input.size(0))
+        return;
+    output[at.x] = input[at.x] * input[at.x];
+    output.storeOnce(uint2(at.x, 1), 3.0 * input[at.x]);
+}
+[BackwardDerivative(get_bwd)]
+float get(StructuredBuffer<float> data, RWStructuredBuffer<float> grads, uint i) { return data[i]; }
+void get_bwd(StructuredBuffer<float> data, RWStructuredBuffer<float> grads, uint i, float d) { grads[i] += d; }
+
+[Differentiable] [BackwardDerivative(halved_bwd)]
+float halved(DiffTensorView t, uint i, float x) { return t[i] * x; }
+void halved_bwd(DiffTensorView t, uint i, inout DifferentialPair<float> x, float d)
+{
+    bwd_diff(product)(t, i, x, 0.5 * d);
+}
+[Differentiable] float product(DiffTensorView t, uint i, float x) { return t[i] * x; }
+"""
+    results = checked(text, ".slang")
+    for name in ("load", "constant", "square", "product"):
+        assert results[name].verdict is Verdict.PASS, (name, results[name].reason)
+        assert state_of(results[name], Leg.FORWARD) is LegState.AGREES, name
+    (failure,) = results["get"].failures
+    assert failure.leg is Leg.ACCUMULATION
+    assert "additions to 'grads', the gradient of 'data'" in failure.message
+    assert results["halved"].verdict is Verdict.FAIL
+    assert {failure.column.partition("[")[0] for failure in results["halved"].failures} <= {"t", "x"}
+
+
+def test_check__memory_of_imported_files__is_an_input_too(checked: Checked, tmp_path: Path) -> None:
+    (tmp_path / "parameters.slangh").write_text("#define SCALE 2.0\nuniform float gain;\n", "utf-8")
+    (tmp_path / "part_two.slang").write_text(
+        """
+module part_two;
+StructuredBuffer<float> weights;
+RWStructuredBuffer<Atomic<float>> gradients;
+[BackwardDerivative(load_bwd)] public float load(uint i) { return weights[i]; }
+void load_bwd(uint i, float d) { gradients[i] += d; }
+[Differentiable] public float row(DiffTensorView t, uint i) { return t[i] * t[uint2(i, 1)]; }
+""",
+        "utf-8",
+    )
+    text = """
+#include "parameters.slangh"
+import part_two;
+[Differentiable] float loads(DiffTensorView t, uint i) { return load(i) * row(t, i) * gain * SCALE; }
+[Differentiable] float scaled(float x) { return x * x * gain; }
+"""
+    results = checked(text, ".slang")
+    assert {name: results[name].verdict for name in ("loads", "scaled")} == {
+        "loads": Verdict.PASS,
+        "scaled": Verdict.PASS,
+    }
+    assert state_of(results["loads"], Leg.ACCUMULATION) is LegState.AGREES
+
+
+def test_check__textures__are_constant_inputs_without_gradient(checked: Checked) -> None:
+    text = """
+Texture2D albedo : register(t0);
+Texture2D<float> height;
+Texture3D<float3> volume;
+SamplerState wrapping;
+
+[Differentiable]
+float3 shade(float2 uv, float3 x)
+{
+    float4 color = no_diff albedo.SampleLevel(wrapping, uv, 0.0);
+    float scale = no_diff height.Load(int3(1, 2, 0));
+    return color.xyz * x * x * scale;
+}
+[Differentiable]
+float3 taken(Texture2D<float4> map, SamplerState s, no_diff float2 uv, float3 x)
+{
+    uint w, h;
+    map.GetDimensions(w, h);
+    float4 color = no_diff map.Sample(s, uv);
+    return color.xyz * x * x * map[uint2(0, 1)].x / float(w) + volume[uint3(0)];
+}
+[BackwardDerivative(wrong_bwd)]
+float wrong(float x) { return height.Load(int3(0)) * x; }
+void wrong_bwd(inout DifferentialPair<float> x, float d) { x = diffPair(x.p, d); }
+"""
+    results = checked(text, ".slang")
+    verdicts = {"shade": Verdict.PASS, "taken": Verdict.PASS, "wrong": Verdict.FAIL}
+    assert {name: result.verdict for name, result in results.items()} == verdicts
+    (failure,) = results["wrong"].failures
+    assert [value.path for value in failure.sample.inputs] == ["height[0]", "x"]

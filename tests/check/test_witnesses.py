@@ -12,6 +12,7 @@ from slangad.compiler.driver.slang_compilers import SlangCompilers
 from slangad.compiler.frontends import load
 from slangad.compiler.frontends.slang.model import SlangSetting
 from slangad.compiler.report.model import Verdict
+from slangad.compiler.slang_text.files import text_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -65,7 +66,7 @@ def test_kernels_apart__only_what_reaches_a_method_of_an_interface_with_an_own_d
     path.write_text(text, encoding="utf-8")
     with SlangCompilers(Options(targets=("cpp",))) as compilers:
         module = load(path, SlangSetting(compilers.reflect))
-    assert kernels_apart(module, {}) == apart
+    assert kernels_apart(module, {file: text_of(file) for file in module.sources}) == apart
 
 
 CALLS = """

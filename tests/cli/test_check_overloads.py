@@ -115,9 +115,11 @@ def drawn(result: dict[str, Any]) -> list[Any]:
     return [sample["inputs"] for sample in result["samples"]]
 
 
-def test_overloads__every_report__tells_them_apart(folder: Path) -> None:
+def test_overloads__every_report__tells_them_apart(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(folder / "summary.md"))
     kinds = ("json", "junit", "sarif", "github", "html")
-    text = run("f.slang", *(f"--report={kind}={kind}" for kind in kinds)).stdout
+    text = run("f.slang", *(f"--report={kind}={kind}" for kind in kinds), "--report=github=again").stdout
+    assert (folder / "summary.md").read_text(encoding="utf-8").count("## Gradient check") == 1
     made = {kind: (folder / kind).read_text(encoding="utf-8") for kind in kinds}
     assert "FAIL              f(float3)" in text
     assert "PASS              f(float) " in text

@@ -111,3 +111,13 @@ def test_failing_imports__cost_only_what_uses_them_in_a_few_readings(
     assert found["mid"]["span"]["line"] == 1
     assert "needs a macro" in found["mid"]["reason"]
     assert found["lost.file"]["reason"].endswith("name the folder that contains lost/file.slang with -I")
+
+
+def test_compile_of_a_folder__leaves_headers_and_parts_to_the_files_that_include_them(project: Project) -> None:
+    project.write("in/head.slangh", function("head", "SCALE * x"))
+    project.write("in/part.slang", f"implementing m;\n{function('part', 'x * x')}")
+    project.write(
+        "in/m.slang", f'module m;\n#define SCALE 2.0\n#include "head.slangh"\n__include part;\n{function("m", "x")}'
+    )
+    project.run("compile", "in", "-t", "cuda")
+    assert {"m.part.forward.cu", "m.m.forward.cu"} <= {*project.files()}

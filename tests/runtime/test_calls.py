@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import subprocess
 import sys
@@ -266,6 +267,35 @@ def test_backward__mean_of_doubles__is_divided_in_double(tmp_path: Path) -> None
     (tmp_path / "mean.py").write_text(text, encoding="utf-8")
     found = sa.load(tmp_path / "mean.py", device="cpu").mean.backward(np.zeros(3), cotangent=1.0)
     assert found.grad["x"].tolist() == [1.0 / 3.0] * 3
+
+
+HELPED = """
+import slangad as sa
+import helper
+from inner import part
+
+
+@sa.kernel
+def scaled(x: sa.Each[float]) -> sa.Each[float]:
+    return helper.FACTOR * x + part.FACTOR
+"""
+
+
+def test_load__folders_with_modules_of_one_name__each_see_their_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for folder, factor in (("one", 1.0), ("two", 2.0)):
+        (tmp_path / folder / "inner").mkdir(parents=True)
+        (tmp_path / folder / "fit.py").write_text(HELPED, encoding="utf-8")
+        (tmp_path / folder / "helper.py").write_text(f"FACTOR = {factor}\n", encoding="utf-8")
+        (tmp_path / folder / "inner" / "part.py").write_text(f"FACTOR = 1{factor}\n", encoding="utf-8")
+    monkeypatch.syspath_prepend(str(tmp_path / "one"))
+    helper = importlib.import_module("helper")
+    for folder, factor in (("one", 1.0), ("two", 2.0)):
+        text = sa.load(tmp_path / folder / "fit.py").program.emitted.text
+        assert f" {factor};" in text
+        assert f" 1{factor};" in text
+    assert sys.modules.pop("helper") is helper
 
 
 UNSAID = """

@@ -18,7 +18,7 @@ from slangad.compiler.check.build.cpp_faults import first_error, without_faults
 from slangad.compiler.check.build.double import build_job
 from slangad.compiler.check.build.reached import ReachedTexts
 from slangad.compiler.check.build.separately import kernels_apart
-from slangad.compiler.check.twins import declared, index_ranges, loop_bounds
+from slangad.compiler.check.twins import declared, index_ranges, loop_bounds, slang_declared
 from slangad.compiler.emit import Mode, emit_module
 from slangad.compiler.errors.diagnostics import ToolchainError
 from slangad.compiler.ir.kernels import Memory
@@ -32,7 +32,7 @@ from slangad.compiler.toolchain.workers.processes import end_processes_until
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from slangad.compiler.check.twins.slang_loop_bounds import LoopTwins
+    from slangad.compiler.check.twins.text_twins import TextTwins
     from slangad.compiler.driver.slang_compilers import SlangCompilers
     from slangad.compiler.emit.model import EmittedModule, EntryPoint
     from slangad.compiler.ir.nodes import Kernel, Module
@@ -102,24 +102,42 @@ def build_both(
     module: Module,
     setting: BuildSetting,
     compilers: tuple[SlangCompilers, SlangCompilers],
-    loop_twins: LoopTwins | None = None,
+    text_twins: Sequence[TextTwins] = (),
+    unclipped: TextTwins | None = None,
 ) -> tuple[Built, Built]:
-    """Return the float64 twin, with the twins that count loop iterations, and the program itself.
+    """Return the float64 twin, with twins from changed texts, and the program itself.
+
+    Args:
+        module: The program.
+        setting: How to build.
+        compilers: One for each precision.
+        text_twins: Twins from changed texts.
+        unclipped: Kernels of the program that are built from a changed text, in both precisions.
 
     Raises:
         ToolchainError: There is no Slang or no C++ compiler.
     """
-    apart = kernels_apart(module, setting.texts)
     reached = _reached_texts(module, setting)
+    read = reached.texts(emit_module(module).text) if reached else sources_of(module, setting).files
+    apart = kernels_apart(module, read)
     overloads = frozenset(kernel.name for kernel in module.kernels if reached and reached.is_replaced(kernel.span))
     f64 = _Builder(module, setting, compilers[0], f64=True, apart=apart, overloads=overloads, reached=reached)
     f32 = _Builder(module, setting, compilers[1], f64=False, apart=apart, reached=reached)
+    loose = unclipped.module.kernels if unclipped else ()
+    kernels = [kernel for kernel in module.kernels if kernel.name not in {one.name for one in loose}]
+
+    def every(builder: _Builder) -> Built:
+        if unclipped is None:
+            return builder.build(kernels)
+        changed = replace(setting, texts={**setting.texts, **unclipped.texts})
+        without = replace(builder, setting=changed, apart=frozenset(), reached=_reached_texts(module, changed))
+        return _joined([builder.build(kernels), without.build(loose)])
 
     def rest() -> tuple[Built, tuple[Library, ...]]:
-        return f32.build(module.kernels), _build_loop_twins(loop_twins, setting, compilers[1])
+        return every(f32), _build_text_twins(text_twins, setting, compilers[1])
 
     with ThreadPoolExecutor(2) as pool:
-        first, second = pool.submit(f64.build, module.kernels), pool.submit(rest)
+        first, second = pool.submit(every, f64), pool.submit(rest)
         try:
             built, (other, counting) = first.result(), second.result()
         except KeyboardInterrupt:
@@ -130,29 +148,28 @@ def build_both(
     return replace(built, libraries=(*built.libraries, *counting)), f32.tried_elsewhere(again)
 
 
-def _build_loop_twins(
-    loop_twins: LoopTwins | None, setting: BuildSetting, compilers: SlangCompilers
+def _build_text_twins(
+    twins: Iterable[TextTwins], setting: BuildSetting, compilers: SlangCompilers
 ) -> tuple[Library, ...]:
-    """Return the twins that count loop iterations, as far as they can be built."""
-    if loop_twins is None:
-        return ()
-    texts = {**setting.texts, Path(loop_twins.module.source).name: loop_twins.text}
-    setting = replace(setting, texts=texts)
-    reached = _reached_texts(loop_twins.module, setting)
-    builder = _Builder(loop_twins.module, setting, compilers, f64=True, reached=reached)
-    return builder.build(loop_twins.module.kernels).libraries
+    """Return twins from changed texts, as far as they can be built."""
+    found: list[Library] = []
+    for one in twins:
+        changed = replace(setting, texts={**setting.texts, **one.texts})
+        builder = _Builder(one.module, changed, compilers, f64=True, reached=_reached_texts(one.module, changed))
+        found += builder.build(one.module.kernels).libraries
+    return tuple(found)
 
 
 def _reached_texts(module: Module, setting: BuildSetting) -> ReachedTexts | None:
     """Return the files of which kernels of a Slang file get what they reach; None for other modules."""
     if not is_slang(module.source):
         return None
-    return ReachedTexts(_sources(module, setting).files, setting.defines)
+    return ReachedTexts(sources_of(module, setting).files, setting.defines)
 
 
-def _sources(module: Module, setting: BuildSetting) -> SourceTexts:
+def sources_of(module: Module, setting: BuildSetting) -> SourceTexts:
     """Return the Slang files of a module, each with the text to use."""
-    files = [path for path in module.sources if is_slang(path)]
+    files = [path for path in module.sources if is_slang(module.source) or is_slang(path)]
     texts = {file: setting.texts.get(Path(file).name) or text_of(file) for file in files}
     return SourceTexts(module.source, texts, setting.include_dirs)
 
@@ -334,7 +351,8 @@ class _Builder:
         if not is_slang(self.module.source) and len(kernels) < len(self.module.kernels):
             part = without_other_files(part)  # which may be what is wrong with other kernels
         emitted = emit_module(part)
-        return replace(emitted, text=prelude(self.module) + emitted.text)
+        libraries = {**emitted.libraries, **slang_declared.libraries_of(self.module)}
+        return replace(emitted, text=prelude(self.module) + emitted.text, libraries=libraries)
 
     def _job(self, emitted: EmittedModule, number: int | None = None) -> CompileJob:
         names = tuple(entry.name for entry in emitted.entry_points)
@@ -342,7 +360,7 @@ class _Builder:
         limit = setting.time_limit + tol.COMPILE_LIMIT_EACH * len(names)
         if number is not None:
             emitted = replace(emitted, file_name=f"{number}_{emitted.file_name}")
-        sources = _sources(self.module, setting)
+        sources = sources_of(self.module, setting)
         if self.reached is not None:
             checked = {entry.kernel for entry in emitted.entry_points}
             spans = [kernel.span for kernel in self.module.kernels if kernel.name in checked]
@@ -361,6 +379,7 @@ class _Builder:
 def prelude(module: Module) -> str:
     """Return the text before a module with twins."""
     head = declared.PRELUDE if declared.has_frozen_twins(module) else ""
+    head += slang_declared.PRELUDE if slang_declared.has_text_twins(module) else ""
     head += index_ranges.PRELUDE if index_ranges.has_index_twins(module) else ""
     return head + (loop_bounds.PRELUDE if loop_bounds.watches_loops(module) else "")
 

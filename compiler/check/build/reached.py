@@ -34,7 +34,7 @@ class ReachedTexts:
         self._parts = [read_parts(text, file) for file, text in files.items()]
         self._reach = Reach(self._parts, defines)
 
-    def texts(self, main: str, spans: Iterable[Span], *, f64: bool) -> dict[str, str]:
+    def texts(self, main: str, spans: Iterable[Span] = (), *, f64: bool = False) -> dict[str, str]:
         """Return the files that a text reads, each with blanks for what the text does not reach.
 
         Args:

@@ -8,14 +8,11 @@ point by entry point. So the check must build kernels that reach a method of suc
 from __future__ import annotations
 
 from itertools import pairwise
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.ir.calls import closure
 from slangad.compiler.slang_text.bodies import read_source
 from slangad.compiler.slang_text.calls import function_at
-from slangad.compiler.slang_text.endings import is_slang
-from slangad.compiler.slang_text.files import text_of
 from slangad.compiler.slang_text.tokens import words_of
 
 if TYPE_CHECKING:
@@ -30,16 +27,15 @@ _UNNAMED: Final = ("operator", "__")
 """How the names of methods begin that text calls without the name."""
 
 
-def kernels_apart(module: Module, texts: Mapping[str, str]) -> frozenset[str]:
+def kernels_apart(module: Module, read: Mapping[str, str]) -> frozenset[str]:
     """Return the kernels that must be built separately. Those of Slang files are built mode by mode, too.
 
     If a description calls into such a Slang file, these are all of its kernels.
 
     Args:
         module: A program.
-        texts: Texts to use in place of Slang files, by name.
+        read: The text of each Slang file that the program reads.
     """
-    read = {file: texts.get(Path(file).name) or text_of(file) for file in module.sources if is_slang(file)}
     if not any("interface" in text for text in read.values()) or not any(
         word in text for word in _CUSTOM for text in read.values()
     ):

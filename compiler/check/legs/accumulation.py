@@ -16,7 +16,7 @@ from slangad.compiler.check import tolerances as tol
 from slangad.compiler.check.model.columns import owner_of
 from slangad.compiler.check.model.findings import Compared
 from slangad.compiler.check.model.outcomes import CheckOutcome, Disagreement
-from slangad.compiler.check.reference.rounding import spread_by_inputs, spread_by_weights
+from slangad.compiler.check.reference.rounding import spread_by_inputs, spread_in_one_call
 from slangad.compiler.check.run.filtering import filter_allowance
 from slangad.compiler.check.run.launch import LaunchRunner, Sums
 from slangad.compiler.check.run.on_device import LaunchOnDevice
@@ -161,7 +161,7 @@ class _LaunchSize:
                 expected, size = threads.gradients(rows, weights)
                 grain = (values_size * np.abs(weights)).sum(axis=1, keepdims=True)
                 slack = tol.CONSTANTS * size + tol.SUM_ROUNDING * grain + held
-                slack = slack + self._cancelled(lambda w: threads.gradients(rows, w)[0], weights)
+                slack = slack + self._cancelled(lambda r, w: threads.gradients(r, w)[0], rows, weights)
                 yield from self._gradients(self._added(parted, rows, weights), expected, size, slack)
             else:
                 alone = f64.values(rows)
@@ -170,7 +170,7 @@ class _LaunchSize:
                 expected = replace(f64, sums=_PLAIN).gradients(rows, weights)
                 size = self._largest(expected) + tol.SUM_LEAST
                 gradients = self._added(parted, rows, weights)
-                slack = tol.CONSTANTS * size + held + self._cancelled(lambda w: f64.gradients(rows, w), weights)
+                slack = tol.CONSTANTS * size + held + self._cancelled(f64.gradients, rows, weights)
                 yield from self._gradients(gradients, expected, size, slack)
                 if self.linear:
                     yield from self._along(f64, gradients, rows, weights, grain)
@@ -183,7 +183,7 @@ class _LaunchSize:
         """
         if not self.linear:
             return weights
-        noise = self._cancelled(lambda w: f64.gradients(rows, w), weights)
+        noise = self._cancelled(f64.gradients, rows, weights)
         sizes = np.abs(f64.gradients(rows, weights))
         sizes = np.fmax(sizes, noise / (tol.SUM_CANCELLED * tol.ROUNDING_UNITS * tol.ULP64))
         size = sizes[:, f64.inputs.differentiable].max(axis=1, initial=0.0)
@@ -194,9 +194,12 @@ class _LaunchSize:
         """Return the rounding of gradients that are added to what their buffers held before."""
         return float(tol.ULP64 * abs(self.sums.start) * (1 + np.prod(self.extents.domain)))
 
-    def _cancelled(self, evaluate: Callable[[Floats], Floats], weights: Floats, *, apart: bool = False) -> Floats:
+    def _cancelled(
+        self, evaluate: Callable[[Floats, Floats], Floats], rows: Floats, weights: Floats, *, apart: bool = False
+    ) -> Floats:
         """Return the rounding of terms that cancel out in float64: of each parameter, or of each entry if ``apart``."""
-        seen = spread_by_weights(evaluate, weights, tol.ULP64, np.random.default_rng([self.seed, 15]), tol.SUM_TRIES)
+        rng = np.random.default_rng([self.seed, 15])
+        seen = spread_in_one_call(evaluate, rows, weights, tol.ULP64, rng, tol.SUM_TRIES)
         return tol.SUM_CANCELLED * (seen if apart else self._largest(seen))
 
     def _largest(self, gradients: Floats) -> Floats:
@@ -278,7 +281,7 @@ class _LaunchSize:
         flows = np.zeros(len(owners), bool)
         flows[f64.inputs.differentiable] = True
         alone = replace(f64, sums=_PLAIN)
-        left = self._cancelled(lambda w: alone.gradients(rows, w), weights)
+        left = self._cancelled(alone.gradients, rows, weights)
         for owner in dict.fromkeys(owners[flows]):
             for _ in range(tol.SUM_DIRECTIONS):
                 directions = rng.normal(size=rows.shape) * (flows & (owners == owner))
@@ -295,7 +298,7 @@ class _LaunchSize:
         """Return slopes of the weighted results along directions: by forward mode, else by differences."""
         if Mode.JVP in alone.entries:
             terms = alone.tangents(rows, directions)[1] * weights
-            left = self._cancelled(lambda d: alone.tangents(rows, d)[1] * weights, directions, apart=True)
+            left = self._cancelled(lambda r, d: alone.tangents(r, d)[1], rows, directions, apart=True) * np.abs(weights)
             return terms.sum(axis=1), (tol.SUM_TANGENT * np.abs(terms) + left).sum(axis=1)
         slope, bar = slopes_along(lambda r, _: alone.values(r), rows, directions, weights)
         return np.where(bar <= tol.SUM_SHARP * np.abs(slope), slope, np.nan), bar
@@ -355,7 +358,7 @@ class _LaunchSize:
             return f64.gradients(rows, weights) if threads is None else threads.gradients(rows, weights)[0]
 
         base, own = evaluate(rows, weights), np.zeros(expected.shape)
-        far = self._largest(spread_by_weights(lambda w: evaluate(rows, w), weights, units, rng, tol.SUM_TRIES))
+        far = self._largest(spread_in_one_call(evaluate, rows, weights, units, rng, tol.SUM_TRIES))
         if threads is None or not on_cpu:
             far = np.fmax(
                 far, spread_by_inputs(lambda r: evaluate(r, weights), rows, base, floating, unit, rng, tol.SUM_TRIES)
@@ -366,7 +369,7 @@ class _LaunchSize:
         if isinstance(f32, LaunchRunner):
             one = replace(f32, sums=_PLAIN)
             alone = one.gradients(rows, weights)
-            left = spread_by_weights(lambda w: one.gradients(rows, w), weights, units, rng, tol.SUM_TRIES)
+            left = spread_in_one_call(one.gradients, rows, weights, units, rng, tol.SUM_TRIES)
             far = np.fmax(far, self._largest(left))
             close = tol.SUM_CLOSE_F32 * (np.abs(expected) + np.abs(alone)) + tol.SUM_ULPS * far
             astray = np.abs(alone - expected) > close

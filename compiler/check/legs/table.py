@@ -37,15 +37,19 @@ def _has_backward(context: LegContext) -> bool:
     return Mode.BACKWARD in context.f64.entries and Mode.BACKWARD not in dict(context.plan.missing)
 
 
+def _clips(context: LegContext) -> bool:
+    return context.plan.clip is not None or context.plan.limit is not None
+
+
 def _has_threads(context: LegContext) -> bool:
     single = context.plan.subject.directives.single_thread
     return context.companions.racing is not None and _has_backward(context) and not single
 
 
 LEGS: Final = (
-    LegEntry(Leg.TRANSPOSE, lambda _: True, compare_transpose),
+    LegEntry(Leg.TRANSPOSE, lambda c: c.plan.limit is None, compare_transpose),
     LegEntry(Leg.REPEAT, lambda c: Leg.REVERSE in c.jacobians, compare_repetition),
-    LegEntry(Leg.INTENT, lambda c: c.plan.clip is not None and _has_backward(c), compare_clipped),
+    LegEntry(Leg.INTENT, lambda c: _clips(c) and _has_backward(c), compare_clipped),
     LegEntry(Leg.PRIMAL, lambda c: Leg.FORWARD in c.jacobians, compare_primal),
     LegEntry(Leg.ACCUMULATION, lambda c: c.companions.launches is not None and _has_backward(c), compare_accumulation),
     LegEntry(Leg.ACCUMULATION, _has_threads, compare_two_threads),

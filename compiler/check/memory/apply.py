@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from slangad.compiler.check import tolerances as tol
 from slangad.compiler.check.memory.copy import copy_of
 from slangad.compiler.check.memory.gradients import bodies_of, gradients_of, per_element
+from slangad.compiler.check.memory.inline import whole_text
 from slangad.compiler.check.memory.wrappers import (
     PREFIX,
     RACING,
@@ -18,16 +19,24 @@ from slangad.compiler.check.memory.wrappers import (
     wrapper_text,
 )
 from slangad.compiler.check.subjects.source_facts import facts_of
-from slangad.compiler.errors.diagnostics import CompileError
+from slangad.compiler.errors.diagnostics import CompileError, ToolchainError
 from slangad.compiler.frontends.reading.directives import SINGLE
 from slangad.compiler.frontends.slang.functions import modes_of
 from slangad.compiler.frontends.slang.module import candidates_of, load_slang
 from slangad.compiler.slang_text.bodies import read_source
-from slangad.compiler.slang_text.brackets import closing
-from slangad.compiler.slang_text.calls import codes_of
+from slangad.compiler.slang_text.brackets import closing, is_stored
+from slangad.compiler.slang_text.calls import codes_of, same_file
 from slangad.compiler.slang_text.directives import directive_lines
 from slangad.compiler.slang_text.endings import is_slang
-from slangad.compiler.slang_text.global_parameters import by_name, global_parameters
+from slangad.compiler.slang_text.global_parameters import (
+    BUFFERS,
+    SAMPLER,
+    TEXTURES,
+    GlobalParameter,
+    by_name,
+    global_parameters,
+    memory_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -41,12 +50,14 @@ if TYPE_CHECKING:
     from slangad.compiler.ir.nodes import Function, Kernel, Module
     from slangad.compiler.slang_text.bodies import SlangFunction, SlangSource
     from slangad.compiler.slang_text.calls import FunctionCode
-    from slangad.compiler.slang_text.global_parameters import GlobalParameter
 
 _FLOATS: Final = frozenset({"float", "half", "double"})
 _BEFORE_RESULTS: Final = frozenset(
     {"public", "internal", "private", "static", "inline", "export", "extern", "no_diff", "const", "override"}
 )
+_PRIMAL: Final = ".primal"
+_EXTENTS: Final = (".size", ".dims")
+_STORES: Final = frozenset({".store", ".storeOnce"})
 _NO_FORWARD: Final = "the gradient of '{}' accumulates in '{}', which forward mode does not use"
 
 
@@ -109,13 +120,15 @@ def add_memory(path: Path, text: str, module: Module, setting: SlangSetting) -> 
         setting: The settings to load it.
     """
     source = read_source(text, str(path))
-    parameters = tuple(by_name([*global_parameters(source)]).values())
-    if not parameters or not source.is_closed:
+    others = [file for file in module.sources if is_slang(file) and not same_file(file, str(path))]
+    whole = read_source(whole_text(text, others), str(path))
+    parameters = tuple(by_name([*global_parameters(whole)]).values())
+    if not source.is_closed or not (parameters or _takes_memory(source)):
         return None
     declared, candidates = candidates_of(path, text, setting)
     files = [file for file in module.sources if is_slang(file)]
     facts = facts_of(files), facts_of(files, {one.name for one in parameters})
-    planner = _Planner(source, declared, parameters, module, facts)
+    planner = _Planner(source, whole, declared, parameters, module, facts)
     planned = [plan for number, one in enumerate(candidates) if (plan := planner.plan(one, number)) is not None]
     plans = [*_of_one_size(planned)]
     for _ in range(tol.REPAIR_ROUNDS):
@@ -123,9 +136,11 @@ def add_memory(path: Path, text: str, module: Module, setting: SlangSetting) -> 
             return None
         used = [i for plan in plans for i in plan.wrapped.inputs]
         texts = [wrapper_text(plan.wrapped, plan.scopes, plan.comments) for plan in plans]
-        copy = copy_of(source, parameters, (*setters(used), *texts))
+        copy = copy_of(whole, parameters, (*setters(used), *texts))
         try:
             made = load_slang(path, replace(setting, text=copy, specialize=(), instances=(0, 0)))
+        except ToolchainError:
+            return None
         except CompileError as error:
             lines = [d.span.line for d in error.diagnostics]
             kept = [plan for plan, one in zip(plans, texts, strict=True) if not _contains(copy, one, lines)]
@@ -133,6 +148,12 @@ def add_memory(path: Path, text: str, module: Module, setting: SlangSetting) -> 
             continue
         return _joined(module, made, plans, copy)
     return None
+
+
+def _takes_memory(source: SlangSource) -> bool:
+    """Return True if a differentiable function of a text takes memory as a parameter."""
+    differentiable = (function for function in source.functions if source.is_differentiable(function))
+    return any(memory_of(type_) for function in differentiable for type_ in function.header.types)
 
 
 def _of_one_size(plans: Sequence[_Plan]) -> Iterator[_Plan]:
@@ -155,10 +176,13 @@ class _Planner:
     """Decides which functions of a file get a wrapper.
 
     Attributes:
+        source: The text of the file.
+        whole: The same with what it imports.
         facts: The facts about functions, without and with the globals that the check sets.
     """
 
     source: SlangSource
+    whole: SlangSource
     declared: ReflectedModule
     parameters: tuple[GlobalParameter, ...]
     module: Module
@@ -168,22 +192,26 @@ class _Planner:
         """Return the wrapper of a function; None if it uses no memory, or cannot have one."""
         declared, header = candidate.declared, candidate.place.header
         function = self.source.at(candidate.place.span)
-        if header is None or function is None or declared.generic or header.generic or "func" in header.words:
-            return None
         is_method = bool(declared.owner) and not declared.static
-        if is_method and declared.overloaded:
+        if header is None or function is None or (is_method and declared.overloaded):
             return None
-        if not self._is_settable(candidate):
+        if declared.generic or header.generic or "func" in header.words or not self._is_settable(candidate):
+            return None
+        if not len(declared.params) == len(header.params) == len(header.types):
             return None
         codes = codes_of(candidate.place.span, self.module.sources)
-        known = {one.name: one for one in self.parameters}
+        local = self._local(function)
+        known = {**{one.name: one for one in self.parameters}, **{one.name: one for one in local}}
         words = frozenset[str]().union(*bodies_of(codes).values())
         pairs = gradients_of(codes, known)
-        params = tuple(self._params(candidate, function, method=is_method))
+        params = tuple(self._params(candidate, function, local, method=is_method))
         modes, missing = modes_of(header, candidate.attributes)
         if candidate.lost and not missing:
             modes = ("forward", "backward")
-        inputs = tuple(self._inputs(words, pairs, {param.name for param in params}))
+        stored, values = _stored(codes), _values_alone(codes)
+        if any(not values.get(one.name, True) for one in local if one.is_pair):
+            return None  # a part of the gradient ends on purpose
+        inputs = tuple(self._inputs((words, stored, frozenset(values)), pairs, params, local))
         scopes = self._scopes(header.path)
         name = ".".join((*header.path[len(scopes) :], declared.name))
         wrapped = Wrapped(
@@ -210,40 +238,72 @@ class _Planner:
         """Return True if a function reads globals, and the check can set all of them."""
         name, span = candidate.declared.name, candidate.place.span
         before, after = (facts.get((name, span.line, span.column)) for facts in self.facts)
-        return bool(before and after and before.unset and not after.unset)
+        function = self.source.at(span)
+        uses = before is not None and (before.unset or (function is not None and bool(self._local(function))))
+        return bool(uses and after and not after.unset)
 
-    def _params(self, candidate: Candidate, function: SlangFunction, *, method: bool) -> Iterator[WrappedParam]:
+    def _local(self, function: SlangFunction) -> tuple[GlobalParameter, ...]:
+        """Return the memory that a function takes as parameters."""
+        header = function.header
+        found = ((name, memory_of(type_)) for name, type_ in zip(header.params, header.types, strict=False))
+        return tuple(GlobalParameter(name, (), one[1], 0, 0, one[0]) for name, one in found if one)
+
+    def _params(
+        self, candidate: Candidate, function: SlangFunction, local: Sequence[GlobalParameter], *, method: bool
+    ) -> Iterator[WrappedParam]:
         declared, header, structs = candidate.declared, function.header, self.declared.structs
         if method:
             active = structs[declared.owner].differential is not None and "NoDiffThis" not in header.attributes
             direction = "inout" if declared.mutating else ""
             yield WrappedParam("check_this", header.path[-1].split()[-1], direction, active, no_diff=False)
+        numbers = {one.name: len(self.parameters) + k for k, one in enumerate(local)}
         for param, name, type_ in zip(declared.params, header.params, header.types, strict=True):
+            if name in numbers:
+                yield WrappedParam(name, type_, "", active=False, no_diff=False, memory=numbers[name])
+                continue
             active = not param.no_diff and _is_differentiable(param.type, structs)
             plain = type_.removeprefix("inout ").removeprefix("out ")
             direction = "" if param.direction == "in" else param.direction
             yield WrappedParam(name, plain, direction, active, param.no_diff)
 
     def _inputs(
-        self, words: frozenset[str], pairs: Mapping[str, GlobalParameter], taken: set[str]
+        self,
+        used: tuple[frozenset[str], frozenset[str], frozenset[str]],
+        pairs: Mapping[str, GlobalParameter],
+        params: Sequence[WrappedParam],
+        local: Sequence[GlobalParameter],
     ) -> Iterator[MemoryInput]:
-        """Yield the globals that a function reaches. Memory of gradients starts empty, like memory of atomics."""
-        numbers = {one.name: number for number, one in enumerate(self.parameters)}
-        sizes = {
-            gradient.name: tol.MEMORY_ENTRIES * per_element(self.parameters[numbers[name]], gradient)
+        """Yield the memory and the globals that a function uses. Memory of gradients starts empty, like atomic memory.
+
+        Args:
+            used: The words that the function reaches, the memory that it stores to, and that without gradient.
+            pairs: The memory of gradients by the name of memory.
+            params: The parameters of the function.
+            local: The memory that it takes as parameters.
+        """
+        every = (*self.parameters, *local)
+        words, stored, passive = used
+        numbers = {one.name: number for number, one in enumerate(every)}
+        gradients = {
+            gradient.name: tol.MEMORY_ENTRIES * per_element(every[numbers[name]], gradient)
             for name, gradient in pairs.items()
         }
-        for number, one in enumerate(self.parameters):
+        taken = {param.name for param in params if param.memory < 0}
+        for number, one in enumerate(every):
             gradient = pairs.get(one.name)
-            is_empty = one.is_atomic or one.name in sizes
-            if one.name in words or one.name in sizes:
+            is_local = number >= len(self.parameters)
+            is_empty = one.is_atomic or one.name in gradients or one.kind == SAMPLER
+            if is_local or one.name in words or one.name in gradients:
                 yield MemoryInput(
                     one,
                     number,
                     "" if is_empty else _free(one.name, taken),
                     numbers[gradient.name] if gradient else -1,
                     per_element(one, gradient) if gradient else 1,
-                    sizes.get(one.name, tol.MEMORY_ENTRIES),
+                    gradients.get(one.name, _entries(one)),
+                    is_local,
+                    stored=one.is_pair and one.name in stored,
+                    passive=one.name in passive,
                 )
 
     def _scopes(self, path: tuple[str, ...]) -> tuple[str, ...]:
@@ -255,9 +315,44 @@ class _Planner:
     def _threads(self, codes: Sequence[FunctionCode]) -> bool:
         """Return True if several threads may run a derivative at once: no comment says that it is a single one."""
         names = {code.name for code in codes}
-        headers = (header for header in self.source.scan.headers if header.name in names)
+        headers = (header for header in self.whole.scan.headers if header.name in names)
         lines = (line for header in headers for line in directive_lines(header.comments, self.source.file))
         return not any(line.name == SINGLE for line in lines)
+
+
+def _entries(one: GlobalParameter) -> int:
+    """Return the number of elements of memory."""
+    if one.kind in (*TEXTURES, SAMPLER):
+        return 1
+    return tol.MEMORY_ENTRIES if one.kind in BUFFERS else tol.TENSOR_ENTRIES
+
+
+def _values_alone(codes: Sequence[FunctionCode]) -> Mapping[str, bool]:
+    """Return the tensors of which functions read ``t.primal``: True if they use nothing else that has a gradient."""
+    found: dict[str, bool] = {}
+    for code in codes:
+        tokens = code.tokens[code.opening :]
+        uses = [
+            (token.text, "".join(one.text for one in tokens[k + 1 : k + 3]))
+            for k, token in enumerate(tokens)
+            if token.kind == "word" and tokens[k - 1].text != "."
+        ]
+        for name in {name for name, behind in uses if behind == _PRIMAL}:
+            alone = all(behind in (_PRIMAL, *_EXTENTS) for other, behind in uses if other == name)
+            found[name] = found.get(name, True) and alone
+    return found
+
+
+def _stored(codes: Sequence[FunctionCode]) -> frozenset[str]:
+    """Return the names to which functions store: ``t[i] = x``, ``t.store(i, x)``, ``t.storeOnce(i, x)``."""
+    found: set[str] = set()
+    for code in codes:
+        tokens = code.tokens[code.opening :]
+        for k, token in enumerate(tokens):
+            behind = "".join(one.text for one in tokens[k + 1 : k + 3])
+            if token.kind == "word" and (behind in _STORES or (behind[:1] == "[" and is_stored(tokens, k))):
+                found.add(token.text)
+    return frozenset(found)
 
 
 def _is_differentiable(record: Json, structs: Mapping[str, DeclaredStruct]) -> bool:
@@ -265,7 +360,8 @@ def _is_differentiable(record: Json, structs: Mapping[str, DeclaredStruct]) -> b
     if record.get("kind") == "array":
         return _is_differentiable(record["element"], structs)
     if record.get("kind") == "struct":
-        return structs[record["name"]].differential is not None
+        struct = structs.get(record["name"])
+        return struct is not None and struct.differential is not None
     return record.get("scalar") in _FLOATS
 
 
@@ -297,18 +393,25 @@ def _joined(module: Module, made: Module, plans: Sequence[_Plan], copy: str) -> 
     added: dict[Span, list[Kernel]] = {}
     replaced: dict[str, Function] = {}
     subjects: dict[str, MemorySubject] = {}
+    names = {kernel.name for kernel in module.kernels}
     for plan in plans:
         kernel, racing = (wrappers.get(prefix + plan.wrapped.name) for prefix in (PREFIX, RACING))
         if kernel is None:
             continue
         span = plan.candidate.place.span
         old = kernels.get(span)
-        name = old.name if old else kernel.name
+        name = old.name if old else _free(plan.candidate.declared.name, names)
+        names.add(name)
         both = [replace(kernel, name=name, span=span)]
         if racing:
             both.append(replace(racing, name=f"oracle_racing_{name}", span=span))
         added[span] = both
-        replaced |= {one.function: replace(functions[one.function], span=span) for one in both}
+        named = {kernel.function: plan.candidate.declared.name}
+        replaced |= {
+            one.function: replace(f, span=span, name=named.get(one.function, f.name))
+            for one in both
+            for f in [functions[one.function]]
+        }
         racer = both[1].name if racing else ""
         subjects[name] = MemorySubject(plan.candidate.symbol, span, plan.missing, racer, plan.gradients)
     kept = (kernel for kernel in module.kernels if kernel.span not in added)
@@ -340,4 +443,6 @@ def _renamed(subject: Subject, copy: MemoryCopy) -> Subject:
     one = copy.subjects.get(subject.kernel)
     if one is None:
         return subject
-    return replace(subject, name=one.symbol, skipped="", missing=one.missing, doubts=(), memory=one.gradients)
+    facts = replace(subject.facts, unset="") if subject.facts else None
+    changed = replace(subject, name=one.symbol, skipped="", missing=one.missing)
+    return replace(changed, memory=one.gradients, facts=facts)

@@ -8,7 +8,9 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
+from slangad.compiler.check.memory.wrappers import SHIMS, element_of
 from slangad.compiler.emit.library import library_text
+from slangad.compiler.slang_text.global_parameters import MEMORY
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -17,16 +19,16 @@ if TYPE_CHECKING:
     from slangad.compiler.slang_text.global_parameters import GlobalParameter
 
 _LIBRARY: Final = "slangad_check_memory.slang"
-_TYPES: Final = {
-    "StructuredBuffer": "CheckMemory",
-    "RWStructuredBuffer": "CheckMemory",
-    "RasterizerOrderedStructuredBuffer": "CheckMemory",
-    "Buffer": "CheckMemory",
-    "RWBuffer": "CheckMemory",
-    "Atomic": "CheckAtomic",
+_VISIBILITY: Final = frozenset({"public", "internal", "private"})
+"""Words that the copy does without, since it has several files in one module."""
+_ATOMIC: Final = "Atomic"
+_FUNCTIONS: Final = {
+    "InterlockedAdd": "check_interlocked_add",
+    "cudaThreadIdx": "check_thread_index",
+    "cudaBlockIdx": "check_block_index",
+    "cudaBlockDim": "check_block_size",
 }
-"""Types of memory, with those in their place."""
-_FUNCTIONS: Final = {"InterlockedAdd": "check_interlocked_add"}
+"""Functions that the CPU lacks, with those in their place."""
 
 
 def copy_of(source: SlangSource, parameters: Sequence[GlobalParameter], added: Sequence[str]) -> str:
@@ -47,9 +49,7 @@ def _declarations(text: str, parameters: Sequence[GlobalParameter]) -> Iterator[
 
 
 def _type(one: GlobalParameter) -> str:
-    if not one.memory:
-        return one.type
-    return f"CheckMemory<{f'CheckAtomic<{one.element}>' if one.is_atomic else one.type}>"
+    return f"{SHIMS[one.kind].type}<{element_of(one)}>" if one.memory else one.type
 
 
 def _words(source: SlangSource, parameters: Sequence[GlobalParameter]) -> Iterator[tuple[int, int, str]]:
@@ -57,7 +57,19 @@ def _words(source: SlangSource, parameters: Sequence[GlobalParameter]) -> Iterat
     tokens = source.tokens
     for k, (token, offset) in enumerate(zip(tokens, source.offsets, strict=True)):
         behind = tokens[k + 1].text if k + 1 < len(tokens) else ""
-        put = (_TYPES if behind == "<" else _FUNCTIONS if behind == "(" else {}).get(token.text)
+        put = _put(token.text, behind)
         is_member = k > 0 and tokens[k - 1].text == "."
-        if put and not is_member and not any(one.start <= offset <= one.end for one in parameters):
+        if put is not None and not is_member and not any(one.start <= offset <= one.end for one in parameters):
             yield offset, offset + len(token.text), put
+
+
+def _put(word: str, behind: str) -> str | None:
+    """Return what stands for a word in the copy; None for most words."""
+    if word in _VISIBILITY:
+        return ""
+    if behind == "(":
+        return _FUNCTIONS.get(word)
+    if word == _ATOMIC:
+        return "CheckAtomic" if behind == "<" else None
+    shim = SHIMS.get(word)
+    return shim.type if shim and (behind == "<" or MEMORY[word].element) else None

@@ -17,10 +17,12 @@ additions of the other.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.check import tolerances as tol
+from slangad.compiler.slang_text.global_parameters import SAMPLER, TEXTURES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -31,18 +33,52 @@ PREFIX: Final = "check_memory_"
 """Begins the names of wrappers."""
 RACING: Final = "check_racing_"
 """Begins the names of wrappers whose derivative runs two threads."""
+_BUILTIN: Final = re.compile(r"(?:float|half|double)(?:[1-4](?:x[1-4])?)?")
 _VALUE: Final = "check_d"
 
 
 @dataclass(frozen=True, slots=True)
+class Shim:
+    """The type that stands for memory in the copy, and the function that makes it from storage."""
+
+    type: str
+    maker: str
+
+
+_BUFFER: Final = Shim("CheckMemory", "check_memory")
+SHIMS: Final = {
+    "StructuredBuffer": _BUFFER,
+    "Buffer": _BUFFER,
+    "RWStructuredBuffer": _BUFFER,
+    "RWBuffer": _BUFFER,
+    "RasterizerOrderedStructuredBuffer": _BUFFER,
+    "TensorView": Shim("CheckTensor", "check_tensor"),
+    "DiffTensorView": Shim("CheckDiffTensor", "check_diff_tensor"),
+    **dict.fromkeys(TEXTURES, Shim("CheckTexture", "check_texture")),
+    SAMPLER: Shim("CheckSampler", "check_sampler"),
+}
+"""What stands for memory in the copy, by its kind."""
+
+
+@dataclass(frozen=True, slots=True)
 class WrappedParam:
-    """A parameter of the function: its type as written, and its part in derivatives."""
+    """A parameter of the function: its type as written, and its part in derivatives.
+
+    Attributes:
+        memory: The number of the memory that it takes; -1 for values.
+    """
 
     name: str
     type: str
     direction: str
     active: bool
     no_diff: bool
+    memory: int = -1
+
+    @property
+    def argument(self) -> str:
+        """What the function gets for it."""
+        return self.name if self.memory < 0 else f"check_handle_{self.memory}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +86,14 @@ class MemoryInput:
     """Memory or a global that a wrapper sets.
 
     Attributes:
-        number: Its number among the global parameters of the file.
+        number: Its number among the global parameters and the memory that functions take.
         name: The name of the wrapper's parameter; empty for memory that is no input, and starts empty.
         gradient: The number of the memory of its gradient, or -1.
         scalars: The elements of that for one of its own.
         entries: The number of its elements.
+        local: True if the function takes it as a parameter.
+        stored: True if the function stores to it and it holds its gradient: it is a result.
+        passive: True if functions read its values alone.
     """
 
     parameter: GlobalParameter
@@ -63,11 +102,32 @@ class MemoryInput:
     gradient: int = -1
     scalars: int = 1
     entries: int = tol.MEMORY_ENTRIES
+    local: bool = False
+    stored: bool = False
+    passive: bool = False
 
     @property
     def type(self) -> str:
         """The type of the wrapper's parameter."""
         return f"{self.parameter.element}[{self.entries}]" if self.parameter.memory else self.parameter.type
+
+    @property
+    def is_pair(self) -> bool:
+        """True if it holds its gradient, too."""
+        return self.parameter.is_pair
+
+    @property
+    def active(self) -> bool:
+        """True if it has a gradient that is an output of reverse mode."""
+        return self.gradient >= 0 or (self.is_pair and not self.stored and not self.passive)
+
+    @property
+    def handle(self) -> str:
+        """The expression for the memory with its storage."""
+        storages = [f"check_{self.number}", *([f"check_gradient_{self.number}"] if self.is_pair else [])]
+        shim = SHIMS[self.parameter.kind]
+        addresses = ", ".join(f"__getAddress({storage})" for storage in storages)
+        return f"{shim.maker}<{element_of(self.parameter)}, {self.entries}>({addresses})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +137,9 @@ class Wrapped:
     Attributes:
         call: What to write before its arguments to call it; ``derived`` is its name in ``bwd_diff``.
         result: The type of its result as written; ``void`` if it has none.
+        flows: True if its result has a derivative.
         backward: True if it has reverse mode, and ``forward`` if it has forward mode.
+        method: True if it is a method that is no static one. The first parameter is its object.
         threads: True if several threads may run its derivative at once.
     """
 
@@ -98,16 +160,33 @@ class Wrapped:
         """True if the gradient of some memory accumulates in other memory."""
         return any(one.gradient >= 0 for one in self.inputs)
 
+    @property
+    def given(self) -> list[MemoryInput]:
+        """The memory and the globals that are inputs."""
+        return [i for i in self.inputs if i.name and not i.stored]
+
+    @property
+    def stored(self) -> list[MemoryInput]:
+        """The memory that is a result."""
+        return [i for i in self.inputs if i.stored]
+
+    @property
+    def values(self) -> list[WrappedParam]:
+        """The parameters that are values."""
+        return [p for p in self.params if p.memory < 0]
+
+
+def element_of(one: GlobalParameter) -> str:
+    """Return the type of the elements of memory in the copy."""
+    return f"CheckAtomic<{one.element}>" if one.is_atomic else one.element
+
 
 def setters(inputs: Iterable[MemoryInput]) -> Iterator[str]:
     """Yield the functions that set globals, one for each."""
-    for number, i in {i.number: i for i in inputs}.items():
+    for number, i in {i.number: i for i in inputs if not i.local}.items():
         one = i.parameter
-        text = f"void check_set_{number}({one.type} value) {{ {one.name} = value; }}"
-        if one.memory:
-            storage = f"{_element(one)}, {i.entries}"
-            text = f"void check_set_{number}(CheckStorage<{storage}>* s) {{ {one.name} = check_memory<{storage}>(s); }}"
-        yield _in_scopes(one.scopes, text)
+        type_ = f"{SHIMS[one.kind].type}<{element_of(one)}>" if one.memory else one.type
+        yield _in_scopes(one.scopes, f"void check_set_{number}({type_} value) {{ {one.name} = value; }}")
 
 
 def wrapper_text(one: Wrapped, scopes: tuple[str, ...], comments: Sequence[str]) -> str:
@@ -125,84 +204,110 @@ def _in_scopes(scopes: tuple[str, ...], text: str) -> str:
 
 def _wrapper(one: Wrapped, prefix: str, comments: Sequence[str], threads: int) -> str:
     name = prefix + one.name
-    attributes = [f"[BackwardDerivative({name}_bwd)]"] * one.backward + [f"[ForwardDerivative({name}_fwd)]"] * (
-        one.forward and not one.accumulates
-    )
-    inputs = [f"{'' if i.gradient >= 0 else 'no_diff '}{i.type} {i.name}" for i in one.inputs if i.name]
-    params = [f"{'no_diff ' * p.no_diff}{p.direction} {p.type} {p.name}" for p in one.params]
-    returned = "" if one.result == "void" else "return "
-    call = _call(one.call, [p.name for p in one.params], method=one.method)
+    forward = one.forward and not one.accumulates
+    attributes = [f"[BackwardDerivative({name}_bwd)]"] * one.backward + [f"[ForwardDerivative({name}_fwd)]"] * forward
+    inputs = [f"{'' if i.active else 'no_diff '}{i.type} {i.name}" for i in one.given]
+    outputs = [f"out {i.type} {i.name}" for i in one.stored]
+    params = [f"{'no_diff ' * p.no_diff}{p.direction} {p.type} {p.name}" for p in one.values]
     lines = [
         *comments,
         " ".join(attributes),
-        f"{one.result} {name}({', '.join((*inputs, *params))})",
+        f"{one.result} {name}({', '.join((*inputs, *outputs, *params))})",
         "{",
-        *(_storages(one, ())),
+        *_storages(one, ""),
         *_sets(one),
-        f"{returned}{call};",
+        *_called(one, _call(one), one.result, [f"{i.name}[k] = check_{i.number}.end(k);" for i in one.stored]),
         "}",
     ]
     if one.backward:
         lines += _backward(one, name, threads)
-    if one.forward and not one.accumulates:
+    if forward:
         lines += _forward(one, name)
     return "\n".join(lines) + "\n"
 
 
+def _called(one: Wrapped, call: str, result: str, stores: Sequence[str]) -> Iterator[str]:
+    """Yield the lines that call a function, copy the memory that it stores to, and return its result."""
+    yield f"{call};" if result == "void" else f"{result} check_result = {call};"
+    for i, store in zip(one.stored, stores, strict=True):
+        yield f"for (int k = 0; k < {i.entries}; ++k) {store}"
+    if result != "void":
+        yield "return check_result;"
+
+
 def _backward(one: Wrapped, name: str, threads: int) -> Iterator[str]:
-    active = [i for i in one.inputs if i.gradient >= 0]
-    inputs = [
-        f"inout DifferentialPair<{i.type}> {i.name}" if i in active else f"{i.type} {i.name}"
-        for i in one.inputs
-        if i.name
-    ]
+    inputs = [f"inout DifferentialPair<{i.type}> {i.name}" if i.active else f"{i.type} {i.name}" for i in one.given]
+    outputs = [f"{_differential(i.type)} {i.name}" for i in one.stored]
     cotangent = [f"{_differential(one.result)} {_VALUE}"] if one.flows else []
-    yield f"void {name}_bwd({', '.join((*inputs, *(_derived(p) for p in one.params), *cotangent))})"
+    yield f"void {name}_bwd({', '.join((*inputs, *outputs, *(_derived(p) for p in one.values), *cotangent))})"
     yield "{"
-    yield from _storages(one, active)
-    pairs = [p for p in one.params if p.active and p.direction != "out"]
+    yield from _storages(one, "bwd")
+    pairs = [p for p in one.values if p.active and p.direction != "out"]
     yield from (f"var check_first_{p.name} = {p.name};" for p in pairs)
     yield f"for (int check_thread = 0; check_thread < {threads}; ++check_thread)"
     yield "{"
     yield from (f"{p.name} = check_first_{p.name};" for p in pairs)
     yield from _sets(one)
-    arguments = [*(p.name for p in one.params), *([_VALUE] if one.flows else [])]
+    arguments = [*(p.argument for p in one.params), *([_VALUE] if one.flows else [])]
     yield f"bwd_diff({one.derived})({', '.join(arguments)});"
     yield "}"
-    memory = {i.number: i.parameter for i in one.inputs}
-    for i in active:
-        value = f"check_{i.gradient}.end({{}}){'.value' if memory[i.gradient].is_atomic else ''}"
-        yield f"DifferentialPair<{i.type}>.DifferentialElementType check_gradient_{i.number};"
-        yield f"for (int k = 0; k < {i.entries}; ++k)"
-        if i.scalars > 1:
-            yield f"for (int c = 0; c < {i.scalars}; ++c)"
-            yield f"check_gradient_{i.number}[k][c] = {value.format(f'k * {i.scalars} + c')};"
-        else:
-            yield f"check_gradient_{i.number}[k] = {value.format('k')};"
-        yield f"{i.name} = diffPair({i.name}.p, check_gradient_{i.number});"
+    yield from (line for i in one.given if i.active for line in _gradient(one, i))
     yield "}"
+
+
+def _gradient(one: Wrapped, i: MemoryInput) -> Iterator[str]:
+    """Yield the lines that give memory its gradient."""
+    found = f"check_found_{i.number}"
+    if i.is_pair:
+        value = f"check_gradient_{i.number}.end({{}})"
+    else:
+        memory = next(other.parameter for other in one.inputs if other.number == i.gradient)
+        value = f"check_{i.gradient}.end({{}}){'.value' if memory.is_atomic else ''}"
+    yield f"{_differential(i.type)} {found};"
+    yield f"for (int k = 0; k < {i.entries}; ++k)"
+    if i.scalars > 1:
+        yield f"for (int c = 0; c < {i.scalars}; ++c)"
+        yield f"{found}[k][c] = {value.format(f'k * {i.scalars} + c')};"
+    else:
+        yield f"{found}[k] = {value.format('k')};"
+    yield f"{i.name} = diffPair({i.name}.p, {found});"
 
 
 def _forward(one: Wrapped, name: str) -> Iterator[str]:
-    inputs = [f"{i.type} {i.name}" for i in one.inputs if i.name]
+    inputs = [f"DifferentialPair<{i.type}> {i.name}" if i.active else f"{i.type} {i.name}" for i in one.given]
+    outputs = [f"out DifferentialPair<{i.type}> {i.name}" for i in one.stored]
     params = [
         f"{p.direction} DifferentialPair<{p.type}> {p.name}" if p.active else f"{p.direction} {p.type} {p.name}"
-        for p in one.params
+        for p in one.values
     ]
     result = f"DifferentialPair<{one.result}>" if one.flows else one.result
-    yield f"{result} {name}_fwd({', '.join((*inputs, *params))})"
+    yield f"{result} {name}_fwd({', '.join((*inputs, *outputs, *params))})"
     yield "{"
-    yield from _storages(one, ())
+    yield from _storages(one, "fwd")
     yield from _sets(one)
-    returned = "" if one.result == "void" else "return "
-    yield f"{returned}fwd_diff({one.derived})({', '.join(p.name for p in one.params)});"
+    for i in one.stored:
+        yield f"{i.type} check_values_{i.number};"
+        yield f"{_differential(i.type)} check_tangents_{i.number};"
+    call = f"fwd_diff({one.derived})({', '.join(p.argument for p in one.params)})"
+    yield from _called(
+        one,
+        call,
+        result,
+        [
+            f"{{ check_values_{n}[k] = check_{n}.end(k); check_tangents_{n}[k] = check_gradient_{n}.end(k); "
+            f"{i.name} = diffPair(check_values_{n}, check_tangents_{n}); }}"
+            for i in one.stored
+            for n in [i.number]
+        ],
+    )
     yield "}"
 
 
-def _call(name: str, arguments: Sequence[str], *, method: bool) -> str:
-    if method:
-        return f"{arguments[0]}.{name}({', '.join(arguments[1:])})"
-    return f"{name}({', '.join(arguments)})"
+def _call(one: Wrapped) -> str:
+    arguments = [p.argument for p in one.params]
+    if one.method:
+        return f"{arguments[0]}.{one.call}({', '.join(arguments[1:])})"
+    return f"{one.call}({', '.join(arguments)})"
 
 
 def _derived(param: WrappedParam) -> str:
@@ -215,23 +320,30 @@ def _derived(param: WrappedParam) -> str:
 
 
 def _differential(type_: str) -> str:
+    """Return the type of the derivative of a type. The general spelling fails for some structs (Slang 2026.12)."""
+    if type_.replace(".", "").isidentifier() and not _BUILTIN.fullmatch(type_):
+        return f"{type_}.Differential"
     return f"DifferentialPair<{type_}>.DifferentialElementType"
 
 
-def _storages(one: Wrapped, pairs: Sequence[MemoryInput]) -> Iterator[str]:
-    """Yield the variables that hold memory. Inputs among ``pairs`` have a gradient beside the value."""
-    for i in one.inputs:
-        if i.parameter.memory:
-            yield f"CheckStorage<{_element(i.parameter)}, {i.entries}> check_{i.number} = {{}};"
-            if i.name:
-                yield f"check_{i.number}.held = {i.name}{'.p' if i in pairs else ''};"
+def _storages(one: Wrapped, mode: str) -> Iterator[str]:
+    """Yield the variables that hold memory. In a ``mode``, active inputs are pairs, and results have a derivative."""
+    for i in (i for i in one.inputs if i.parameter.memory):
+        gradient = f"check_gradient_{i.number}"
+        yield f"CheckStorage<{element_of(i.parameter)}, {i.entries}> check_{i.number} = {{}};"
+        if i.is_pair:
+            yield f"CheckStorage<{_differential(i.parameter.element)}, {i.entries}> {gradient} = {{}};"
+        if i.name and not i.stored:
+            yield f"check_{i.number}.held = {i.name}{'.p' if mode and i.active else ''};"
+        if mode == "bwd" and i.stored:
+            yield f"{gradient}.held = {i.name};"
+        if mode == "fwd" and i.is_pair and i.active:
+            yield f"{gradient}.held = {i.name}.d;"
 
 
 def _sets(one: Wrapped) -> Iterator[str]:
     for i in one.inputs:
-        value = f"__getAddress(check_{i.number})" if i.parameter.memory else i.name
-        yield f"check_set_{i.number}({value});"
-
-
-def _element(one: GlobalParameter) -> str:
-    return f"CheckAtomic<{one.element}>" if one.is_atomic else one.element
+        if i.local:
+            yield f"var check_handle_{i.number} = {i.handle};"
+        else:
+            yield f"check_set_{i.number}({i.handle if i.parameter.memory else i.name});"

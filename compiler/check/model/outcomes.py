@@ -46,6 +46,8 @@ class CheckOutcome(Enum):
     """It takes a struct that is ``IDifferentiable`` and has nothing that carries a gradient."""
     NO_SHAPES = auto()
     """No shapes of its tensors fit its indices."""
+    UNKNOWN_INTENT = auto()
+    """Nobody knows what its gradient should be: it looks at bits of floats, or a declared part can't be frozen."""
     NOT_FINITE = auto()
     FEW_BLOCKS = auto()
     """Too few blocks of its inputs could be compared."""
@@ -54,8 +56,6 @@ class CheckOutcome(Enum):
     FEW_SAMPLES = auto()
     """An entry could be compared at too few samples."""
     NOT_ON_DEVICE = auto()
-    UNKNOWN_INTENT = auto()
-    """It looks at bits of floats: nobody knows what its gradient should be."""
     UNGUARDED = auto()
     """A derivative is not finite at a zero, tie or end of inputs without a declared range, where the value is."""
     AT_KINKS = auto()

@@ -29,10 +29,12 @@ class SubjectPlan:
         command: The command that reports this subject alone.
         linear: True if reverse mode is linear in the cotangent: it goes through no clip.
         clip: The declared clip of its gradients.
+        limit: The declared clip of a Slang function: the largest gradient for a cotangent of 1.
         shapes: Declared shapes of parameters.
         integers: Integers without a declared range that are worth a try.
         device: Where float32 runs, by the name of ``--device``.
         tolerance: Relative. How far derivatives may be off by the user's declaration.
+        unclear: True if it reaches a part that is declared to carry no gradient, and nothing freezes that.
         without_gradient: Parameters that have no gradient because of their struct, with its name.
     """
 
@@ -52,4 +54,6 @@ class SubjectPlan:
     integers: Integers = NO_INTEGERS
     device: str = "cpu"
     tolerance: float = 0.0
+    limit: float | None = None
+    unclear: bool = False
     without_gradient: tuple[tuple[str, str], ...] = ()

@@ -31,6 +31,7 @@ class SourceFacts:
         plain: Its parameters without ``no_diff``; none if its derivative is custom.
         calls: Names of all functions that its derivative uses; none if its derivative is custom.
         signature: The types of its parameters, in parentheses.
+        treated: True if it is ``[TreatAsDifferentiable]``, which declares that it has no derivative.
     """
 
     unset: str = ""
@@ -38,6 +39,7 @@ class SourceFacts:
     plain: frozenset[str] = frozenset()
     calls: frozenset[str] = frozenset()
     signature: str = ""
+    treated: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +82,6 @@ class Subject:
         kernel: The harness kernel's name; empty if there is none, and then ``skipped`` says why.
         function: The key of the function that a thread runs.
         missing: Modes it can't have, each with the reason.
-        doubts: Why some mode is likely to be wrong.
         policy: The declaration of its derivative, in a description.
         launch: The name of the kernel as it is launched, where it adds something up.
         pipeline: The stages of a pipeline.
@@ -103,7 +104,6 @@ class Subject:
     ranges: tuple[Range, ...] = ()
     skipped: str = ""
     missing: tuple[tuple[str, str], ...] = ()
-    doubts: tuple[str, ...] = ()
     policy: Derivative | None = None
     launch: str = ""
     pipeline: CheckedPipeline | None = None

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from slangad.compiler.errors.spans import Span
 
 _EXCHANGED: Final = {"+": "-", "-": "+", "*": "/"}
-PROBES: Final = {" (shifted)": "shift", " (not a number)": "lost"}
+PROBES: Final = {" (shifted)": "shift", " (not a number)": "lost", " (unchanged)": "keep"}
 """The endings of the names of probes, in the order of ``surviving``, with the change that each makes."""
 
 
@@ -152,8 +152,10 @@ def _replaced(body: tuple[ir.Stmt, ...], old: ir.Return, new: ir.Return) -> tupl
 
 
 def _probe(expr: ir.Expr, to: str) -> ir.Expr:
-    """Return a changed expression: shifted, doubled or not a number."""
+    """Return a changed expression: shifted, doubled, not a number, or as it is."""
     match to:
+        case "keep":
+            return expr
         case "shift":
             return arithmetic("+", expr, number(1.0, expr.type))
         case "double":

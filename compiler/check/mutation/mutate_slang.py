@@ -108,7 +108,10 @@ def _probes(ways: Iterator[Way], label: str, probed: Collection[str]) -> Iterato
     """Yield the probes of some changes."""
     for what, _, edits in ways:
         if label + what in probed:
-            yield from ((what + probe, [edit]) for probe, edit in zip(PROBES, edits, strict=True))
+            yield from (
+                (what + probe, list(some))
+                for probe, some in zip(PROBES, (*([edit] for edit in edits), []), strict=True)
+            )
 
 
 def _inserted(source: str, added: list[tuple[int, int, str]]) -> tuple[str, dict[int, list[tuple[int, int]]]]:

@@ -1,7 +1,8 @@
 """Explain why mutants survived, from the results of probes.
 
 One probe shifts the value that a mutant changes by 1 (a product is doubled), another replaces it by NaN. If the check
-does not catch NaN, no sample gets there. If it only misses the first probe, the value is multiplied by zero.
+does not catch NaN, no sample gets there. If it only misses the first probe, the value is multiplied by zero. A third
+probe changes nothing: if the check catches it, the derivative is wrong already, and the mutant corrects it.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ def survivors(report: Report) -> tuple[Result, ...]:
 
 def why(name: str, noticed: Mapping[str, bool]) -> str:
     """Return why a mutant passes, from its probes by name and if the check caught them; empty if unknown."""
-    shifted, lost = (noticed.get(name + probe) for probe in PROBES)
+    shifted, lost, _ = (noticed.get(name + probe) for probe in PROBES)
     if shifted is None or lost is None:
         return ""
     if not shifted and not lost:
@@ -43,6 +44,12 @@ def why(name: str, noticed: Mapping[str, bool]) -> str:
     if not shifted:
         return f"what it goes into {_NOTHING}" if not _PRODUCT.search(name) else f"the product {_NOTHING}"
     return _when_used(name)
+
+
+def corrects(name: str, noticed: Mapping[str, bool]) -> bool:
+    """Return True if a mutant passes because it corrects a wrong derivative, from its probes."""
+    *_, unchanged = PROBES
+    return noticed.get(name + unchanged, False)
 
 
 def _when_used(name: str) -> str:

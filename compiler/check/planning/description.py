@@ -17,7 +17,9 @@ from slangad.compiler.check.subjects.find import find_subjects, with_shapes
 from slangad.compiler.check.twins.declared import TwinModule, add_frozen_twins
 from slangad.compiler.check.twins.index_ranges import add_index_twins
 from slangad.compiler.check.twins.loop_bounds import watch_loops
+from slangad.compiler.check.twins.slang_declared import add_declared_twins
 from slangad.compiler.check.twins.slang_loop_bounds import add_loop_twins
+from slangad.compiler.check.twins.slang_unclipped import callers_without_clips
 from slangad.compiler.check.twins.unclipped import without_clips
 from slangad.compiler.frontends import load
 from slangad.compiler.ir.subset import only
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
 
     from slangad.compiler.check.memory.apply import MemoryCopy
     from slangad.compiler.check.options import CheckOptions
-    from slangad.compiler.check.twins.slang_loop_bounds import LoopTwins
+    from slangad.compiler.check.twins.text_twins import TextTwins
     from slangad.compiler.driver.inputs import Input
     from slangad.compiler.driver.slang_compilers import SlangCompilers
     from slangad.compiler.frontends.slang.model import SlangSetting
@@ -45,14 +47,16 @@ class FileDescription:
         module: What the user wrote, with a harness kernel for every subject.
         twins: The same with twins, after all passes.
         texts: Texts that replace Slang files, by name.
-        loop_twins: Twins of a Slang file that count loop iterations, if it has such loops.
+        text_twins: Twins of a Slang file that are built from changed texts.
+        unclipped: Functions of a Slang file that are built without the clips of what they call.
     """
 
     subjects: tuple[Subject, ...]
     module: Module
     twins: TwinModule
     texts: Mapping[str, str]
-    loop_twins: LoopTwins | None = None
+    text_twins: tuple[TextTwins, ...] = ()
+    unclipped: TextTwins | None = None
 
     @property
     def module_with_twins(self) -> Module:
@@ -65,12 +69,9 @@ class FileDescription:
         kernels = {*(name for s in subjects for name in (s.kernel, s.launch)), *pipelines}
         names = {name for kernel in kernels for name in (kernel, *self.twins.of(kernel))}
         module = only(self.twins.module, (k for k in self.twins.module.kernels if k.name in names))
-        loop_twins = self.loop_twins
-        if loop_twins is not None:
-            counting = {loop_twins.watches.get(kernel, "") for kernel in kernels}
-            watches = [kernel for kernel in loop_twins.module.kernels if kernel.name in counting]
-            loop_twins = replace(loop_twins, module=only(loop_twins.module, watches))
-        return replace(self, twins=replace(self.twins, module=module), loop_twins=loop_twins)
+        text_twins = tuple(one.reduced_to(kernels) for one in self.text_twins)
+        unclipped = self.unclipped.reduced_to(kernels) if self.unclipped else None
+        return replace(self, twins=replace(self.twins, module=module), text_twins=text_twins, unclipped=unclipped)
 
 
 def describe_file(item: Input, options: CheckOptions, compilers: SlangCompilers) -> FileDescription:
@@ -109,9 +110,18 @@ def describe_file(item: Input, options: CheckOptions, compilers: SlangCompilers)
     twins = replace(twins, racing=memory.racing if memory else {})
     if not is_slang(item.path) or options.mutate:
         return FileDescription(subjects, module, twins, texts)
-    loop_twins = add_loop_twins(module, text or decoded_text(item.path))
-    twins = replace(twins, watches={**twins.watches, **(loop_twins.watches if loop_twins else {})})
-    return FileDescription(subjects, module, twins, texts, loop_twins)
+    text = text or decoded_text(item.path)
+    made: list[TextTwins] = []
+    if (counting := add_loop_twins(module, text)) is not None:
+        made.append(counting)
+        twins = replace(twins, watches={**twins.watches, **counting.names})
+    if (found := add_declared_twins(module, text, subjects)) is not None:
+        made.append(found[0])
+        twins = replace(twins, frozen={**twins.frozen, **found[0].names}, unclear=found[1])
+    unclipped = callers_without_clips(module, text, subjects)
+    loose = frozenset(unclipped.names) if unclipped else frozenset()
+    subjects = tuple(replace(subject, unclipped=subject.kernel in loose) for subject in subjects)
+    return FileDescription(subjects, module, twins, texts, tuple(made), unclipped)
 
 
 def _memory(item: Input, mended: Mended, module: Module, setting: SlangSetting) -> MemoryCopy | None:

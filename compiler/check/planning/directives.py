@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING
 from slangad.compiler.check.model.outcomes import CheckOutcome, Disagreement
 from slangad.compiler.check.model.subject import Subject
 from slangad.compiler.frontends.reading.directives import DIRECTIVES, NO_DIRECTIVES, Directives, read_directives
-from slangad.compiler.frontends.reading.problems import Problems
+from slangad.compiler.frontends.reading.problems import Problems, did_you_mean
 from slangad.compiler.frontends.slang.ranges import fitting_ranges
+from slangad.compiler.ir import nodes as ir
+from slangad.compiler.ir import types
 from slangad.compiler.report.model import Leg
 from slangad.compiler.slang_text.calls import same_file
 from slangad.compiler.slang_text.directives import directive_lines
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from slangad.compiler.check.options import CheckOptions
     from slangad.compiler.errors.diagnostics import Diagnostic
     from slangad.compiler.errors.spans import Span
+    from slangad.compiler.frontends.reading.directives import DeclaredDerivative
     from slangad.compiler.ir.nodes import Function, Module
     from slangad.compiler.ir.types import Type
     from slangad.compiler.slang_text.bodies import SlangSource
@@ -38,6 +41,8 @@ def with_directives(
     sources = [source_of(file) for file in module.sources or (path,) if is_slang(file)]
     read = [one for source in sources for one in _read(source, subjects, module, problems)]
     given = [_with(subject, _of(subject, read), path, options) for subject in subjects]
+    names = {function.header.name for source in sources for function in source.functions}
+    given = [_with_fitting_derivative(subject, module, names, problems) for subject in given]
     mistakes = [_mistake(one) for one in problems.sorted()]
     every = (*given, *mistakes)
     return tuple(sorted(every, key=_by_place)) if mistakes else every
@@ -112,6 +117,38 @@ def _with(subject: Subject, own: Directives, path: str, options: CheckOptions) -
         skipped=found.skip or subject.skipped,
         ranges=(*ranges, *subject.ranges),
     )
+
+
+def _with_fitting_derivative(subject: Subject, module: Module, names: Iterable[str], problems: Problems) -> Subject:
+    """Return a subject without a derivative that it can't have. Report that one."""
+    declared = subject.directives
+    function = next((f for f in module.functions if f.key == subject.function), None)
+    if declared.derivative is None or function is None:
+        return subject
+    why, help_ = _unfit(declared.derivative, function, names)
+    if not why:
+        return subject
+    problems.error("SA087", declared.spans["derivative"], why, help=help_)
+    return replace(subject, directives=replace(declared, derivative=None))
+
+
+def _unfit(derivative: DeclaredDerivative, function: Function, names: Iterable[str]) -> tuple[str, str]:
+    """Return why a function can't have a derivative, and what to do; empty texts if it can."""
+    if not isinstance(function.body, ir.External):
+        return "the derivative of a function of a description is declared there", "derivative=… of its decorator"
+    active = [p for p in function.params if types.carries_gradient(p.type) and not p.no_diff]
+    stored = any(param.direction != "in" for param in function.params)
+    if not isinstance(function.result, (types.Scalar, types.Vector, types.Matrix)) or stored or not active:
+        return "it needs a function of values that returns a number, vector or matrix", "call it in such a function"
+    match derivative:
+        case ir.Surrogate(function=soft) if soft.rpartition(".")[2] not in names:
+            return f"there is no function '{soft}'", did_you_mean(soft, names)
+        case ir.StraightThrough() if all(param.type != function.result for param in active):
+            return "straight_through needs a parameter of the type of the result", ""
+        case ir.Subgradient() if not isinstance(active[0].type, types.Scalar):
+            return "subgradient needs a number as the first parameter with a gradient", ""
+        case _:
+            return "", ""
 
 
 def _matches(pattern: str, subject: Subject, path: str) -> bool:

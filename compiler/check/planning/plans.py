@@ -83,8 +83,23 @@ def make_plan(
         integers=_integers(function, subject, path, twins.module),
         device=options.device,
         tolerance=subject.directives.tolerance,
+        limit=_limit(subject),
+        unclear=_is_unclear(subject, twins, f64),
         without_gradient=_without_gradient(subject, twins),
     )
+
+
+def _limit(subject: Subject) -> float | None:
+    """Return the declared clip of a Slang function."""
+    derivative = subject.directives.derivative
+    return derivative.limit if isinstance(derivative, ir.ClipGradient) else None
+
+
+def _is_unclear(subject: Subject, twins: TwinModule, f64: Built) -> bool:
+    """Return True if a Slang function reaches a declared part that no twin freezes."""
+    twin = twins.frozen.get(subject.kernel, "") if subject.facts else ""
+    built = any(entry.kernel == twin for library in f64.libraries for entry in library.entries)
+    return subject.kernel in twins.unclear or bool(twin and not built)
 
 
 def _without_gradient(subject: Subject, twins: TwinModule) -> tuple[tuple[str, str], ...]:
@@ -166,7 +181,6 @@ def _integer_paths(type_: types.Type, name: str) -> Iterator[str]:
 
 def _notes(function: ir.Function | None, subject: Subject, twins: TwinModule) -> Iterator[Note]:
     """Yield notes on declarations that limit what the check can show."""
-    yield from (Note(NoteKind.STOP, doubt) for doubt in subject.doubts)
     if subject.directives.tolerance:
         yield Note(NoteKind.INTENT, f"derivatives may be off by {subject.directives.tolerance:g} of themselves")
     if subject.unclipped:
@@ -181,6 +195,8 @@ def _notes(function: ir.Function | None, subject: Subject, twins: TwinModule) ->
         yield Note(NoteKind.MISSING, reason)
     if subject.kernel in twins.clipped:
         yield Note(NoteKind.INTENT, "a clip limits gradients in reverse mode: the reference checks forward mode only")
+    elif (limit := _limit(subject)) is not None:
+        yield Note(NoteKind.INTENT, f"reverse mode is compared with the reference clipped to ±{limit:g}")
     elif subject.kernel in twins.frozen:
         yield Note(NoteKind.INTENT, "compared with the declared derivative, not with the function's own")
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from slangad.compiler.check.build.libraries import prelude
+from slangad.compiler.check.build.libraries import prelude, sources_of
 from slangad.compiler.check.build.separately import kernels_apart
 from slangad.compiler.check.model.task import PipelineTask, SubjectTask, TwinKernels
 from slangad.compiler.check.run.device import DeviceJob
@@ -16,10 +16,15 @@ from slangad.compiler.ir.subset import only
 from slangad.compiler.runtime.device.model import BuildOptions
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from slangad.compiler.check.build.libraries import BuildSetting, Built
     from slangad.compiler.check.model.plan import SubjectPlan
     from slangad.compiler.check.planning.description import FileDescription
     from slangad.compiler.ir.nodes import Module
+
+
+_CLIPPED: Final = "it calls a function whose gradients are clipped"
 
 
 def make_task(
@@ -27,8 +32,8 @@ def make_task(
 ) -> SubjectTask | PipelineTask:
     """Return the task of a plan: the kernels of its subject, with those twins that were built."""
     subject, twins, (f64, f32) = plan.subject, description.twins, built
-    counting = description.loop_twins.module.kernels if description.loop_twins else ()
-    available = (*twins.module.kernels, *(kernel for kernel in counting if _holds(f64, kernel.name)))
+    changed = (kernel for one in description.text_twins for kernel in one.module.kernels)
+    available = (*twins.module.kernels, *(kernel for kernel in changed if _holds(f64, kernel.name)))
     kernels = {kernel.name: kernel for kernel in available}
 
     def twins_of(kernel: str) -> TwinKernels:
@@ -48,16 +53,17 @@ def make_task(
     )
 
 
-def device_job(module: Module, setting: BuildSetting, device: str) -> DeviceJob:
+def device_job(module: Module, setting: BuildSetting, device: str, unclipped: Collection[str] = ()) -> DeviceJob:
     """Return what a worker needs to run a module's kernels in float32 on a device."""
-    kernels = tuple(k for k in module.kernels if not k.name.startswith("oracle_"))
+    kernels = tuple(k for k in module.kernels if not k.name.startswith("oracle_") and k.name not in unclipped)
     emitted = emit_module(only(module, kernels))
     return DeviceJob(
         device,
         replace(emitted, text=prelude(module) + emitted.text, libraries={**emitted.libraries, **setting.texts}),
         BuildOptions(setting.include_dirs, setting.defines, setting.cache),
-        {k.name: reasons[0].message for k in kernels if (reasons := not_on(device, module, (k.name,)))},
-        kernels_apart(module, setting.texts),
+        dict.fromkeys(unclipped, _CLIPPED)
+        | {k.name: reasons[0].message for k in kernels if (reasons := not_on(device, module, (k.name,)))},
+        kernels_apart(module, sources_of(module, setting).files),
     )
 
 

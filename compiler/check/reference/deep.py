@@ -17,6 +17,7 @@ from slangad.compiler.check.model.findings import State
 from slangad.compiler.check.reference.differences import (
     confirming_estimate,
     has_stairs,
+    is_on_step,
     noise_excuses,
     one_sided_estimate,
     slopes_around,
@@ -53,15 +54,19 @@ class DeepComparison:
     estimate: Estimate
 
     def settle(self) -> None:
-        """Settle the entries of every pair in the findings, as far as possible."""
+        """Settle the entries of every pair in the findings, as far as possible.
+
+        Agreement with a step of rounding shows nothing: a wrong entry may be as small as a step.
+        """
         sharp = self._is_sharp(self.estimate)
         self._note_expected(self.estimate, sharp)
+        on_step = is_on_step(self.ladder, self.estimate, self._noise(np.arange(len(self.pairs))))
+        blunt = on_step & ~self._is_sharp(self.estimate, still=False)
         undecided = np.zeros(sharp.shape, bool)
         for mode in self.jacobians:
             entries, slack = self._entries(mode)
-            with np.errstate(all="ignore"):
-                near = sharp & (np.abs(entries - self.estimate.slope) <= self.estimate.bar + slack)
-            self._set(mode, near, State.OK)
+            near = sharp & self._is_near(self.estimate, entries, slack)
+            self._set(mode, near & ~(blunt & (entries != 0.0)), State.OK)
             undecided |= self._has(mode, State.UNDECIDED)
         which = np.flatnonzero(undecided.any(axis=1))
         if len(which):
@@ -84,7 +89,7 @@ class DeepComparison:
             jump = known_left & known_right & (gap > doubt + more + tol.SIDE_VALUE * np.abs(here))
             bend = known_left & known_right & ~jump
             bend &= high - low > 2 * bars + tol.BEND * np.maximum(abs(low), abs(high))
-        stairs = has_stairs(self.ladder.pick(which), self.estimate.pick(which))
+        stairs = has_stairs(self.ladder.pick(which), self.estimate.pick(which), noise)
         for mode in self.jacobians:
             entries, slack = (array[which] for array in self._entries(mode))
             with np.errstate(all="ignore"):
@@ -95,6 +100,7 @@ class DeepComparison:
             self._set(mode, undecided & bend & between, State.KINK, which)
             at_kink = undecided & ~between & bend
             smooth = undecided & ~bend & ~jump & ~across_steps & sharp[which] & ~((entries == 0.0) & stairs)
+            smooth &= ~self._is_near(self.estimate.pick(which), entries, slack)
             self._accuse(mode, which, at_kink, smooth, (low - bars, high + bars))
         self._note_interval(which, bend | jump, low - bars, high + bars)
         self.findings.jumps[self.pairs[which[jump.any(axis=1)], 0]] = True
@@ -204,8 +210,11 @@ class DeepComparison:
         left = spread_by_weights(lambda s: derivative(base, s), sizes, tol.ULP64, rng, tol.SPREAD_PLACES**2)
         return np.asarray(np.fmax(left, np.median(left, axis=0))[np.arange(len(which)), :, self.pairs[which, 1]])
 
-    def _is_sharp(self, estimate: Estimate, which: Indices | None = None) -> Bools:
-        """Return True for slopes that are known well enough to compare with, of all or some of the pairs."""
+    def _is_sharp(self, estimate: Estimate, which: Indices | None = None, *, still: bool = True) -> Bools:
+        """Return True for slopes that are known well enough to compare with, of all or some of the pairs.
+
+        With ``still``, a slope counts as zero if it is small beside what the function does in wide windows.
+        """
         which = np.arange(len(self.pairs)) if which is None else which
         samples, scales = self.pairs[which, 0], self.slices.scales[which][:, None]
         with np.errstate(all="ignore"):
@@ -215,10 +224,16 @@ class DeepComparison:
             nothing = estimate.bar * scales <= tol.NOTHING_DEEP * tol.NOTHING * moves
             in_wide = self.ladder.moves[which, : tol.WIDE_LEVELS]
             in_wide = np.where(np.isfinite(in_wide), in_wide, 0.0).max(axis=1, initial=0.0)
-            still = estimate.bar * scales <= tol.STILL * in_wide
-            nothing |= (np.abs(estimate.slope) <= estimate.bar) & still
+            if still:
+                nothing |= (np.abs(estimate.slope) <= estimate.bar) & (estimate.bar * scales <= tol.STILL * in_wide)
             known = (estimate.bar <= tol.CERTAIN * np.abs(estimate.slope)) | nothing
             return np.asarray(known & np.isfinite(estimate.slope))
+
+    @staticmethod
+    def _is_near(estimate: Estimate, entries: Floats, slack: Floats) -> Bools:
+        """Return True for entries within the error bar of an estimate."""
+        with np.errstate(all="ignore"):
+            return np.asarray(np.abs(entries - estimate.slope) <= estimate.bar + slack)
 
     def _noise(self, which: Indices) -> Floats:
         return np.asarray(self.function.noise[self.pairs[which, 0]])
@@ -227,7 +242,8 @@ class DeepComparison:
         """Return a mode's entries at the pairs, and how far off they may be."""
         jacobian = self.jacobians[mode]
         slack = entry_slack(jacobian, self.samples.rows[:, self.function.inputs], self.function.share)
-        return self._at_pairs(jacobian), self._at_pairs(slack)
+        entries = self.function.unclipped(mode, self._at_pairs(jacobian), self.estimate.slope)
+        return entries, self._at_pairs(slack)
 
     def _at_pairs(self, entries: Floats) -> Floats:
         return np.asarray(entries[self.pairs[:, 0], :, self.pairs[:, 1]])

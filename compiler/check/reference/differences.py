@@ -134,17 +134,22 @@ def best_estimate(ladder: Ladder, noise: Floats | None = None) -> Estimate:
     """Return the most certain windows that no narrower ones contradict.
 
     Rounding makes a staircase of every function. Windows as narrow as a step show nothing of the slope. They do not
-    count where wider ones are certain and the steps are low enough for rounding.
+    count where wider ones are certain and the steps are low enough for rounding. Where no wider one is, the slope is
+    uncertain by one step in the widest of them.
 
     Args:
         ladder: The windows.
         noise: Rounding of the values, relative, shape (K, results); None if unknown. If it is known, windows between
             two steps are recognised even if the steps are not level.
     """
-    on_step = ladder.steps & _steps_are_rounding(ladder)[:, None]
+    step = _rounding_step(ladder, noise)[:, None]
+    on_step = ladder.steps & (step > 0.0)
+    slopes = np.where(on_step, np.fmax(step, ladder.moves) / ladder.widths[:, :, None], np.inf)
+    doubt = np.where(on_step, slopes.min(axis=1, keepdims=True), 0.0)
     if noise is not None:
         on_step |= _noise_before_drop(ladder, noise) > 0.0
     of_all = _most_certain(ladder, np.isfinite(ladder.bar))
+    of_all = replace(of_all, bar=np.fmax(of_all.bar, _at_level(doubt, of_all.level)))
     if not on_step.any():
         return of_all
     of_wide = _most_certain(ladder, np.isfinite(ladder.bar) & ~on_step)
@@ -157,11 +162,11 @@ def best_estimate(ladder: Ladder, noise: Floats | None = None) -> Estimate:
     )
 
 
-def has_stairs(ladder: Ladder, estimate: Estimate) -> Bools:
+def has_stairs(ladder: Ladder, estimate: Estimate, noise: Floats) -> Bools:
     """Return True where windows narrower than that of an estimate show steps that are too high for rounding."""
     narrower = np.arange(ladder.slope.shape[1])[None, :, None] > estimate.level[:, None]
     stairs = ladder.steps & (ladder.moves > 0.0) & narrower
-    return np.asarray(stairs.any(axis=1) & ~_steps_are_rounding(ladder))
+    return np.asarray(stairs.any(axis=1) & (_rounding_step(ladder, noise) == 0.0))
 
 
 def _noise_before_drop(ladder: Ladder, noise: Floats) -> Floats:
@@ -183,11 +188,31 @@ def _noise_before_drop(ladder: Ladder, noise: Floats) -> Floats:
     return before
 
 
-def _steps_are_rounding(ladder: Ladder) -> Bools:
-    """Return True where the lowest step is low enough for rounding."""
+def is_on_step(ladder: Ladder, estimate: Estimate, noise: Floats) -> Bools:
+    """Return True where the window of an estimate is as narrow as a step of rounding."""
+    return _step_at(ladder, estimate, noise) > 0.0
+
+
+def _step_at(ladder: Ladder, estimate: Estimate, noise: Floats | None) -> Floats:
+    """Return the height of the lowest step of rounding where the window of an estimate is as narrow as one, else 0."""
+    return _at_level(np.where(ladder.steps, _rounding_step(ladder, noise)[:, None], 0.0), estimate.level)
+
+
+def _rounding_step(ladder: Ladder, noise: Floats | None) -> Floats:
+    """Return the height of the lowest step where that is low enough for rounding, else 0.
+
+    Numbers on the way to a value may be larger than the value. They count as 1 as far as the noise of the value allows.
+    """
     with np.errstate(all="ignore"):
         lowest = np.where(ladder.moves > 0.0, ladder.moves, np.inf).min(axis=1)
-        return np.asarray(lowest <= tol.ROUNDING_STEP * np.fmax(ladder.sizes.max(axis=1), 1.0))
+        sizes = ladder.sizes.max(axis=1)
+        on_way = tol.ROUNDING_STEP if noise is None else np.fmin(tol.ROUNDING_STEP, _seen(noise) * sizes)
+        return np.where(lowest <= np.fmax(tol.ROUNDING_STEP * sizes, on_way), lowest, 0.0)
+
+
+def _seen(noise: Floats) -> Floats:
+    """Return noise without the least that is always allowed."""
+    return np.where(noise > tol.NOISE_LEAST, noise, 0.0)
 
 
 def _most_certain(ladder: Ladder, usable: Bools) -> Estimate:
@@ -238,7 +263,7 @@ def one_sided_estimate(
     values = _at_level(ladder.values, estimate.level)
     with np.errstate(all="ignore"):
         sizes = np.fmax(np.abs(values), np.abs(estimate.slope) * widths)
-        uncertainty = estimate.bar * widths + tol.SIDE_VALUE * sizes
+        uncertainty = np.fmax(estimate.bar * widths, _step_at(ladder, estimate, noise)) + tol.SIDE_VALUE * sizes
     return estimate, np.where(np.isfinite(estimate.bar), values, np.nan), uncertainty
 
 

@@ -89,7 +89,7 @@ def _screen(
     for mode, jacobian in jacobians.items():
         entries, slack = jacobian[which], _slack(function, samples, jacobian)[which]
         with np.errstate(all="ignore"):
-            near = sharp & (np.abs(entries - slope) <= bar + slack)
+            near = sharp & (np.abs(function.unclipped(mode, entries[None], slope) - slope) <= bar + slack)
             nothing = (np.abs(entries) <= error) & (np.abs(expected) <= error) & np.isfinite(error)
         findings.states[mode][which] = np.where(near.any(axis=0) | nothing, State.OK, State.UNSEEN)
 

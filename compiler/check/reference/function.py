@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from slangad.compiler.check import tolerances as tol
+from slangad.compiler.check.reference.slack import without_clip
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,6 +29,7 @@ class ExaminedFunction:
         most_pairs: Pairs to screen, at most.
         most_deep: Pairs to examine with all windows, at most.
         share: The relative tolerance of derivatives.
+        limits: The size to which a mode clips derivatives, by mode.
     """
 
     evaluate: Evaluate
@@ -38,3 +40,9 @@ class ExaminedFunction:
     most_pairs: int = tol.PAIRS
     most_deep: int = tol.DEEP
     share: float = tol.CONSTANTS
+    limits: Mapping[Leg, float] = field(default_factory=dict)
+
+    def unclipped(self, mode: Leg, entries: Floats, slopes: Floats) -> Floats:
+        """Return entries of a mode with the slopes in place of those that its clip explains."""
+        limit = self.limits.get(mode)
+        return entries if limit is None else without_clip(entries, slopes, limit, self.share)

@@ -17,7 +17,7 @@ from slangad.compiler.check import tolerances as tol
 from slangad.compiler.check.reference.stencil import scattered
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from slangad.compiler.check.model.arrays import Floats, Indices
 
@@ -50,10 +50,30 @@ def spread_by_weights(
     """Return how far a derivative moves as its cotangents or directions move by several ulps."""
     base = evaluate(weights)
     far = np.zeros(base.shape)
+    for moved in _moved(weights, unit, rng, tries):
+        far = np.fmax(far, _finite_distance(evaluate(moved), base))
+    return far
+
+
+def spread_in_one_call(
+    evaluate: Callable[[Floats, Floats], Floats],
+    rows: Floats,
+    weights: Floats,
+    unit: float,
+    rng: np.random.Generator,
+    tries: int,
+) -> Floats:
+    """Return the same for a function of rows and weights that takes any number of both: it is called once."""
+    stacked = np.concatenate([weights, *_moved(weights, unit, rng, tries)])
+    base, *found = np.split(evaluate(np.tile(rows, (1 + tries, 1)), stacked), 1 + tries)
+    return np.asarray(np.fmax.reduce([_finite_distance(one, base) for one in found]))
+
+
+def _moved(weights: Floats, unit: float, rng: np.random.Generator, tries: int) -> Iterator[Floats]:
+    """Yield weights that are moved by several ulps."""
     for _ in range(tries):
         steps = rng.integers(1, tol.ROUNDING_UNITS + 1, weights.shape) * rng.choice((-1, 1), weights.shape)
-        far = np.fmax(far, _finite_distance(evaluate(weights * (1.0 + steps * unit)), base))
-    return far
+        yield weights * (1.0 + steps * unit)
 
 
 def term_sizes(jacobian: Callable[[Floats], Floats], shape: tuple[int, int], rng: np.random.Generator) -> Floats:

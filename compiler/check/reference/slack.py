@@ -14,6 +14,14 @@ if TYPE_CHECKING:
     from slangad.compiler.check.model.arrays import Floats
 
 
+def without_clip(entries: Floats, slopes: Floats, limit: float, share: float) -> Floats:
+    """Return entries with the slopes in place of those that a clip at ``limit`` explains."""
+    with np.errstate(all="ignore"):
+        clipped = np.abs(entries - np.copysign(limit, slopes)) <= share * limit
+        clipped &= np.abs(slopes) >= limit * (1.0 - share)
+    return np.where(clipped, slopes, entries)
+
+
 def entry_slack(jacobian: Floats, inputs: Floats | None = None, share: float = tol.CONSTANTS) -> Floats:
     """Return the effect of float32 constants, relative to entries and to their usual size.
 

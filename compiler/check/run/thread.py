@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, Protocol, cast
 import numpy as np
 
 from slangad.compiler.check import tolerances as tol
+from slangad.compiler.check.twins import slang_frozen
 from slangad.compiler.check.twins.declared import STATE, TAPE
 from slangad.compiler.emit.model import Mode, ParameterRole
 from slangad.compiler.runtime.device.cpu_rows import launch_rows
@@ -178,6 +179,9 @@ class ThreadRunner:
     def _books(self) -> dict[str, npt.NDArray[np.generic]]:
         """Return the buffers of twins that freeze (see ``declared``)."""
         known = {parameter["name"] for parameter in getattr(self.module, "globals_", ())}
+        if slang_frozen.TAPE in known:
+            tape = np.full(tol.TAPE_BYTES + tol.TAPE_SPARE, 0xFF, np.uint8)
+            return {slang_frozen.TAPE: tape, slang_frozen.STATE: np.zeros(2, np.int32)}
         if TAPE not in known:
             return {}
         return {TAPE: np.zeros(tol.TAPE_SIZE, self.precision.dtype("float")), STATE: np.zeros(2, np.int32)}

@@ -7,8 +7,9 @@ become one result per element, thread numbers become parameters.
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from slangad.compiler.check.model.names import LAUNCHED, STANDING, is_launch
 from slangad.compiler.check.model.subject import SourceFacts, Subject
@@ -39,15 +40,17 @@ if TYPE_CHECKING:
     from slangad.compiler.ir.types import Type
 
 
+_CALLEE: Final = re.compile(r"it calls (\w+), which has \[BackwardDerivative\] alone")
+
+
 def find_subjects(module: ir.Module) -> tuple[ir.Module, tuple[Subject, ...]]:
     """Return the module with harness kernels in place of its own kernels, and the subjects."""
     functions = {function.key: function for function in module.functions}
     described = [k for k in module.kernels if not isinstance(functions[k.function].body, ir.External)]
     if not described and (module.kernels or module.left_out):
-        complete = replace(module, kernels=tuple(_with_doubtful(kernel, module) for kernel in module.kernels))
         texts = facts_of(module.sources)
         left_out = (_left_out(left, texts) for left in _without_modes(module.left_out))
-        return complete, (*_external(module, functions, texts), *left_out)
+        return module, (*_external(module, functions, texts), *left_out)
     found = [*_plain(module), *_kernels(module, functions)]
     changed = {function.key: function for _, _, function in found if function is not None}
     launched = tuple(_launch_kernels(module, [subject for subject, _, _ in found], functions))
@@ -92,6 +95,9 @@ def _external(module: ir.Module, functions: dict[str, ir.Function], texts: _Text
         symbol = function.body.symbol if isinstance(function.body, ir.External) else function.name
         lacks = [left for left in module.left_out if left.span == function.span]
         facts = _facts_at(function.name, function.span, texts)
+        adapted = isinstance(function.body, ir.External) and bool(function.body.call)
+        if facts and adapted:  # its parameters are not those of the text
+            facts = replace(facts, plain=frozenset())
         yield Subject(
             symbol,
             "function",
@@ -99,27 +105,28 @@ def _external(module: ir.Module, functions: dict[str, ir.Function], texts: _Text
             kernel.name,
             function.key,
             function.ranges,
-            facts.unset if facts else "",
-            missing=tuple((mode, left.reason) for left in lacks if not _is_doubtful(left) for mode in left.modes),
-            doubts=tuple(left.reason for left in lacks if _is_doubtful(left)),
+            _unfit_for(facts) if facts else "",
+            missing=tuple((mode, _why_missing(left)) for left in lacks for mode in left.modes),
             facts=facts,
-            signature=facts.signature if facts else f"({', '.join(show(param.type) for param in function.params)})",
+            signature=facts.signature
+            if facts and not adapted
+            else f"({', '.join(show(param.type) for param in function.params)})",
         )
+
+
+def _unfit_for(facts: SourceFacts) -> str:
+    """Return why a function can't be checked by itself; empty if it can."""
+    return facts.unset or ("[TreatAsDifferentiable] declares that it has no derivative" if facts.treated else "")
 
 
 def _facts_at(name: str, span: Span, texts: _Texts) -> SourceFacts | None:
     return texts.get((name, span.line, span.column))
 
 
-def _is_doubtful(left: ir.LeftOut) -> bool:
-    """Return True if a mode was left out because of a callee. The mode exists, and callers in Slang would use it."""
-    return bool(left.modes) and left.reason.startswith("it calls ")
-
-
-def _with_doubtful(kernel: ir.Kernel, module: ir.Module) -> ir.Kernel:
-    """Return the kernel with the modes that a compile leaves out for doubtful values. The check shows these values."""
-    doubtful = any(_is_doubtful(left) and left.span == kernel.span for left in module.left_out)
-    return replace(kernel, modes=()) if doubtful else kernel
+def _why_missing(left: ir.LeftOut) -> str:
+    """Return why a function lacks a mode; in short if a callee is the reason."""
+    callee = _CALLEE.match(left.reason)
+    return f"not available: custom backward of {callee[1]}" if callee else left.reason
 
 
 def _without_modes(left_out: tuple[ir.LeftOut, ...]) -> Iterator[ir.LeftOut]:

@@ -53,6 +53,7 @@ class _Uses:
         plain: Its parameters without ``no_diff``.
         custom: True if it has custom derivatives.
         signature: The types of its parameters.
+        treated: True if it is ``[TreatAsDifferentiable]``.
     """
 
     name: str
@@ -62,6 +63,7 @@ class _Uses:
     plain: frozenset[str] = frozenset()
     custom: bool = False
     signature: str = ""
+    treated: bool = False
 
     @property
     def bits(self) -> str:
@@ -89,6 +91,7 @@ def facts_of(files: Iterable[str], settable: Collection[str] = ()) -> Mapping[tu
             plain=one.plain,
             calls=frozenset(closure(calls[one.name], lambda name: calls.get(name, ()))) - {one.name},
             signature=one.signature,
+            treated=one.treated,
         )
         for one in uses
         if one.place
@@ -154,6 +157,7 @@ class _Globals:
             frozenset(() if custom else _plain(params)),
             custom,
             header.signature,
+            "TreatAsDifferentiable" in header.attributes,
         )
 
     def _why(self, words: Iterable[str]) -> str:

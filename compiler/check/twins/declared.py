@@ -58,6 +58,7 @@ class TwinModule:
         watches: The twins that watch loops, by harness kernel.
         indices: The twins that record indices, by kernel that is checked launch by launch.
         asked: By such a kernel, the axes whose extents it reads.
+        unclear: Harness kernels with a declared part that no twin freezes.
         racing: The twins whose derivatives run two threads, by harness kernel.
     """
 
@@ -67,6 +68,7 @@ class TwinModule:
     watches: dict[str, str] = field(default_factory=dict)
     indices: dict[str, str] = field(default_factory=dict)
     asked: dict[str, frozenset[tuple[str, int]]] = field(default_factory=dict)
+    unclear: frozenset[str] = frozenset()
     racing: dict[str, str] = field(default_factory=dict)
 
     def of(self, kernel: str) -> tuple[str, str, str, str]:

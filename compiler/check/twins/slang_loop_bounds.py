@@ -8,17 +8,19 @@ text of a twin counts the iterations of loops that reverse mode goes through, an
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.check.twins.loop_bounds import helpers, watching
+from slangad.compiler.check.twins.text_twins import TextTwins
 from slangad.compiler.ir.types import VOID
 from slangad.compiler.slang_text.bodies import read_source
 from slangad.compiler.slang_text.brackets import closing
 from slangad.compiler.slang_text.calls import codes_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from slangad.compiler.errors.spans import Span
     from slangad.compiler.ir.nodes import Module
@@ -30,22 +32,7 @@ _FLAG: Final = "\nstatic int check_flag = 0;\n"
 _HEADED: Final = frozenset({"if", "for", "while", "switch"})
 
 
-@dataclass(frozen=True, slots=True)
-class LoopTwins:
-    """Twins that count loop iterations.
-
-    Attributes:
-        module: The module with only their kernels.
-        text: The text of the file for their build.
-        watches: Their names by the kernels whose loops they watch.
-    """
-
-    module: Module
-    text: str
-    watches: Mapping[str, str]
-
-
-def add_loop_twins(module: Module, text: str) -> LoopTwins | None:
+def add_loop_twins(module: Module, text: str) -> TextTwins | None:
     """Return twins of the kernels of a Slang file that reach a bounded loop, or None if no kernel does."""
     counting = with_counters(text, module.source) if _WORD in text else text
     if counting == text:
@@ -58,7 +45,7 @@ def add_loop_twins(module: Module, text: str) -> LoopTwins | None:
     kernels = tuple(kernel for _, kernel in twins)
     made = replace(module, functions=(*module.functions, *added), kernels=kernels)
     names = {kernel.name: twin.name for kernel, twin in zip(watched, kernels, strict=True)}
-    return LoopTwins(made, counting, names) if names else None
+    return TextTwins(made, {Path(module.source).name: counting}, names) if names else None
 
 
 def _reaches_bound(span: Span, module: Module) -> bool:

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from slangad.compiler.report.model import Failure, Float32, Sample
 
 _NOTHING: Final = Counts()
+_UNFROZEN: Final = "a part of it is declared to carry no gradient, and the reference can't keep that part constant"
 _NOT_RUN: Final = "outside [-1, 1], where nobody declared a range"
 
 
@@ -136,22 +137,27 @@ def part_without_samples(drawn: RegionSamples, before: Sequence[ResultPart]) -> 
     return ResultPart(() if before else (Reason(CheckOutcome.OUT_OF_BOUNDS, _outside(drawn)),), notes=drawn.notes)
 
 
-def conclude(plan: SubjectPlan, parts: Sequence[ResultPart], lost: Iterable[Disagreement]) -> Result:
+def conclude(
+    plan: SubjectPlan, parts: Sequence[ResultPart], lost: Iterable[Disagreement], *, frozen: bool = False
+) -> Result:
     """Return the result of a subject: its parts together, with parameters that have lost their gradient.
 
     Args:
         plan: What was asked.
         parts: What samples in range showed, then what samples out of range did; none if it has no mode to check.
         lost: Parameters without gradient that the result depends on.
+        frozen: True if a twin freezes what is declared to carry no gradient.
     """
     if not parts:
         reason = "; ".join(reason for _, reason in plan.missing) or "it has no derivative"
         parts = [ResultPart((Reason(CheckOutcome.NO_MODE, reason),))]
+    if plan.unclear:
+        parts = [_undecided(part) for part in parts]
     failures = [failure_of(one, plan.command) for one in lost]
     reasons = [reason for part in parts for reason in part.reasons]
     reasons += [Reason(CheckOutcome.LOST_GRADIENT, reason_of(failure)) for failure in failures]
     facts = plan.subject.facts
-    if facts is not None and facts.bits:
+    if facts is not None and facts.bits and not frozen:
         reasons.append(Reason(CheckOutcome.UNKNOWN_INTENT, facts.bits))
     result = result_of(plan, (failure for part in reversed(parts) for failure in part.failures), reasons)
     first = parts[0]
@@ -168,6 +174,17 @@ def conclude(plan: SubjectPlan, parts: Sequence[ResultPart], lost: Iterable[Disa
         samples=tuple(sample for part in parts for sample in part.samples),
         float32=float32,
     )
+
+
+def _undecided(part: ResultPart) -> ResultPart:
+    """Return a part whose comparisons with the reference accuse nothing."""
+    accusing = [failure for failure in part.failures if failure.leg in (Leg.REVERSE, Leg.FORWARD)]
+    if not accusing:
+        return part
+    reason = Reason(CheckOutcome.UNKNOWN_INTENT, f"{_UNFROZEN}: {reason_of(accusing[0])}")
+    legs = (replace(leg, state=LegState.UNDECIDED) if leg.state is LegState.DISAGREES else leg for leg in part.legs)
+    kept = tuple(failure for failure in part.failures if failure not in accusing)
+    return replace(part, failures=kept, reasons=(*part.reasons, reason), legs=tuple(legs))
 
 
 def _describer(scope: CheckScope, evidence: Evidence) -> Describer:

@@ -36,12 +36,12 @@ VERDICTS: Final[dict[CheckOutcome, Verdict]] = {
     CheckOutcome.NO_HOST_CODE: Verdict.INCONCLUSIVE,
     CheckOutcome.EMPTY_DIFFERENTIAL: Verdict.INCONCLUSIVE,
     CheckOutcome.NO_SHAPES: Verdict.INCONCLUSIVE,
+    CheckOutcome.UNKNOWN_INTENT: Verdict.INCONCLUSIVE,
     CheckOutcome.NOT_FINITE: Verdict.INCONCLUSIVE,
     CheckOutcome.FEW_BLOCKS: Verdict.INCONCLUSIVE,
     CheckOutcome.OUT_OF_BOUNDS: Verdict.INCONCLUSIVE,
     CheckOutcome.FEW_SAMPLES: Verdict.INCONCLUSIVE,
     CheckOutcome.NOT_ON_DEVICE: Verdict.INCONCLUSIVE,
-    CheckOutcome.UNKNOWN_INTENT: Verdict.INCONCLUSIVE,
     CheckOutcome.UNGUARDED: Verdict.UNGUARDED,
     CheckOutcome.AT_KINKS: Verdict.KINK_OK,
 }

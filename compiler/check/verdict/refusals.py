@@ -40,6 +40,9 @@ _FOR_GPUS: Final = "values and derivatives: the reference needs a compute shader
 _OTHERWISE: Final = "write that part in another way, and report it to Slang"
 
 
+_CLIPPED: Final = "Slang can't differentiate what it calls without its clip"
+
+
 def refused(plan: SubjectPlan, f64: Built, f32: Built, module: Module) -> Result | None:
     """Return the result of a subject that can't run; None if it can.
 
@@ -54,6 +57,10 @@ def refused(plan: SubjectPlan, f64: Built, f32: Built, module: Module) -> Result
         return without_numbers(plan, Reason(CheckOutcome.NOTHING_TO_CHECK, subject.skipped))
     if subject.failure is not None:
         return _broken(plan, subject.failure)
+    if subject.unclipped and subject.facts is not None:
+        lost = [r.reason for r in f64.refusals if r.kernel == subject.kernel and not _NO_MODE.search(r.reason)]
+        if lost:
+            return without_numbers(plan, Reason(CheckOutcome.NO_TWIN, f"{_CLIPPED}: {lost[0]}"))
     kernels = subject.pipeline.kernels if subject.pipeline else (subject.kernel,)
     in_f64 = [r for r in f64.refusals if r.kernel in kernels and not _NO_MODE.search(r.reason)]
     in_both = [r for r in in_f64 if _same(r, f32)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from slangad.compiler.ir.nodes import External
 from slangad.compiler.ir.types import Array, Struct, Type
 
 if TYPE_CHECKING:
@@ -61,7 +62,8 @@ class ModuleNames:
 
     def call(self, function: Function) -> str:
         """Return the name that calls a function; that of a static method is qualified by its struct."""
-        return self.reference(function) if function.static else self.function_names[function.key]
+        through_wrapper = isinstance(function.body, External) and function.body.call
+        return self.reference(function) if function.static or through_wrapper else self.function_names[function.key]
 
     def method(self, function: Function) -> str:
         """Return the name of a method after its object."""

@@ -1,4 +1,4 @@
-"""Print wrappers of functions that Slang cannot differentiate by their names.
+"""Print wrappers of functions that Slang cannot differentiate by their names, or that take other values than kernels.
 
 ``bwd_diff(S.at)`` takes the first method ``at``, whatever its arguments are. So kernels differentiate a function that
 calls the right overload. Parameters of differentiable structs without gradient get ``no_diff`` there.
@@ -30,14 +30,16 @@ def name_wrappers(module: Module, scope: NameScope) -> dict[str, str]:
     return {
         function.key: scope.fresh(re.sub(r"\W+", "_", function.body.symbol).strip("_"))
         for function in module.functions
-        if isinstance(function.body, External) and function.body.ambiguous
+        if isinstance(function.body, External) and (function.body.ambiguous or function.body.call)
     }
 
 
 def print_wrappers(names: ModuleNames, writer: Writer, module: Module, modes: Mapping[str, tuple[Mode, ...]]) -> None:
     """Print the wrappers that kernels differentiate."""
     for kernel in module.kernels:
-        derived = {*modes[kernel.name]} - {Mode.FORWARD}
+        body = names.functions[kernel.function].body
+        plain = isinstance(body, External) and not body.call
+        derived = {*modes[kernel.name]} - ({Mode.FORWARD} if plain else set())
         if derived and kernel.function in names.wrappers:
             writer.gap()
             with writer.origin(kernel.span):
@@ -53,6 +55,9 @@ def _print_wrapper(names: ModuleNames, writer: Writer, function: Function) -> No
     with writer.block():
         arguments = [name for _, name in given]
         called = names.function_names[function.key]
+        if isinstance(function.body, External) and function.body.call:
+            writer.line(f"return {function.body.call.format(*arguments)};")
+            return
         if function.owner:
             called = f"{arguments.pop(0)}.{names.method(function)}"
         returned = "" if function.result == VOID else "return "

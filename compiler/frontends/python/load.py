@@ -61,9 +61,8 @@ def load_file(path: Path) -> ExecutedFile:
     tree = parse(text, str(path))
     fence(tree, SourceLocations(str(path), text))
     remember_source(str(path), text)
-    before = set(sys.modules)
     fresh = fresh_imports(is_library)
-    with _search_path(path), fresh, contextlib.redirect_stdout(sys.stderr), _forgetting(path, before):
+    with _search_path(path), fresh, contextlib.redirect_stdout(sys.stderr), _own_modules(path) as before:
         module = _execute(path, text, tree)
         imported = _imported_files(before, path)
     return ExecutedFile(str(path), text, module, imported)
@@ -199,16 +198,48 @@ def _module_name(path: Path) -> tuple[str, str]:
 
 
 @contextlib.contextmanager
-def _forgetting(path: Path, before: set[str]) -> Iterator[None]:
-    """Forget modules from the description's folders after the block; other descriptions may use the same names."""
-    root = str(_package_root(path.resolve().parent))
+def _own_modules(path: Path) -> Iterator[set[str]]:
+    """Let a description import the modules of its own folders inside the block; yield the names loaded before.
+
+    Other descriptions may use the same names. So modules that would shadow those of the folders are hidden inside the
+    block, and those of the folders are forgotten after it.
+    """
+    folder = path.resolve().parent
+    root = _package_root(folder)
+    own = _module_names(folder) | _module_names(root)
+    known = {name: module for name, module in sys.modules.items() if name.partition(".")[0] in own}
+    users = {name: paths for name, module in known.items() if (paths := _users_paths(module))}
+    shadows = {name: sys.modules[name] for name, paths in users.items() if not _below(paths, folder, root)}
+    for name in shadows:
+        del sys.modules[name]
+    before = set(sys.modules)
     try:
-        yield
+        yield before
     finally:
         for name in set(sys.modules) - before:
-            file = getattr(sys.modules[name], "__file__", None)
-            if name.partition(".")[0] != "slangad" and isinstance(file, str) and file.startswith(root):
+            if _below(_users_paths(sys.modules[name]), root):
                 del sys.modules[name]
+        sys.modules.update(shadows)
+
+
+def _module_names(folder: Path) -> set[str]:
+    """Return the names of modules and packages that a folder may hold; none if it can't be read."""
+    with contextlib.suppress(OSError):
+        return {one.stem for one in folder.iterdir() if one.suffix == ".py" or one.is_dir()} - {"__main__"}
+    return set()
+
+
+def _users_paths(module: ModuleType) -> list[str]:
+    """Return the file of a module, or the folders of a package without a file; none for modules of libraries."""
+    known = getattr(module, "__dict__", {})
+    file = known.get("__file__")
+    paths = [file] if isinstance(file, str) else list(known.get("__path__", ()))
+    return [path for path in paths if not is_library(path)]
+
+
+def _below(paths: list[str], *folders: Path) -> bool:
+    """Return True if one of the paths lies in one of the folders."""
+    return any(Path(path).resolve().is_relative_to(folder) for path in paths for folder in folders)
 
 
 def _execute(path: Path, text: str, tree: ast.Module) -> ModuleType:

@@ -153,9 +153,7 @@ def _range(words: _Words) -> Directives:
 
 
 def _clip(words: _Words) -> DeclaredDerivative:
-    by_norm = words.left > 1 and words.choice(("norm",)) == "norm"
-    size = words.number(positive=True)
-    return ClipGradient(None if by_norm else size, size if by_norm else None, Automatic())
+    return ClipGradient(words.number(positive=True), None, Automatic())
 
 
 def _finite_difference(words: _Words) -> DeclaredDerivative:

@@ -47,7 +47,7 @@ class Surroundings:
         bases: By type, the words behind the colon of its declaration or extension.
         interfaces: The names of interfaces.
         generic: The names of generic types.
-        cases: By enum, its enumerators.
+        cases: By enum, its enumerators. Those of ``counted`` enums have the numbers from 0.
         own: The structs of the module's own file.
         structs: The structs that have a body in these files.
     """
@@ -58,6 +58,7 @@ class Surroundings:
     interfaces: set[str] = field(default_factory=set)
     generic: set[str] = field(default_factory=set)
     cases: dict[str, list[str]] = field(default_factory=dict)
+    counted: set[str] = field(default_factory=set)
     own: list[str] = field(default_factory=list)
     structs: set[str] = field(default_factory=set)
     _open: set[str] = field(default_factory=set)
@@ -99,11 +100,18 @@ class Surroundings:
             self.structs.add(name)
         if tokens[k].text == "enum":
             body = until(tokens[k + 2 + len(head) :], "}")
+            if not any(token.text == "=" for token in body):
+                self.counted.add(name)
             self.cases[name] = [b.text for a, b in pairwise(body) if a.text in ("{", ",")]
 
     def is_empty(self, name: str) -> bool:
         """Return True if a struct without known fields has none: it is declared here and inherits from no struct."""
         return name in self.structs and self.bases[name].isdisjoint(self.structs)
+
+    def inherits(self, name: str, base: str) -> bool:
+        """Return True if an interface inherits from another one."""
+        bases = self.bases[name]
+        return base in bases or any(self.inherits(one, base) for one in bases & self.interfaces - {name})
 
     def conforming(self, interface: str) -> Iterator[str]:
         """Yield the types that declare an interface, or one that inherits from it."""

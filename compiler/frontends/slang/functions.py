@@ -44,6 +44,7 @@ class Candidate:
         place: Its location.
         attributes: The attributes that its derivatives give it.
         lost: A callee for which Slang gets its forward mode wrong; empty if there is none.
+        call: The expression that calls it, where that is no plain call; see ``ir.External``.
     """
 
     declared: DeclaredFunction
@@ -51,6 +52,7 @@ class Candidate:
     place: FunctionLocation
     attributes: frozenset[str] = frozenset()
     lost: str = ""
+    call: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,9 +101,9 @@ def convert(
         name=declared.name,
         params=params,
         result=result,
-        body=ir.External(candidate.symbol, file, _needs_wrapper(candidate, params, structs)),
-        owner="" if declared.static else declared.owner,
-        ranges=read_ranges(comments, candidate.place.span.file, types, problems, outer),
+        body=ir.External(candidate.symbol, file, _needs_wrapper(candidate, params, structs), candidate.call),
+        owner="" if declared.static or candidate.call else declared.owner,
+        ranges=(*_case_ranges(declared), *read_ranges(comments, candidate.place.span.file, types, problems, outer)),
         span=candidate.place.span,
     )
     modes, missing = modes_of(header, candidate.attributes)
@@ -109,6 +111,13 @@ def convert(
         modes, missing = ("forward", "backward"), (_CALLS_BACKWARD_ALONE.format(name=candidate.lost), ("jvp",))
     left_out = (ir.LeftOut(candidate.symbol, *missing, span=candidate.place.span),) if missing else ()
     return Converted(function, tuple(_kernel_params(function)), tuple(_results(function)), modes, left_out)
+
+
+def _case_ranges(declared: DeclaredFunction) -> Iterator[ir.Range]:
+    """Yield the ranges of integers that stand for the cases of an enum."""
+    for param in declared.params:
+        if "cases" in param.type:
+            yield ir.Range(param.name, 0.0, param.type["cases"] - 1.0)
 
 
 def _params(candidate: Candidate, structs: Mapping[str, DeclaredStruct]) -> Iterator[ir.Param]:

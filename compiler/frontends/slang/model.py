@@ -48,7 +48,7 @@ class SlangSetting:
         instances: Most instances of each other generic function, with arguments that suit the files, and of all such
             functions.
         text: The text to use in place of that of the loaded file.
-        lenient: True if wrong ranges in comments are left out without an error.
+        lenient: True if wrong ranges in comments are left out without an error, and a file may have no kernel.
         included: True if functions of included files are kernels, too.
         include_dirs: The folders of ``-I``.
     """

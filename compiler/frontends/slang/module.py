@@ -17,6 +17,14 @@ from slangad.compiler.errors.diagnostics import CompileError, Diagnostic
 from slangad.compiler.frontends.lowering.assembly import used_structs
 from slangad.compiler.frontends.reading.encoding import decode, read_bytes
 from slangad.compiler.frontends.reading.problems import Problems
+from slangad.compiler.frontends.slang.adapted import (
+    adapted,
+    default_methods,
+    defaults_needed,
+    extension_methods,
+    operator,
+    types_needed,
+)
 from slangad.compiler.frontends.slang.functions import Candidate, Converted, convert, kernel_names
 from slangad.compiler.frontends.slang.generics import without_arguments
 from slangad.compiler.frontends.slang.imports import Repeated, SourceText, repeated_imports
@@ -37,6 +45,7 @@ if TYPE_CHECKING:
     from slangad.compiler.frontends.slang.arguments import Row
     from slangad.compiler.frontends.slang.locations import FunctionLocation
     from slangad.compiler.frontends.slang.model import SlangSetting
+    from slangad.compiler.slang_text.headers import Header
 
 _GENERIC_CALL: Final = re.compile(r"[A-Za-z_]\w*(?:(?:\.|::)\w+)*<[\w\s,.<>:\[\]+-]+>(?:(?:\.|::)\w+)?")
 _OTHER_ARGUMENTS: Final = "check the number, order and kind of its arguments, and the constraints on them"
@@ -72,18 +81,27 @@ def load_slang(path: Path, setting: SlangSetting) -> Module:
     files = SourceFiles(SourceText(path, text), scan, reflection.dependencies, included=setting.included)
     _check_specializations(setting.specialize, declared, problems, scan)
     chosen: tuple[str, ...] = ()
+    defaults: tuple[tuple[str, Header], ...] = ()
     if any(setting.instances):
         wanted = _unspecialized(declared, asked, files)
+        defaults = defaults_needed(declared, files)
+        extra += (*types_needed(declared, files), *(text for text, _ in defaults))
         chosen, declared_with = chosen_instances(wanted, read, setting.instances)
-        asked, declared = (*asked, *chosen), declared_with or declared
+        asked, declared = (*asked, *chosen), declared_with or read(())
     declared = _with_empty_structs(declared, files)
     left_out: list[LeftOut] = []
     found = list(_found(declared, asked, files, left_out, every=any(setting.instances)))
+    if any(setting.instances):
+        extended = [*extension_methods(declared, files)]
+        found = [*found, *default_methods(declared, defaults), *extended]
+        found = [made for one in found for made in adapted(one, files, declared.structs, setting.instances[0])]
+        spans = {one.place.span for one in extended}
+        left_out = [left for left in left_out if left.span not in spans]
     ranges = Problems() if setting.lenient else problems
     outer = _globals(text, str(path)) if "range" in text else frozenset[str]()
     converted = tuple(_converted(found, path.name, declared, (ranges, outer), left_out, chosen))
     problems.raise_if_any()
-    if not converted:
+    if not converted and not (setting.lenient and left_out):
         raise _nothing(scan, left_out)
     return _module(path, files, declared, converted, (reflection.dependencies, tuple(left_out)))
 
@@ -220,7 +238,11 @@ def _found(
         if place is None:
             elsewhere.append(function.qualified)
         elif not function.name.isidentifier():
-            left_out.append(LeftOut(f"operator{function.name}", "it is an operator", span=place.span))
+            plain = operator(Candidate(function, function.qualified, place, *further)) if every else None
+            if plain is not None:
+                yield plain
+            else:
+                left_out.append(LeftOut(f"operator{function.name}", "it is an operator", span=place.span))
         elif not function.generic:
             yield Candidate(function, function.qualified, place, *further)
         else:

@@ -71,12 +71,16 @@ class DeclaredStruct:
 
 @dataclass(frozen=True, slots=True)
 class ReflectedModule:
-    """A module: its functions, its top-level names, the functions asked for by name, its structs by full name."""
+    """A module: its functions, its top-level names, the functions asked for by name, its structs by full name.
+
+    ``extensions`` has the differentiable methods of extensions that are not generic, without the extended type.
+    """
 
     functions: tuple[DeclaredFunction, ...]
     names: tuple[str, ...]
     asked: Mapping[str, tuple[DeclaredFunction, ...]]
     structs: Mapping[str, DeclaredStruct]
+    extensions: tuple[DeclaredFunction, ...] = ()
 
 
 def read_declared(text: str) -> ReflectedModule:
@@ -87,6 +91,7 @@ def read_declared(text: str) -> ReflectedModule:
         names=tuple(record["names"]),
         asked={item["text"]: tuple(_function(f) for f in item["functions"]) for item in record["asked"]},
         structs={name: _struct(struct) for name, struct in record["structs"].items()},
+        extensions=tuple(_function(f) for f in record["extensions"]),
     )
 
 

@@ -105,8 +105,9 @@ def _function(function: ir.Function, known: KnownTypes) -> Iterator[str]:
     match function.body:
         case ir.SlangBody(text):
             yield f"slang {_quote(text)}"
-        case ir.External(symbol, file, ambiguous):
-            yield f"{'ambiguous ' if ambiguous else ''}external {_quote(symbol)} {_quote(file)}"
+        case ir.External(symbol, file, ambiguous, call):
+            ending = f" call {_quote(call)}" if call else ""
+            yield f"{'ambiguous ' if ambiguous else ''}external {_quote(symbol)} {_quote(file)}{ending}"
         case body:
             known.locals = local_types(function, known.buffers)
             declared = known.locals.keys() - {p.name for p in function.params}

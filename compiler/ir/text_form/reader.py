@@ -183,7 +183,8 @@ class _Reader:
             return ir.SlangBody(self.tokens.string())
         ambiguous = self.tokens.accept("ambiguous")
         if self.tokens.accept("external"):
-            return ir.External(self.tokens.string(), self.tokens.string(), ambiguous)
+            symbol, file = self.tokens.string(), self.tokens.string()
+            return ir.External(symbol, file, ambiguous, self.tokens.string() if self.tokens.accept("call") else "")
         types = {p.name: p.type for p in params}
         if self.tokens.accept("locals"):
             while not self.tokens.peek("{"):

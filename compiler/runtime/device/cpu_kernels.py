@@ -16,7 +16,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from slangad.compiler.runtime.device.cxx import build_shared_library
-from slangad.compiler.runtime.device.layout import block_of
+from slangad.compiler.runtime.device.layout import block_of, dtype_of
 from slangad.compiler.toolchain.temporary import TemporaryFolder
 
 if TYPE_CHECKING:
@@ -129,6 +129,11 @@ def _pack(
                 array = _buffer(buffers[name], block, parameter)
                 kept.append(array)
                 packed[name] = (array.ctypes.data, array.nbytes // block.elements[name].itemsize)
+        elif name in uniforms and parameter["type"]["kind"] == "constantBuffer":
+            memory = np.zeros(1, [("content", dtype_of(parameter["type"]["elementType"]))])
+            _fill(memory.reshape(()), "content", uniforms[name])
+            kept.append(memory)
+            packed[name] = memory.ctypes.data
         elif name in uniforms:
             _fill(packed, name, uniforms[name])
     return packed

@@ -88,7 +88,7 @@ def dtype_of(type_: Json) -> np.dtype[Any]:
     """Return the numpy type with the layout the emitted C++ gives a Slang type.
 
     Vectors and arrays are subarrays, matrices are (rows, columns), structs have named fields; a buffer is its address
-    and its element count.
+    and its element count, a constant buffer its address.
 
     Raises:
         NotImplementedError: The type cannot be passed to the CPU (a texture, say).
@@ -106,6 +106,8 @@ def dtype_of(type_: Json) -> np.dtype[Any]:
             return np.dtype((dtype_of(type_["elementType"]), (type_["elementCount"],)))
         case "struct":
             return struct_dtype(type_["fields"])
+        case "constantBuffer":
+            return np.dtype("u8")
         case "resource" if type_["baseShape"] in BUFFERS:
             return np.dtype([("data", "u8"), ("count", "u8")])
         case _:

@@ -96,6 +96,7 @@ class DeclarationReader:
             {
                 "functions": list(walk.functions(module, (), "")),
                 "names": list(dict.fromkeys(walk.names(module))),
+                "extensions": list(walk.extensions(module)),
                 "asked": [{"text": text, "functions": walk.find(text)} for text in asked],
                 "structs": walk.structs,
             }
@@ -151,6 +152,18 @@ class _Walk:
                 struct = self._library.spReflection_getTypeFromDecl(child) if kind == _STRUCT and not generic else 0
                 yield from self.functions(child, here, self._struct(struct) if struct else "")
 
+    def extensions(self, module: int) -> Iterator[Json]:
+        """Yield the differentiable methods of extensions that are not generic. Extensions have no kind and no name."""
+        for child in self._children(module):
+            if self._is_file(child):
+                yield from self.extensions(child)
+            elif not self._kind(child) and not self._name(child):
+                for method in self._children(child):
+                    is_function = self._kind(method) == _FUNCTION
+                    function = self._library.spReflectionDecl_castToFunction(method) if is_function else 0
+                    if function and self._has(function, _DIFFERENTIABLE):
+                        yield self._function(function)
+
     def _inner(self, decl: int) -> int:
         """What is generic in a generic declaration; any other itself."""
         if self._kind(decl) != _GENERIC:
@@ -171,10 +184,16 @@ class _Walk:
         return bool(first) and not self._kind(first) and not self._name(first)
 
     def find(self, text: str) -> list[Json]:
-        """Return the functions a name stands for: none, one, or several overloads, in the order of the text."""
+        """Return the functions a name stands for: none, one, or several overloads, in the order of the text.
+
+        The name of a struct stands for no function, and adds the struct to ``structs``.
+        """
         library = self._library
         found = library.spReflection_FindFunctionByName(self._layout, text.encode())
         if not found:
+            type_ = library.spReflection_FindTypeByName(self._layout, text.encode())
+            if type_ and library.spReflectionType_GetKind(type_) == _IS_STRUCT:
+                self._struct(type_)
             return []
         if library.spReflectionFunction_isOverloaded(found):
             count = library.spReflectionFunction_getOverloadCount(found)

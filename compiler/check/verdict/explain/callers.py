@@ -7,17 +7,16 @@ mistakes.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.check.model.names import LAUNCHED, OF_STAGE, TWIN
-from slangad.compiler.check.verdict.decide import with_expectation
 from slangad.compiler.ir.calls import closure, policy_of, surrogates, value_callees
 from slangad.compiler.ir.nodes import Automatic, Subgradient
 from slangad.compiler.report.model import Leg, NoteKind, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from slangad.compiler.check.model.subject import Subject
     from slangad.compiler.ir.nodes import Function, Module
@@ -33,59 +32,6 @@ _HARDER: Final = {
 _ALIKE: Final = "wrong in the same way as '{}', an instance of the same function: correct that first, and check again"
 
 
-@dataclass(slots=True)
-class FinalResults:
-    """Results of one file in its order. A wrong one is final when those of all functions that it calls are known.
-
-    Attributes:
-        subjects: The subjects of the file.
-        module: The module with their functions.
-        decided: Called with each result when it is final.
-    """
-
-    subjects: Sequence[Subject]
-    module: Module
-    decided: Callable[[Result], None]
-    _results: list[Result] = field(default_factory=list)
-    _shown: int = 0
-
-    def add(self, result: Result) -> None:
-        """Add the result of the next subject."""
-        self._results.append(result)
-        while self._shown < len(self._results) and self._is_final(self._shown):
-            self._show()
-
-    def finish(self) -> list[Result]:
-        """Return all results after the last was added."""
-        while self._shown < len(self._results):
-            self._show()
-        found = with_causes_in_callees(self._results, self.subjects, self.module)
-        return [with_expectation(*one) for one in zip(found, self.subjects, strict=True)]
-
-    def _show(self) -> None:
-        known = self.subjects[: len(self._results)]
-        result = self._results[self._shown]
-        if _is_derivative(result, self.subjects[self._shown]):
-            result = with_causes_in_callees(self._results, known, self.module)[self._shown]
-        self.decided(with_expectation(result, self.subjects[self._shown]))
-        self._shown += 1
-
-    def _is_final(self, number: int) -> bool:
-        """Return True if no result that comes later can be the cause of this one."""
-        if not _is_derivative(self._results[number], self.subjects[number]):
-            return True
-        functions = {function.key: function for function in self.module.functions}
-        seen = {number}
-        waiting = [number]
-        while waiting:
-            called = set(_called(self.subjects, waiting.pop(), functions, self.module)) - seen
-            if any(k >= len(self._results) for k in called):
-                return False
-            seen |= called
-            waiting += called
-        return True
-
-
 def with_causes_in_callees(results: Sequence[Result], subjects: Sequence[Subject], module: Module) -> list[Result]:
     """Return results that name the callee that makes them wrong.
 
@@ -95,8 +41,8 @@ def with_causes_in_callees(results: Sequence[Result], subjects: Sequence[Subject
         module: The module with their functions.
     """
     functions = {function.key: function for function in module.functions}
-    wrong = {k for k, result in enumerate(results) if _is_derivative(result, subjects[k])}
-    calls = {k: set(_called(subjects, k, functions, module)) & wrong for k in wrong}
+    wrong = {k for k, result in enumerate(results) if is_derivative(result)}
+    calls = {k: set(called(subjects, k, functions, module)) & wrong for k in wrong}
     roots = {k for k in wrong if not _because(k, calls[k], results)}
     made = list(results)
     alike = _alike(roots, subjects, results)
@@ -130,10 +76,9 @@ def _alike(roots: Iterable[int], subjects: Sequence[Subject], results: Sequence[
     return found
 
 
-def _is_derivative(result: Result, subject: Subject) -> bool:
-    """Return True if only derivatives are wrong. The values of a mode that does not exist do not count."""
-    legs = _INHERITED | {Leg.PRIMAL} if subject.doubts else _INHERITED
-    return result.verdict in _HARDER and all(failure.leg in legs for failure in result.failures)
+def is_derivative(result: Result) -> bool:
+    """Return True if only derivatives are wrong."""
+    return result.verdict in _HARDER and all(failure.leg in _INHERITED for failure in result.failures)
 
 
 def _because(number: int, called: Iterable[int], results: Sequence[Result]) -> list[int]:
@@ -145,7 +90,7 @@ def _reason(names: Sequence[str]) -> str:
     return f"its derivative is made from that of {shown}, which is wrong: correct that first, and check again"
 
 
-def _called(
+def called(
     subjects: Sequence[Subject], number: int, functions: Mapping[str, Function], module: Module
 ) -> Iterator[int]:
     """Yield the numbers of the subjects that a subject's automatic derivative uses."""

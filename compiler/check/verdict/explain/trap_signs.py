@@ -162,11 +162,11 @@ def backward_alone(code: FunctionCode) -> Iterator[Sign]:
         yield Sign(code.tokens[k].line, code.tokens[k].text)
 
 
-def stopped(code: FunctionCode) -> Iterator[Sign]:
-    """Yield ``detach`` and ``no_diff`` in a body."""
-    for token in code.tokens[code.opening :]:
-        if token.text in ("detach", "no_diff"):
-            yield Sign(token.line, token.text)
+def treated(code: FunctionCode) -> Iterator[Sign]:
+    """Yield a function that is treated as differentiable."""
+    for token in code.tokens[: code.opening]:
+        if token.text == "TreatAsDifferentiable":
+            yield Sign(token.line, f"the value of {code.name}")
 
 
 def forgotten(code: FunctionCode) -> Iterator[Sign]:

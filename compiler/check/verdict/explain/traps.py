@@ -132,12 +132,12 @@ TRAPS: Final[tuple[Trap, ...]] = (
         "make the scalar a vector first, float3(s)",
     ),
     Trap(
-        "detach and no_diff",
-        _REVERSE | _FORWARD,
+        "treated as differentiable",
+        _REVERSE | _FORWARD | {Leg.PRIMAL},
         _finite,
-        signs.stopped,
-        "{} ends the gradient there",
-        "take it away, or declare a derivative of your own if that is meant",
+        signs.treated,
+        "derivatives take {} as 0, since it is [TreatAsDifferentiable]",
+        "leave the attribute out, and call it with no_diff",
     ),
     Trap(
         "bits of floats",

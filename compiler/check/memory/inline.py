@@ -1,0 +1,82 @@
+"""Put the files that a Slang file imports or includes into its text, so that memory has one type in all of them."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from slangad.compiler.check.memory.wrappers import SHIMS
+from slangad.compiler.slang_text.bodies import read_source
+from slangad.compiler.slang_text.files import text_of
+from slangad.compiler.slang_text.global_parameters import global_parameters
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_IMPORT: Final = re.compile(r'^[ \t]*(?:(?:public|__exported)\s+)?import\s+"?([\w./-]+)"?\s*;', re.MULTILINE)
+_INCLUDE: Final = re.compile(r'^[ \t]*#[ \t]*include[ \t]+"([^"\n]+)"[^\n]*$', re.MULTILINE)
+_MODULE: Final = re.compile(r'^[ \t]*module\s+[\w."-]+\s*;', re.MULTILINE)
+_MEMORY: Final = re.compile(rf"\b(?:{'|'.join(SHIMS)})\b")
+
+
+def whole_text(text: str, others: Sequence[str]) -> str:
+    """Return a text with the files behind its imports at the end, if memory or a global parameter is in one of them.
+
+    Args:
+        text: The text.
+        others: The files that it imports or includes.
+    """
+    if not any(_has_memory(text_of(file), file) for file in others):
+        return text
+    return _Inliner(others).whole(_MODULE.sub("", text))
+
+
+def _has_memory(text: str, file: str) -> bool:
+    return bool(_MEMORY.search(text)) or any(True for _ in global_parameters(read_source(text, file)))
+
+
+class _Inliner:
+    """Collects the texts of files. Each is read once."""
+
+    def __init__(self, files: Sequence[str]) -> None:
+        self._files = files
+        self._behind: list[str] = []
+        self._read: set[str] = set()
+
+    def whole(self, text: str) -> str:
+        """Return a text with all that it imports behind it."""
+        return "\n".join((self._text(text), *self._behind))
+
+    def _text(self, text: str) -> str:
+        """Return a text without imports of the files and with the text of what it includes."""
+        text = _IMPORT.sub(self._imported, text)
+        return _INCLUDE.sub(self._included, text)
+
+    def _imported(self, found: re.Match[str]) -> str:
+        file = self._meant(found[1]) or self._meant(found[1].replace(".", "/"))
+        if file is None:
+            return found[0]
+        if file not in self._read:
+            self._read.add(file)
+            own = self._text(_MODULE.sub("", text_of(file)))
+            self._behind.append(own)
+        return "\n" * found[0].count("\n")
+
+    def _included(self, found: re.Match[str]) -> str:
+        file = self._meant(found[1])
+        if file is None:
+            return found[0]
+        if file in self._read:
+            return ""
+        self._read.add(file)
+        return self._text(text_of(file))
+
+    def _meant(self, written: str) -> str | None:
+        """Return the file that an import or inclusion means; None if it is none of those known."""
+        ending = "/" + _alike(re.sub(r"^(?:\.{1,2}/)+", "", written))
+        return next((file for file in self._files if f"/{_alike(file)}".endswith(ending)), None)
+
+
+def _alike(path: str) -> str:
+    """Return a path in the form in which Slang compares names of modules and files."""
+    return path.replace("\\", "/").removesuffix(".slang").replace("_", "-")
