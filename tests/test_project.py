@@ -59,9 +59,9 @@ ranges = {"curve.k" = [0.1, 4]}
     assert inputs_of(project) == ("a.py", "b.yaml:fit")
     assert project.targets == ("spirv", "cuda")
     assert project.modes == ("backward",)
-    assert (project.output, project.include) == ("out/shaders", ("lib",))
-    assert project.defines == (("N", "4"), ("NAME", "x"))
-    assert (project.specialize, project.optimization) == (("f<float>",), 3)
+    assert (project.output, project.slang.include) == ("out/shaders", ("lib",))
+    assert project.slang.defines == (("N", "4"), ("NAME", "x"))
+    assert (project.slang.specialize, project.optimization) == (("f<float>",), 3)
     check = project.check
     assert (check.device, check.samples, check.seed, check.strict) == ("cpu", 64, 7, True)
     assert check.ranges == (("curve.k", 0.1, 4.0),)
@@ -142,7 +142,7 @@ def test_find_project__from_a_folder_below__paths_are_seen_from_there(
     monkeypatch.chdir(below)
     project = find_project(below)
     assert project is not None
-    assert (project.output, project.include) == ("../../out", ("../../lib",))
+    assert (project.output, project.slang.include) == ("../../out", ("../../lib",))
     assert inputs_of(project) == ("../../a.py",)
 
 

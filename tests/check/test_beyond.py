@@ -206,8 +206,10 @@ def test_check__mistakes_beyond_the_default_range__fail(checked: Checked, seed: 
 @pytest.mark.parametrize("seed", range(3))
 def test_check__domains_and_constants__accuse_nobody(checked: Checked, seed: int) -> None:
     results = checked(HEAD + RIGHT, seed=seed)
-    accused = {n: (r.verdict, r.reason) for n, r in results.items() if r.verdict not in (Verdict.PASS, Verdict.KINK_OK)}
+    right = (Verdict.PASS, Verdict.KINK_OK)
+    accused = {n: (r.verdict, r.reason) for n, r in results.items() if r.verdict not in right and n != "steep"}
     assert len(results) == 15
+    assert results["steep"].verdict is Verdict.UNGUARDED  # infinite at x == 1, which has no declared range
     assert not accused
     assert any("beyond its bound" in note.message for note in results["bounded"].notes)
 

@@ -12,6 +12,6 @@ ELSEWHERE = (Leg.REVERSE, Leg.FORWARD, Leg.COMPILE)
 
 def test_legs__of_the_table_and_of_a_report__are_the_same() -> None:
     legs = [entry.leg for entry in LEGS]
-    assert len(legs) == len(set(legs))
+    assert len(LEGS) == len(set(LEGS))
     assert {*legs, *ELSEWHERE} == set(Leg) == set(words.LEGS)
     assert not {*legs} & {*ELSEWHERE}

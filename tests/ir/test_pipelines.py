@@ -9,7 +9,7 @@ import pytest
 import slangad as sa
 from slangad.compiler.frontends.yaml.sections import OPTIMIZER
 from slangad.compiler.frontends.yaml.shape import Record
-from slangad.compiler.ir.pipelines import SETTINGS
+from slangad.compiler.ir.optimizers import OPTIMIZERS
 from slangad.compiler.ir.text_form.printer import parse, show
 from slangad.compiler.ir.verify.module import verify
 
@@ -80,10 +80,10 @@ def test_verify__faulty_pipeline__is_found(before: str, after: str, message: str
 
 def test_optimizers__ir_python_and_yaml__have_the_same_settings() -> None:
     shapes = {key.name: key.shape for key in OPTIMIZER.keys}
-    assert list(shapes) == [*SETTINGS]
+    assert list(shapes) == [*OPTIMIZERS]
     for kind, settings in ((sa.SGD, "sgd"), (sa.Adam, "adam"), (sa.AdamW, "adamw")):
         usual = {f.name: None if f.default is dataclasses.MISSING else f.default for f in dataclasses.fields(kind)}
-        assert usual == SETTINGS[settings]
+        assert usual == OPTIMIZERS[settings].usual
         shape = shapes[settings]
         assert isinstance(shape, Record)
         assert [key.name for key in shape.keys] == [*usual]

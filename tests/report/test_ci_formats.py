@@ -46,7 +46,8 @@ def _run(report: Report) -> Any:
 @every_report
 def test_formats__any_report__is_text_that_can_be_encoded(report: Report) -> None:
     for name in FORMATS:
-        assert render(report, name).encode().endswith(b"\n")
+        text = render(report, name).encode()
+        assert text.endswith(b"\n") or (name == "github" and not text)
 
 
 @pytest.mark.parametrize("name", [name for name in FORMATS if name != "json"])

@@ -129,7 +129,9 @@ def add_memory(path: Path, text: str, module: Module, setting: SlangSetting) -> 
     files = [file for file in module.sources if is_slang(file)]
     facts = facts_of(files), facts_of(files, {one.name for one in parameters})
     planner = _Planner(source, whole, declared, parameters, module, facts)
-    planned = [plan for number, one in enumerate(candidates) if (plan := planner.plan(one, number)) is not None]
+    kept = {one.span for one in (*module.kernels, *module.left_out)}  # the rest does not compile
+    known = [one for one in candidates if one.place.span in kept]
+    planned = [plan for number, one in enumerate(known) if (plan := planner.plan(one, number)) is not None]
     plans = [*_of_one_size(planned)]
     for _ in range(tol.REPAIR_ROUNDS):
         if not plans:
@@ -419,8 +421,10 @@ def _joined(module: Module, made: Module, plans: Sequence[_Plan], copy: str) -> 
     gone = {kernel.function for kernel in module.kernels if kernel.span in added}
     own = tuple(function for function in module.functions if function.key not in gone)
     left_out = tuple(left for left in module.left_out if left.span not in added)
+    structs = {struct.struct.key: struct for struct in (*made.structs, *module.structs)}
     joined = replace(
         made,
+        structs=tuple(structs.values()),
         functions=(*own, *replaced.values()),
         kernels=tuple(every),
         left_out=left_out,
