@@ -129,7 +129,8 @@ def add_memory(path: Path, text: str, module: Module, setting: SlangSetting) -> 
     files = [file for file in module.sources if is_slang(file)]
     facts = facts_of(files), facts_of(files, {one.name for one in parameters})
     planner = _Planner(source, whole, declared, parameters, module, facts)
-    sound = {one.span for one in (*module.kernels, *module.left_out)}  # the rest does not compile
+    # A function that is in neither does not compile.
+    sound = {*(kernel.span for kernel in module.kernels), *(left.span for left in module.left_out)}
     known = [one for one in candidates if one.place.span in sound]
     planned = [plan for number, one in enumerate(known) if (plan := planner.plan(one, number)) is not None]
     plans = [*_of_one_size(planned)]
