@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from support.hanging import HANGS_SLANG
 
 from slangad.compiler.check.build.libraries import DEATHS, BuildSetting, build_both
 from slangad.compiler.check.subjects.find import find_subjects
@@ -19,21 +20,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from slangad.compiler.toolchain.jobs.request import CompileJob, CompileResult
-
-HANGS_SLANG = """
-[Differentiable]
-float bad(float x)
-{
-    float s = x;
-    [ForceUnroll]
-    for (int i = 0; i < 150; ++i)
-    {
-        [ForceUnroll]
-        for (int j = 0; j < 150; ++j) s = s * 0.5 + sin(s);
-    }
-    return s;
-}
-"""
 
 
 @pytest.mark.toolchain

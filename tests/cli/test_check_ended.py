@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from support.hanging import HANGS_SLANG
 from support.processor import children_of, worked
 
 if TYPE_CHECKING:
@@ -19,20 +20,6 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.toolchain, pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")]
 
 GOOD = "[Differentiable] float good(float x) { return x * x; }\n"
-BUSY = """
-[Differentiable]
-float busy(float x)
-{
-    float s = x;
-    [ForceUnroll]
-    for (int i = 0; i < 150; ++i)
-    {
-        [ForceUnroll]
-        for (int j = 0; j < 150; ++j) s = s * 0.5 + sin(s);
-    }
-    return s;
-}
-"""
 CXX = """#!/bin/sh
 echo $$ > {pid}.part && mv {pid}.part {pid}
 sleep 100
@@ -52,7 +39,8 @@ def _cxx_is_busy(process: int, folder: Path) -> bool:
 
 
 @pytest.mark.parametrize(
-    ("text", "busy"), [pytest.param(BUSY, _slang_is_busy, id="Slang"), pytest.param(GOOD, _cxx_is_busy, id="C++")]
+    ("text", "busy"),
+    [pytest.param(HANGS_SLANG, _slang_is_busy, id="Slang"), pytest.param(GOOD, _cxx_is_busy, id="C++")],
 )
 def test_check__ended_while_a_compiler_works__ends_at_once_and_leaves_nothing(
     tmp_path: Path, text: str, busy: Callable[[int, Path], bool]

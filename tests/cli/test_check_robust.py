@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from click.testing import CliRunner
+from support.hanging import HANGS_SLANG
 from support.processor import children_of, worked
 
 from slangad.cli.main import cli
@@ -28,20 +29,6 @@ float bad(float x, int n)
     int k = 0;
     [MaxIters(8)]
     while (k < n && s < 10.0) { s = s * 1.5; k++; }
-    return s;
-}
-"""
-HANGS_SLANG = """
-[Differentiable]
-float bad(float x)
-{
-    float s = x;
-    [ForceUnroll]
-    for (int i = 0; i < 150; ++i)
-    {
-        [ForceUnroll]
-        for (int j = 0; j < 150; ++j) s = s * 0.5 + sin(s);
-    }
     return s;
 }
 """
