@@ -120,13 +120,13 @@ def add_memory(path: Path, text: str, module: Module, setting: SlangSetting) -> 
         setting: The settings to load it.
     """
     source = read_source(text, str(path))
-    others = [file for file in module.sources if is_slang(file) and not same_file(file, str(path))]
+    files = [file for file in module.sources if is_slang(file)]
+    others = [file for file in files if not same_file(file, str(path))]
     whole = read_source(whole_text(text, others), str(path))
     parameters = tuple(by_name([*global_parameters(whole)]).values())
     if not source.is_closed or not (parameters or _takes_memory(source)):
         return None
     declared, candidates = candidates_of(path, text, setting)
-    files = [file for file in module.sources if is_slang(file)]
     facts = facts_of(files), facts_of(files, {one.name for one in parameters})
     planner = _Planner(source, whole, declared, parameters, module, facts)
     # A function that is in neither does not compile.

@@ -64,7 +64,7 @@ def _words(source: SlangSource, parameters: Sequence[GlobalParameter]) -> Iterat
 
 
 def _put(word: str, behind: str) -> str | None:
-    """Return what stands for a word in the copy; None for most words."""
+    """Return the replacement of a word in the copy; None if the word stays."""
     if word in _VISIBILITY:
         return ""
     if behind == "(":

@@ -57,7 +57,7 @@ SHIMS: Final = {
     **dict.fromkeys(TEXTURES, Shim("CheckTexture", "check_texture")),
     SAMPLER: Shim("CheckSampler", "check_sampler"),
 }
-"""What stands for memory in the copy, by its kind."""
+"""The replacements of memory in the copy, by kind."""
 
 
 @dataclass(frozen=True, slots=True)
