@@ -17,6 +17,7 @@ from slangad.compiler.check.planning.plans import make_plan
 from slangad.compiler.check.planning.selection import asks_for_names, paths_of, refuse_unknown_names, wanted
 from slangad.compiler.check.planning.shards import paths_of_shard
 from slangad.compiler.check.planning.tasks import device_job, make_task
+from slangad.compiler.check.planning.unseen import rows_of_unread, with_every_function
 from slangad.compiler.check.run.libraries import LibraryFiles
 from slangad.compiler.check.subjects.requested_shapes import refuse_shapes
 from slangad.compiler.check.verdict.explain.accumulated import with_accumulated
@@ -148,7 +149,7 @@ class _Session:
             known |= kept.get(group)
         described: dict[Path, Described] = {}
         if asks and (not inputs or any(item.path not in known for item in inputs)):
-            known, described = {}, describe_all(inputs, self.describe, options.include_dirs)
+            known, described = {}, self._described(inputs)
             read = [(item, one) for item, one in described.values() if not isinstance(one, Result)]
             if len(read) == len(described):  # a name may be in a file that can't be read
                 _refuse_unknown(read, options)
@@ -165,7 +166,7 @@ class _Session:
                 continue
             group = groups[item.path]
             if not described.keys() & {one.path for one in group}:
-                described |= describe_all(group, self.describe, options.include_dirs)
+                described |= self._described(group)
             fresh[item.path] = self._checked(item, described.get(item.path))
             self._observer.reads((*search(item.path, self._include_dirs).files, *(fresh[item.path].sources or ())))
             if not options.mutate and all(one.path in fresh for one in group):
@@ -178,10 +179,16 @@ class _Session:
             return FileResults((), ())
         item, description = described
         if isinstance(description, Result):
-            self._announce(item, [description])
-            return FileResults((description,), () if is_slang(item.path) else None)
+            rows = (description, *rows_of_unread(item, description, self._options.only, self._options.include_dirs))
+            self._announce(item, rows)
+            return FileResults(rows, () if is_slang(item.path) else None)
         results = tuple(self.check_file(item, description))
         return FileResults(results, description.module.sources if item.path == original.path else None)
+
+    def _described(self, inputs: Sequence[Input]) -> dict[Path, Described]:
+        """Return the descriptions of inputs, with a row for every function that they are given for."""
+        described = describe_all(inputs, self.describe, self._options.include_dirs)
+        return described if self._options.mutate else with_every_function(described, self._options.include_dirs)
 
     def _announce(self, item: Input, results: Sequence[Result]) -> None:
         """Tell the observer of results that are known at once."""

@@ -77,6 +77,24 @@ def test_parts_of_a_module__are_checked_through_its_main_file_each_once(project:
     assert verdicts(report(project, "in/parts/two.slang", code=3)) == two
 
 
+def test_every_differentiable_function_of_the_given_files__has_a_row(project: Project) -> None:
+    hidden = f"#if EXTRA\n{function('hidden', 'x')}#endif\n#if FAST\n{function('two', 'x')}#else\n"
+    project.write("in/part.slang", f"implementing m;\n{hidden}{function('two', 'x * x')}#endif\n")
+    project.write("in/m.slang", f"module m;\n__include part;\n{function('m', 'two(x)')}")
+    project.write("in/open.slang", function("open", "x").replace("}", ""))
+    found = report(project, "in", code=3)
+    rows = {name: verdict for name, (_, verdict) in verdicts(found).items()}
+    assert rows == {"m": "PASS", "two": "PASS", "hidden": "SKIPPED", "": "FAIL", "open": "SKIPPED"}
+    reasons = {one["function"]: one["reason"] for one in found["results"]}
+    assert "#if" in reasons["hidden"]
+    assert "its file can't be checked" in reasons["open"]
+    slow = report(project, "in/part.slang", "--time-limit", "0.001", "--no-cache", code=3)
+    assert {name: verdict for name, (_, verdict) in verdicts(slow).items() if name} == dict.fromkeys(
+        ("hidden", "two"), "INCONCLUSIVE"
+    )
+    assert slow["problems"] == ["nothing was checked, though there are differentiable functions"]
+
+
 def test_included_files__are_checked_once_by_themselves_or_through_an_includer(project: Project) -> None:
     project.write("in/own.slang", function("own", "3.0 * x * x"))
     project.write("in/needs.slang", function("needs", "SCALE * x * x"))
