@@ -190,7 +190,7 @@ def _steps(body: tuple[ir.Stmt, ...], outputs: int) -> Iterator[Step]:
             yield _step({target.name} if target else set(), stmt_exprs(statement), statement.span)
         elif inner := blocks(statement):
             stored = {name for block in inner for one in _steps(block, outputs) for name in one.stores}
-            yield _step(stored, stmt_exprs(statement), statement.span)
+            yield replace(_step(stored, stmt_exprs(statement), statement.span), is_head=True)
 
 
 def _step(stores: set[str], exprs: Sequence[Expr], span: Span) -> Step:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.check.verdict.explain.steps import Step
 from slangad.compiler.errors.spans import Span
-from slangad.compiler.slang_text.brackets import CLOSING_OF
+from slangad.compiler.slang_text.brackets import CLOSING_OF, closing
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -20,24 +22,61 @@ _OPERATORS: Final = frozenset({"+", "-", "*", "/"})
 _OPENING: Final = frozenset({"(", "["})
 _COMPARING: Final = frozenset({"=", "<", ">", "!"})
 _DIFFERENTIAL: Final = frozenset({"d", "getDifferential"})
+_LOOP: Final = "for"
+_HEADS: Final = frozenset({"if", "else", "while", "switch", "do", _LOOP})
+"""The words that a branch or loop begins with."""
 
 
 def steps_of(source: SlangSource, function: SlangFunction) -> tuple[Step, ...]:
-    """Return the statements of a function. The value of a pair does not count as read, only its differential does."""
+    """Return the statements of a function. The value of a pair does not count as read, only its differential does.
+
+    The head of a branch or loop is a statement that stores to all that its blocks store to.
+    """
     pairs = frozenset(function.header.params)
     body = source.tokens[function.opening + 1 : function.last]
-    return tuple(_step(tokens, pairs, source.file) for tokens in _statements(body))
+    ranges = tuple(_statements(body))
+    steps = tuple(_step(body[start:end], pairs, source.file) for start, end in ranges)
+    starts = [start for start, _ in ranges]
+    return tuple(
+        _head(step, steps[number + 1 : bisect_left(starts, _after_blocks(body, end))], is_loop=word == _LOOP)
+        if (word := _first_word(body[start:end])) in _HEADS and body[end].text == "{"
+        else step
+        for number, (step, (start, end)) in enumerate(zip(steps, ranges, strict=True))
+    )
 
 
-def _statements(body: Sequence[Token]) -> Iterator[Sequence[Token]]:
-    """Yield the tokens of every statement; heads of loops and branches are part of the statement behind them."""
+def _statements(body: Sequence[Token]) -> Iterator[tuple[int, int]]:
+    """Yield first token and end of every statement; a branch or loop without braces includes what it controls."""
     depth, start = 0, 0
     for index, token in enumerate(body):
         depth += (token.text in _OPENING) - (token.text in (")", "]"))
         if depth <= 0 and token.text in (";", "{", "}"):
             if index > start:
-                yield body[start:index]
+                yield start, index
             start = index + 1
+
+
+def _first_word(tokens: Sequence[Token]) -> str:
+    """Return the first token behind attributes."""
+    index = 0
+    while index < len(tokens) and tokens[index].text == "[":
+        index = closing(tokens, index) + 1
+    return tokens[index].text if index < len(tokens) else ""
+
+
+def _after_blocks(body: Sequence[Token], opening: int) -> int:
+    """Return the token behind a block and behind the ``else`` blocks that follow it."""
+    end = closing(body, opening) + 1
+    while end < len(body) and body[end].text == "else":
+        opening = next((k for k in range(end, len(body)) if body[k].text in ("{", ";")), len(body) - 1)
+        end = closing(body, opening) + 1
+    return end
+
+
+def _head(head: Step, inside: Sequence[Step], *, is_loop: bool) -> Step:
+    """Return a head that stores what its blocks store; that of a ``for`` loop also stores its counter."""
+    stores = frozenset[str]().union(*(step.stores for step in inside))
+    return replace(head, stores=stores | (head.stores if is_loop else frozenset()), is_head=True)
 
 
 def _step(tokens: Sequence[Token], pairs: Collection[str], file: str) -> Step:

@@ -1,7 +1,8 @@
 """Narrow a wrong gradient down to one statement of a custom derivative.
 
 A statement is suspected if every wrong gradient depends on it and no right gradient does. Of several, the one with the
-most operators is the likeliest: copies of a value are seldom wrong.
+most operators is the likeliest: copies of a value are seldom wrong. The head of a branch or loop is suspected last: it
+is the only statement that several gradients share if a condition is wrong.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ class Step:
         reads: The names that it reads.
         operators: Its number of operators.
         part: The field or component that it stores to; empty if it stores whole values.
+        is_head: True for the head of a branch or loop, which stores to all that its blocks store to.
     """
 
     stores: frozenset[str]
@@ -34,6 +36,7 @@ class Step:
     operators: int
     span: Span
     part: str = ""
+    is_head: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +62,10 @@ def suspect(steps: Sequence[Step], names: Accused, parts: Accused) -> Span:
     spared = frozenset[int]().union(*(slice_of(steps, name) for name in names.right))
     candidates = common - spared or common or frozenset[int]().union(*slices)
 
-    def likelihood(number: int) -> tuple[bool, bool, int]:
+    def likelihood(number: int) -> tuple[bool, bool, bool, int]:
         step = steps[number]
         of_wrong = bool(parts.right) and step.part in parts.wrong
-        return of_wrong, step.part not in parts.right, step.operators
+        return of_wrong, step.part not in parts.right, not step.is_head, step.operators
 
     return steps[max(sorted(candidates), key=likelihood)].span
 
