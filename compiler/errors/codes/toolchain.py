@@ -359,10 +359,10 @@ emitted Slang. The notes show its messages. `slangad doctor` tries every device 
 works, else the CPU. `slangad doctor` tries all devices. d3d12 and metal use the same code as the other GPUs, but
 nobody has tested slangad on them yet.""",
         wrong=_SHADE.plus(
-            file("use.py", "import slangad as sa\n\nprint(sa.load('shade.py', device='gpu').shade([1.0, 2.0], 3.0))")
+            file("use.py", 'import slangad as sa\n\nprint(sa.load("shade.py", device="gpu").shade([1.0, 2.0], 3.0))')
         ).run("python use.py", portable=False),
         right=_SHADE.plus(
-            file("use.py", "import slangad as sa\n\nprint(sa.load('shade.py', device='cpu').shade([1.0, 2.0], 3.0))")
+            file("use.py", 'import slangad as sa\n\nprint(sa.load("shade.py", device="cpu").shade([1.0, 2.0], 3.0))')
         ).run("python use.py"),
     ),
     "SA251": Explanation(
