@@ -679,6 +679,8 @@ less, and each entry of the Jacobian is compared at fewer samples."""
 TENSOR_ENTRIES: Final = 16
 """Elements. The size of a tensor that a Slang function uses: four by four. Larger: indices collide less, and each entry
 of the Jacobian is compared at fewer samples."""
+MEMORY_FIELDS: Final = 24
+"""Buffers. The most that the objects of a Slang function may hold. Larger: functions with more inputs are checked."""
 RACE_SAMPLES: Final = 4
 """Samples. Failures for which threads are searched that store to one element. Larger: it takes longer."""
 RACE_THREADS: Final = 64

@@ -35,6 +35,7 @@ class MemoryKind:
 
 TEXTURES: Final = ("Texture1D", "Texture2D", "Texture3D", "TextureCube", "Texture2DArray")
 SAMPLER: Final = "SamplerState"
+POINTER: Final = "Ptr"
 MEMORY: Final = {
     "StructuredBuffer": MemoryKind(),
     "Buffer": MemoryKind(),
@@ -43,6 +44,7 @@ MEMORY: Final = {
     "RasterizerOrderedStructuredBuffer": MemoryKind(writable=True),
     "TensorView": MemoryKind("float", writable=True),
     "DiffTensorView": MemoryKind("float", writable=True, is_pair=True),
+    POINTER: MemoryKind(writable=True),
     **dict.fromkeys(TEXTURES, MemoryKind("float4")),
     SAMPLER: MemoryKind("float"),
 }
@@ -62,6 +64,7 @@ _OPAQUE: Final = re.compile(
 )
 """Begins the types of globals that are neither values nor known memory."""
 _ATOMIC: Final = "Atomic<"
+_ACCESS: Final = re.compile(r", *(?:Access|AddressSpace)\.\w+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +76,7 @@ class GlobalParameter:
         type: Its type as written; that of an element if it is memory.
         start: The offset of its declaration. ``end`` is that of its last character.
         kind: The name of its type of memory; empty if it is a value.
+        place: Its field in an object that a function takes: ``.layer.weights``. Empty if it is no field.
     """
 
     name: str
@@ -81,6 +85,13 @@ class GlobalParameter:
     start: int
     end: int
     kind: str = ""
+    place: str = ""
+
+    @property
+    def words(self) -> frozenset[str]:
+        """The words by which functions use it. Those of fields may begin with a dot."""
+        field = self.place.rpartition(".")[2].partition("[")[0]
+        return frozenset({field, f".{field}"} if field else {self.name})
 
     @property
     def memory(self) -> bool:
@@ -137,10 +148,12 @@ def _global(source: SlangSource, declaration: Declaration) -> Iterator[GlobalPar
 
 def memory_of(type_: str) -> tuple[str, str] | None:
     """Return the kind of memory of a type as written, and the type of its elements; None for other types."""
+    if type_.endswith("*"):
+        return (POINTER, type_[:-1]) if not type_.startswith("void") else None
     kind, _, inside = type_.partition("<")
     if kind not in MEMORY or inside.endswith("]"):
         return None
-    element = inside.removesuffix(">") or MEMORY[kind].element
+    element = _ACCESS.sub("", inside).removesuffix(">") or MEMORY[kind].element
     return (kind, element) if element else None
 
 

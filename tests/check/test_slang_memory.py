@@ -278,3 +278,80 @@ void wrong_bwd(inout DifferentialPair<float> x, float d) { x = diffPair(x.p, d);
     assert {name: result.verdict for name, result in results.items()} == verdicts
     (failure,) = results["wrong"].failures
     assert [value.path for value in failure.sample.inputs] == ["height[0]", "x"]
+
+
+POINTERS = """
+enum class Mode { First, Second };
+struct Buffers
+{
+    Ptr<float3, Access.Read> _dataPtr;
+    float3 *_gradPtr;
+    bool exclusive;
+    Mode mode;
+}
+[Differentiable]
+float3 fetch(uint i, Buffers b) { return b._dataPtr[i] * (b.mode == Mode.First ? 1.0 : 2.0); }
+[BackwardDerivativeOf(fetch)]
+void fetch_bwd(uint i, Buffers b, float3 d)
+{
+    float3 scaled = d * (b.mode == Mode.First ? 1.0 : 2.0);
+    if (b.exclusive) {
+        for (int c = 0; c < 3; ++c)
+            b._gradPtr[i][c] += scaled[c];
+    } else {
+        for (int c = 0; c < 3; ++c)
+            InterlockedAdd(b._gradPtr[i][c], scaled[c]);
+    }
+}
+struct Layer<int N>
+{
+    float* weights;
+    Atomic<float>* weightsGrad;
+    [BackwardDerivative(evalBwd)]
+    float eval(float x) { float sum = 0.0; for (int i = 0; i < N; i++) sum += weights[i] * x; return sum; }
+    void evalBwd(inout DifferentialPair<float> x, float d)
+    {
+        float dx = 0.0;
+        for (int i = 0; i < N; i++)
+        {
+            weightsGrad[i].add(d * x.p);
+            dx += weights[i] * d;
+        }
+        x = diffPair(x.p, dx);
+    }
+}
+struct Net
+{
+    Layer<3> first;
+    Layer<2> second;
+    [Differentiable] float run(float x) { return second.eval(first.eval(x)); }
+}
+[Differentiable] float loss(Net* net, no_diff float x) { let y = net.run(x) - 1.0; return y * y; }
+[Differentiable] float moved(float* data, uint i, float x) { float* p = data + 1; return p[i] * x * x; }
+
+[BackwardDerivative(missing_bwd)] float missing(float* data, float* grads, uint i) { return data[i] * data[i]; }
+void missing_bwd(float* data, float* grads, uint i, float d) { InterlockedAdd(grads[i], data[i] * d); }
+struct Scalars { float* held; float* heldGrad; }
+[BackwardDerivative(doubled_bwd)] float doubled(uint i, Scalars b) { return b.held[i]; }
+void doubled_bwd(uint i, Scalars b, float d) { InterlockedAdd(b.heldGrad[i], 2.0 * d); }
+[BackwardDerivative(misplaced_bwd)] float misplaced(float* data, float* grads, uint i) { return data[i]; }
+void misplaced_bwd(float* data, float* grads, uint i, float d) { InterlockedAdd(grads[i + 1], d); }
+[BackwardDerivative(unsynchronised_bwd)] float3 unsynchronised(uint i, Buffers b) { return b._dataPtr[i]; }
+void unsynchronised_bwd(uint i, Buffers b, float3 d) { b._gradPtr[i] += d; }
+"""
+
+
+def test_check__pointers_and_structs_with_memory__are_inputs_and_gradients(checked: Checked) -> None:
+    results = checked(POINTERS, ".slang")
+    for name in ("fetch", "Net.run", "loss", "moved"):
+        assert results[name].verdict is Verdict.PASS, (name, results[name].reason)
+    assert state_of(results["loss"], Leg.ACCUMULATION) is LegState.AGREES
+    causes = {
+        "missing": "a factor of 0.5",
+        "doubled": "is added to 'b_heldGrad' twice",
+        "misplaced": "is added to other elements of 'grads'",
+        "unsynchronised": "a plain store or += is not atomic",
+    }
+    for name, cause in causes.items():
+        assert results[name].verdict is Verdict.FAIL, name
+        assert cause in results[name].failures[0].cause, name

@@ -6,9 +6,19 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.check import tolerances as tol
+from slangad.compiler.check.memory.components import chooses_atomic
 from slangad.compiler.check.memory.copy import copy_of
 from slangad.compiler.check.memory.gradients import bodies_of, gradients_of, per_element
 from slangad.compiler.check.memory.inline import whole_text
+from slangad.compiler.check.memory.objects import (
+    HeldObject,
+    ObjectReader,
+    Unbuildable,
+    enums_of,
+    holds_memory,
+    pointed_struct,
+    reflected_memory,
+)
 from slangad.compiler.check.memory.wrappers import (
     PREFIX,
     RACING,
@@ -22,6 +32,7 @@ from slangad.compiler.check.subjects.source_facts import facts_of
 from slangad.compiler.errors.diagnostics import CompileError, ToolchainError
 from slangad.compiler.frontends.reading.directives import SINGLE
 from slangad.compiler.frontends.slang.functions import modes_of
+from slangad.compiler.frontends.slang.generics import without_arguments
 from slangad.compiler.frontends.slang.module import candidates_of, load_slang
 from slangad.compiler.slang_text.bodies import read_source
 from slangad.compiler.slang_text.brackets import closing, is_stored
@@ -124,9 +135,10 @@ def add_memory(path: Path, text: str, module: Module, setting: SlangSetting) -> 
     others = [file for file in files if not same_file(file, str(path))]
     whole = read_source(whole_text(text, others), str(path))
     parameters = tuple(by_name([*global_parameters(whole)]).values())
-    if not source.is_closed or not (parameters or _takes_memory(source)):
+    if not source.is_closed or not (parameters or _takes_memory(source) or _holds_memory(module)):
         return None
     declared, candidates = candidates_of(path, text, setting)
+    holders = {name for name in declared.structs if holds_memory(name, declared.structs)}
     facts = facts_of(files), facts_of(files, {one.name for one in parameters})
     planner = _Planner(source, whole, declared, parameters, module, facts)
     # A function that is in neither does not compile.
@@ -139,7 +151,9 @@ def add_memory(path: Path, text: str, module: Module, setting: SlangSetting) -> 
             return None
         used = [i for plan in plans for i in plan.wrapped.inputs]
         texts = [wrapper_text(plan.wrapped, plan.scopes, plan.comments) for plan in plans]
-        copy = copy_of(whole, parameters, (*setters(used), *texts))
+        names = {word.removeprefix(".") for i in used for word in i.parameter.words}
+        plain = {without_arguments(name) for name in holders}
+        copy = copy_of(whole, parameters, (*setters(used), *texts), plain, names)
         try:
             made = load_slang(path, replace(setting, text=copy, specialize=(), instances=(0, 0)))
         except ToolchainError:
@@ -157,6 +171,11 @@ def _takes_memory(source: SlangSource) -> bool:
     """Return True if a differentiable function of a text takes memory as a parameter."""
     differentiable = (function for function in source.functions if source.is_differentiable(function))
     return any(memory_of(type_) for function in differentiable for type_ in function.header.types)
+
+
+def _holds_memory(module: Module) -> bool:
+    """Return True if a function is left out because a struct that it takes has a field that no kernel can take."""
+    return any("whose field" in left.reason or " a Ptr<" in left.reason for left in module.left_out)
 
 
 def _of_one_size(plans: Sequence[_Plan]) -> Iterator[_Plan]:
@@ -203,11 +222,15 @@ class _Planner:
         if not len(declared.params) == len(header.params) == len(header.types):
             return None
         codes = codes_of(candidate.place.span, self.module.sources)
-        local = self._local(function)
+        try:
+            objects = self._objects(candidate)
+        except Unbuildable:
+            return None
+        local = (*self._local(candidate, function), *(one for held in objects.values() for one in held.memory))
         known = {**{one.name: one for one in self.parameters}, **{one.name: one for one in local}}
         words = frozenset[str]().union(*bodies_of(codes).values())
         pairs = gradients_of(codes, known)
-        params = tuple(self._params(candidate, function, local, method=is_method))
+        params = tuple(self._params(candidate, function, local, objects))
         modes, missing = modes_of(header, candidate.attributes)
         if candidate.lost and not missing:
             modes = ("forward", "backward")
@@ -229,6 +252,7 @@ class _Planner:
             forward=not modes or "jvp" in modes,
             method=is_method,
             threads=self._threads(codes),
+            objects=tuple(objects.values()),
         )
         reasons = [(mode, missing[0]) for mode in missing[1]] if missing else []
         gradients = {i.parameter.name: pairs[i.parameter.name].name for i in inputs if i.gradient >= 0}
@@ -242,25 +266,70 @@ class _Planner:
         name, span = candidate.declared.name, candidate.place.span
         before, after = (facts.get((name, span.line, span.column)) for facts in self.facts)
         function = self.source.at(span)
-        uses = before is not None and (before.unset or (function is not None and bool(self._local(function))))
-        return bool(uses and after and not after.unset)
+        if before is None or after is None or after.unset:
+            return False
+        return bool(before.unset) or (function is not None and self._takes(candidate, function))
 
-    def _local(self, function: SlangFunction) -> tuple[GlobalParameter, ...]:
-        """Return the memory that a function takes as parameters."""
-        header = function.header
-        found = ((name, memory_of(type_)) for name, type_ in zip(header.params, header.types, strict=False))
-        return tuple(GlobalParameter(name, (), one[1], 0, 0, one[0]) for name, one in found if one)
+    def _takes(self, candidate: Candidate, function: SlangFunction) -> bool:
+        """Return True if a function takes memory, or an object that holds some."""
+        return any(True for _ in self._local(candidate, function)) or bool(self._held(candidate))
+
+    def _local(self, candidate: Candidate, function: SlangFunction) -> Iterator[GlobalParameter]:
+        """Yield the memory that a function takes as parameters."""
+        header, structs = function.header, self.declared.structs
+        for param, name, type_ in zip(candidate.declared.params, header.params, header.types, strict=False):
+            one = memory_of(type_) or reflected_memory(param.type)
+            if one and not pointed_struct(param.type, structs):
+                yield GlobalParameter(name, (), one[1], 0, 0, one[0])
+
+    def _held(self, candidate: Candidate) -> dict[str, tuple[str, bool]]:
+        """Return the structs with memory that a function takes, by parameter; True for those behind pointers.
+
+        The object of a method has no name.
+        """
+        declared, structs = candidate.declared, self.declared.structs
+        found: dict[str, tuple[str, bool]] = {}
+        if declared.owner and not declared.static and holds_memory(declared.owner, structs):
+            found[""] = declared.owner, False
+        for param in declared.params:
+            pointed = pointed_struct(param.type, structs)
+            if pointed or (param.type.get("kind") == "struct" and holds_memory(param.type["name"], structs)):
+                found[param.name] = pointed or param.type["name"], bool(pointed)
+        return found
+
+    def _objects(self, candidate: Candidate) -> dict[str, HeldObject]:
+        """Return the objects with memory that a function takes, by parameter.
+
+        Raises:
+            Unbuildable: One can't be built, or its struct has a derivative.
+        """
+        reader = ObjectReader(self.declared.structs, enums_of(self.whole.text))
+        held = self._held(candidate)
+        passive = {param.name for param in candidate.declared.params if param.no_diff}
+        for name, (struct, _) in held.items():
+            if name not in passive and self.declared.structs[struct].differential is not None:
+                raise Unbuildable(f"{struct} has a derivative")
+        return {name: reader.read(name, struct, pointed=pointed) for name, (struct, pointed) in held.items()}
 
     def _params(
-        self, candidate: Candidate, function: SlangFunction, local: Sequence[GlobalParameter], *, method: bool
+        self,
+        candidate: Candidate,
+        function: SlangFunction,
+        local: Sequence[GlobalParameter],
+        objects: Mapping[str, HeldObject],
     ) -> Iterator[WrappedParam]:
         declared, header, structs = candidate.declared, function.header, self.declared.structs
-        if method:
+        if "" in objects:
+            yield WrappedParam("", "", "", active=False, no_diff=True, built=objects[""].argument)
+        elif declared.owner and not declared.static:
             active = structs[declared.owner].differential is not None and "NoDiffThis" not in header.attributes
             direction = "inout" if declared.mutating else ""
             yield WrappedParam("check_this", header.path[-1].split()[-1], direction, active, no_diff=False)
-        numbers = {one.name: len(self.parameters) + k for k, one in enumerate(local)}
+        numbers = {one.name: len(self.parameters) + k for k, one in enumerate(local) if not one.place}
         for param, name, type_ in zip(declared.params, header.params, header.types, strict=True):
+            if name in objects:
+                yield WrappedParam(name, "", "", active=False, no_diff=True, built=objects[name].argument)
+                continue
             if name in numbers:
                 yield WrappedParam(name, type_, "", active=False, no_diff=False, memory=numbers[name])
                 continue
@@ -296,7 +365,7 @@ class _Planner:
             gradient = pairs.get(one.name)
             is_local = number >= len(self.parameters)
             is_empty = one.is_atomic or one.name in gradients or one.kind == SAMPLER
-            if is_local or one.name in words or one.name in gradients:
+            if (is_local and not one.place) or one.words & words or one.name in gradients:
                 yield MemoryInput(
                     one,
                     number,
@@ -305,7 +374,7 @@ class _Planner:
                     per_element(one, gradient) if gradient else 1,
                     gradients.get(one.name, _entries(one)),
                     is_local,
-                    stored=one.is_pair and one.name in stored,
+                    stored=one.is_pair and not one.words.isdisjoint(stored),
                     passive=one.name in passive,
                 )
 
@@ -316,11 +385,14 @@ class _Planner:
         return path
 
     def _threads(self, codes: Sequence[FunctionCode]) -> bool:
-        """Return True if several threads may run a derivative at once: no comment says that it is a single one."""
+        """Return True if several threads may run a derivative at once.
+
+        A comment may say that it is a single one. A condition may choose between plain and atomic additions.
+        """
         names = {code.name for code in codes}
         headers = (header for header in self.whole.scan.headers if header.name in names)
         lines = (line for header in headers for line in directive_lines(header.comments, self.source.file))
-        return not any(line.name == SINGLE for line in lines)
+        return not any(line.name == SINGLE for line in lines) and not any(chooses_atomic(code) for code in codes)
 
 
 def _entries(one: GlobalParameter) -> int:

@@ -8,12 +8,14 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
+from slangad.compiler.check.memory.components import ATOMIC, component_stores
+from slangad.compiler.check.memory.pointers import pointers
 from slangad.compiler.check.memory.wrappers import SHIMS, element_of
 from slangad.compiler.emit.library import library_text
-from slangad.compiler.slang_text.global_parameters import MEMORY
+from slangad.compiler.slang_text.global_parameters import MEMORY, POINTER
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from slangad.compiler.slang_text.bodies import SlangSource
     from slangad.compiler.slang_text.global_parameters import GlobalParameter
@@ -23,7 +25,7 @@ _VISIBILITY: Final = frozenset({"public", "internal", "private"})
 """Words that the copy does without, since it has several files in one module."""
 _ATOMIC: Final = "Atomic"
 _FUNCTIONS: Final = {
-    "InterlockedAdd": "check_interlocked_add",
+    ATOMIC: "check_interlocked_add",
     "cudaThreadIdx": "check_thread_index",
     "cudaBlockIdx": "check_block_index",
     "cudaBlockDim": "check_block_size",
@@ -31,10 +33,27 @@ _FUNCTIONS: Final = {
 """Functions that the CPU lacks, with those in their place."""
 
 
-def copy_of(source: SlangSource, parameters: Sequence[GlobalParameter], added: Sequence[str]) -> str:
-    """Return the copy of a text with more declarations at its end."""
+def copy_of(
+    source: SlangSource,
+    parameters: Sequence[GlobalParameter],
+    added: Sequence[str],
+    holders: Collection[str] = (),
+    memory: Collection[str] = (),
+) -> str:
+    """Return the copy of a text with more declarations at its end.
+
+    Args:
+        source: The text.
+        parameters: Its global parameters.
+        added: The declarations.
+        holders: Structs. Pointers to them stay.
+        memory: Names of memory.
+    """
     text = source.text
-    for start, end, put in sorted((*_declarations(text, parameters), *_words(source, parameters)), reverse=True):
+    kept = [(one.start, one.end) for one in parameters]
+    changed = [*_words(source), *pointers(source, holders), *component_stores(source, memory)]
+    free = (edit for edit in changed if not any(start <= edit[0] <= end for start, end in kept))
+    for start, end, put in sorted((*_declarations(text, parameters), *free), reverse=True):
         text = text[:start] + put + text[end:]
     return "\n".join((text, library_text(_LIBRARY), *added))
 
@@ -52,14 +71,14 @@ def _type(one: GlobalParameter) -> str:
     return f"{SHIMS[one.kind].type}<{element_of(one)}>" if one.memory else one.type
 
 
-def _words(source: SlangSource, parameters: Sequence[GlobalParameter]) -> Iterator[tuple[int, int, str]]:
-    """Yield the words for memory outside of these declarations, with those in their place."""
+def _words(source: SlangSource) -> Iterator[tuple[int, int, str]]:
+    """Yield the words for memory, with those in their place."""
     tokens = source.tokens
     for k, (token, offset) in enumerate(zip(tokens, source.offsets, strict=True)):
         behind = tokens[k + 1].text if k + 1 < len(tokens) else ""
         put = _put(token.text, behind)
         is_member = k > 0 and tokens[k - 1].text == "."
-        if put is not None and not is_member and not any(one.start <= offset <= one.end for one in parameters):
+        if put is not None and not is_member:
             yield offset, offset + len(token.text), put
 
 
@@ -71,5 +90,5 @@ def _put(word: str, behind: str) -> str | None:
         return _FUNCTIONS.get(word)
     if word == _ATOMIC:
         return "CheckAtomic" if behind == "<" else None
-    shim = SHIMS.get(word)
+    shim = SHIMS.get(word) if word != POINTER else None
     return shim.type if shim and (behind == "<" or MEMORY[word].element) else None

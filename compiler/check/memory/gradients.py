@@ -18,19 +18,23 @@ _GRADIENT: Final = frozenset(
     {"grad", "grads", "gradient", "gradients", "d", "deriv", "derivs", "derivative", "derivatives", "adjoint", "adj"}
 )
 """Words in the names of memory that holds gradients."""
-_PLAIN: Final = frozenset({"buffer", "buf", "g", "rw", "memory", "data", "in", "out"})
+_PLAIN: Final = frozenset(
+    {"buffer", "buf", "g", "rw", "memory", "data", "in", "out", "ptr", "values", "value", "primal"}
+)
 """Words in names that do not distinguish memory."""
+_MEMBER: Final = frozenset({".", "->"})
 _PAIR: Final = "DifferentialPair"
 _VECTOR: Final = re.compile(r"(float|half|double)[234]?")
 _NUMBERS: Final = re.compile(r"u?int(8|16|32|64)?(_t)?[234]?|bool[234]?")
 
 
 def bodies_of(codes: Iterable[FunctionCode]) -> Mapping[str, frozenset[str]]:
-    """Return the words in the bodies of functions by their names, without members."""
+    """Return the words in the bodies of functions by their names. Members begin with a dot."""
     found: dict[str, frozenset[str]] = {}
     for code in codes:
         tokens = code.tokens[code.opening :]
-        words = {t.text for k, t in enumerate(tokens) if t.kind == "word" and tokens[k - 1].text != "."}
+        dots = ("." if tokens[k - 1].text in _MEMBER else "" for k in range(len(tokens)))
+        words = {dot + token.text for dot, token in zip(dots, tokens, strict=True) if token.kind == "word"}
         methods = {t.text for k, t in enumerate(tokens) if t.kind == "word" and tokens[k + 1].text == "("}
         found[code.name] = found.get(code.name, frozenset()) | words | methods
     return found
@@ -50,7 +54,7 @@ def gradients_of(
 
     def used(name: str) -> list[GlobalParameter]:
         words = closure(bodies.get(name, ()), lambda word: bodies.get(word, ()))
-        return [one for one in memory.values() if one.name in words]
+        return [one for one in memory.values() if one.words & words]
 
     found: dict[str, GlobalParameter] = {}
     getters = {code.name for code in codes if _PAIR not in {t.text for t in code.tokens[: code.opening]}}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from slangad.compiler.check.memory.pointers import has_pointers
 from slangad.compiler.check.memory.wrappers import SHIMS
 from slangad.compiler.slang_text.bodies import read_source
 from slangad.compiler.slang_text.files import text_of
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 _IMPORT: Final = re.compile(r'^[ \t]*(?:(?:public|__exported)\s+)?import\s+"?([\w./-]+)"?\s*;', re.MULTILINE)
 _INCLUDE: Final = re.compile(r'^[ \t]*#[ \t]*include[ \t]+"([^"\n]+)"[^\n]*$', re.MULTILINE)
 _MODULE: Final = re.compile(r'^[ \t]*module\s+[\w."-]+\s*;', re.MULTILINE)
+_SLANGPY: Final = re.compile(r"^\s*(?:module|implementing)\s+\"?slangpy\b", re.MULTILINE)
+"""Found in the files of slangpy's own module, which stay an import."""
 _MEMORY: Final = re.compile(rf"\b(?:{'|'.join(SHIMS)})\b")
 
 
@@ -26,13 +29,18 @@ def whole_text(text: str, others: Sequence[str]) -> str:
         text: The text.
         others: The files that it imports or includes.
     """
-    if not any(_has_memory(text_of(file), file) for file in others):
+    own = [file for file in others if not _SLANGPY.search(text_of(file))]
+    if not any(_has_memory(text_of(file), file) for file in own):
         return text
-    return _Inliner(others).whole(_MODULE.sub("", text))
+    return _Inliner(own).whole(_MODULE.sub("", text))
 
 
 def _has_memory(text: str, file: str) -> bool:
-    return bool(_MEMORY.search(text)) or any(True for _ in global_parameters(read_source(text, file)))
+    return (
+        bool(_MEMORY.search(text))
+        or has_pointers(text)
+        or any(True for _ in global_parameters(read_source(text, file)))
+    )
 
 
 class _Inliner:

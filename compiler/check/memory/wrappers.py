@@ -22,11 +22,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.check import tolerances as tol
-from slangad.compiler.slang_text.global_parameters import SAMPLER, TEXTURES
+from slangad.compiler.slang_text.global_parameters import POINTER, SAMPLER, TEXTURES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from slangad.compiler.check.memory.objects import HeldObject
     from slangad.compiler.slang_text.global_parameters import GlobalParameter
 
 PREFIX: Final = "check_memory_"
@@ -54,6 +55,7 @@ SHIMS: Final = {
     "RasterizerOrderedStructuredBuffer": _BUFFER,
     "TensorView": Shim("CheckTensor", "check_tensor"),
     "DiffTensorView": Shim("CheckDiffTensor", "check_diff_tensor"),
+    POINTER: Shim("CheckPointer", "check_pointer"),
     **dict.fromkeys(TEXTURES, Shim("CheckTexture", "check_texture")),
     SAMPLER: Shim("CheckSampler", "check_sampler"),
 }
@@ -66,6 +68,7 @@ class WrappedParam:
 
     Attributes:
         memory: The number of the memory that it takes; -1 for values.
+        built: The expression for the object that it takes; empty if it takes none.
     """
 
     name: str
@@ -74,10 +77,13 @@ class WrappedParam:
     active: bool
     no_diff: bool
     memory: int = -1
+    built: str = ""
 
     @property
     def argument(self) -> str:
         """What the function gets for it."""
+        if self.built:
+            return self.built
         return self.name if self.memory < 0 else f"check_handle_{self.memory}"
 
 
@@ -141,6 +147,7 @@ class Wrapped:
         backward: True if it has reverse mode, and ``forward`` if it has forward mode.
         method: True if it is a method that is no static one. The first parameter is its object.
         threads: True if several threads may run its derivative at once.
+        objects: The objects with memory that it takes.
     """
 
     name: str
@@ -154,6 +161,7 @@ class Wrapped:
     forward: bool
     method: bool = False
     threads: bool = True
+    objects: tuple[HeldObject, ...] = ()
 
     @property
     def accumulates(self) -> bool:
@@ -172,8 +180,11 @@ class Wrapped:
 
     @property
     def values(self) -> list[WrappedParam]:
-        """The parameters that are values."""
-        return [p for p in self.params if p.memory < 0]
+        """The parameters that are values, those for fields of objects first."""
+        fields = [
+            WrappedParam(v.name, v.type, "", active=False, no_diff=True) for one in self.objects for v in one.values
+        ]
+        return [*fields, *(p for p in self.params if p.memory < 0 and not p.built)]
 
 
 def element_of(one: GlobalParameter) -> str:
@@ -342,7 +353,14 @@ def _storages(one: Wrapped, mode: str) -> Iterator[str]:
 
 
 def _sets(one: Wrapped) -> Iterator[str]:
+    used = {i.parameter: i.handle for i in one.inputs if i.parameter.place}
+    for held in one.objects:
+        yield f"{held.type} {held.name};"
+        yield from (f"{held.name}{m.place} = {used[m]};" for m in held.memory if m in used)
+        yield from (f"{held.name}{v.path} = {v.expression};" for v in held.values)
     for i in one.inputs:
+        if i.parameter.place:
+            continue
         if i.local:
             yield f"var check_handle_{i.number} = {i.handle};"
         else:
