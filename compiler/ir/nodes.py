@@ -436,6 +436,7 @@ class Module:
     taken: tuple[str, ...] = ()
     file_name: str = ""
     left_out: tuple[LeftOut, ...] = ()
+    untried: tuple[str, ...] = ()
     targets: tuple[str, ...] = ()
     buffers: tuple[Buffer, ...] = ()
     pipelines: tuple[Pipeline, ...] = ()

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from itertools import accumulate
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from slangad.compiler.slang_text.brackets import are_closed, body_of, closing
-from slangad.compiler.slang_text.headers import scan
+from slangad.compiler.slang_text.headers import DIFFERENTIABLE, scan
 from slangad.compiler.slang_text.tokens import read_text
 
 if TYPE_CHECKING:
@@ -16,10 +16,6 @@ if TYPE_CHECKING:
     from slangad.compiler.errors.spans import Span
     from slangad.compiler.slang_text.headers import Header, Scan
     from slangad.compiler.slang_text.tokens import Token, TokenizedText
-
-_DIFFERENTIABLE: Final = frozenset(
-    {"Differentiable", "BackwardDifferentiable", "ForwardDifferentiable", "BackwardDerivative", "ForwardDerivative"}
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +102,7 @@ class SlangSource:
 
     def is_differentiable(self, function: SlangFunction) -> bool:
         """Return True if the function or one of its derivatives declares that it can be differentiated."""
-        return not _DIFFERENTIABLE.isdisjoint(self.scan.attributes_of(function.header))
+        return not DIFFERENTIABLE.isdisjoint(self.scan.attributes_of(function.header))
 
 
 def read_source(text: str, file: str) -> SlangSource:

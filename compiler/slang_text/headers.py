@@ -26,6 +26,10 @@ _VISIBILITY: Final = frozenset(["public", "internal", "private", "module", "impl
 _PASSING: Final = frozenset(["in", "const", "uniform", "no_diff"])
 """Words before a parameter that are no part of the signature."""
 _BEFORE_TYPES: Final = frozenset(["out", "inout", ".", "::"])
+DIFFERENTIABLE: Final = frozenset(
+    {"Differentiable", "BackwardDifferentiable", "ForwardDifferentiable", "BackwardDerivative", "ForwardDerivative"}
+)
+"""Attributes of functions that can be differentiated."""
 DERIVATIVE_OF: Final = frozenset(["BackwardDerivativeOf", "ForwardDerivativeOf", "PrimalSubstituteOf"])
 
 
@@ -95,7 +99,8 @@ class Scan:
         return tuple(
             header
             for header in self.headers
-            if "Differentiable" in header.attributes and "".join(header.path[-1:]).partition(" ")[0] in _UNREFLECTED
+            if not DIFFERENTIABLE.isdisjoint(self.attributes_of(header))
+            and "".join(header.path[-1:]).partition(" ")[0] in _UNREFLECTED
         )
 
     @property

@@ -57,6 +57,7 @@ interface IWarp : IDifferentiable
     [Differentiable] float warp(float x);
     [Differentiable] float twice(float x) { return 2.0 * warp(x); }
 }
+interface INever { }
 interface IPlain { [Differentiable] float at(float x); }
 struct Line : IWarp, IPlain
 {
@@ -79,7 +80,30 @@ extension Line
     [Differentiable] static float fixed(float x) { return x * x; }
 }
 extension float { [Differentiable] float plus(float y) { return this + y * y; } }
-extension<T : IWarp> T { [Differentiable] float unknown(float x) { return x; } }
+extension<T : IWarp> T { [Differentiable] float every(float x) { return x * warp(x); } }
+extension<T : INever> T { [Differentiable] float unknown(float x) { return x; } }
+namespace inner
+{
+    struct Elu<T : __BuiltinFloatingPointType, let W : int>
+    {
+        T a;
+        [Differentiable] T act(T x) { return a * x * x; }
+    }
+    extension<T : __BuiltinFloatingPointType, int W> Elu<T, W>
+    {
+        [BackwardDifferentiable] T[W + 1] forward(T x[W + 1])
+        {
+            T y[W + 1];
+            [ForceUnroll] for (int i = 0; i < W + 1; ++i) y[i] = act(x[i]);
+            return y;
+        }
+        [Differentiable] static vector<T, W> fixed(vector<T, W> x) { return x * x; }
+    }
+    float uses(Elu<float, 3> e) { return e.a; }
+    float uses(Elu<half, 4> e) { return e.a; }
+    float uses(Elu<float, 2> e) { return e.a; }
+}
+extension Line { [Differentiable] T scaled<T : __BuiltinFloatingPointType, let N : int>(T x) { return x * T(N) * x; } }
 enum Kind : uint { A, B, C }
 enum Odd { A = 3, B = 7 }
 [Differentiable] float exists(IPlain w, float x) { return w.at(x); }
@@ -142,7 +166,11 @@ def test_check__methods_and_values_that_need_a_wrapper__are_checked(checked: Che
     passed = {name for name, result in results.items() if result.verdict is Verdict.PASS}
     assert passed == {
         *("Line.warp", "Line.at", "Line.twice", "Square.warp", "Square.twice", "operator*", "operator-"),
-        *("Line.more", "Line.grow", "Line.fixed", "float.plus", "exists"),
+        *("Line.more", "Line.grow", "Line.fixed", "float.plus", "exists", "Line.every", "Square.every"),
+        *(f"inner.Elu<float, {n}>.{name}" for name in ("act", "forward", "fixed") for n in (2, 3)),
+        *("inner.Elu<half, 4>.act", "inner.Elu<half, 4>.forward", "inner.Elu<half, 4>.fixed"),
+        *("inner.Elu<float, 1>.forward", "inner.Elu<float, 4>.forward", "inner.Elu<float, 4>.fixed"),
+        *(f"Line.scaled<float, {n}>" for n in range(1, 5)),
     }
     assert results["cased"].verdict is Verdict.FAIL
     failure = results["cased"].failures[0]
@@ -193,11 +221,11 @@ def test_chosen_instances__of_many_functions__are_fewer_for_each() -> None:
         return ReflectedModule((), (), dict.fromkeys(names, (function,)), {})
 
     functions = [({f"f{k}<{n}>": (str(n),) for n in range(8)},) for k in range(4)]
-    chosen, _ = chosen_instances(functions, read, (8, 10))
-    assert len(chosen) == 8
-    assert "f1<3>" not in chosen
-    every, _ = chosen_instances(functions, read, (8, 100))
-    assert len(every) == 31
+    chosen = chosen_instances(functions, read, (8, 10))
+    assert len(chosen.names) == 8
+    assert len(chosen.unused) == 31 - 8
+    assert "f1<3>" not in (*chosen.names, *chosen.unused)
+    assert len(chosen_instances(functions, read, (8, 100)).names) == 31
 
 
 def test_surroundings__generic_types_that_need_each_other__end() -> None:

@@ -94,6 +94,7 @@ class Subject:
         apart: Added to its name where others have the same; see ``subjects.overloads``.
         chosen: True if it is an instance of a generic function with arguments that the check chose.
         directives: What the user declares about its check.
+        untried: Instances of the same generic function that Slang knows and that are not checked, on its first one.
     """
 
     name: str
@@ -116,6 +117,7 @@ class Subject:
     apart: str = ""
     chosen: bool = False
     directives: Directives = NO_DIRECTIVES
+    untried: tuple[str, ...] = ()
 
     @property
     def plain(self) -> str:

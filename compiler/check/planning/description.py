@@ -22,12 +22,13 @@ from slangad.compiler.check.twins.slang_loop_bounds import add_loop_twins
 from slangad.compiler.check.twins.slang_unclipped import callers_without_clips
 from slangad.compiler.check.twins.unclipped import without_clips
 from slangad.compiler.frontends import load
+from slangad.compiler.frontends.slang.generics import without_arguments
 from slangad.compiler.ir.subset import only
 from slangad.compiler.passes import run_passes
 from slangad.compiler.slang_text.endings import is_slang
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from slangad.compiler.check.memory.apply import MemoryCopy
     from slangad.compiler.check.options import CheckOptions
@@ -100,6 +101,7 @@ def describe_file(item: Input, options: CheckOptions, compilers: SlangCompilers)
         subjects = (*(subject for subject in subjects if is_mutant(subject.name)), *alone)
     asked = {text.replace("::", ".") for text in options.specialize}
     subjects = tuple(replace(s, chosen=s.name not in asked and s.plain != s.name) for s in subjects)
+    subjects = tuple(_with_untried(subjects, loaded))
     if not options.mutate:
         subjects = with_directives(subjects, module, str(item.path), options)
     module, loose = without_clips(module)
@@ -138,6 +140,16 @@ def _with_twins(module: Module) -> TwinModule:
     recorded = add_index_twins(watched, module.kernels)
     passed = run_passes(recorded.module)
     return replace(twins, module=passed, watches=watches, indices=recorded.twins, asked=recorded.asked)
+
+
+def _with_untried(subjects: Sequence[Subject], module: Module) -> Iterator[Subject]:
+    """Yield subjects; the first instance of each generic function gets the names of those that are not checked."""
+    untried: dict[str, list[str]] = {}
+    for name in module.untried:
+        untried.setdefault(without_arguments(name), []).append(name)
+    for subject in subjects:
+        names = untried.pop(subject.plain, []) if subject.chosen else []
+        yield replace(subject, untried=tuple(names)) if names else subject
 
 
 def _is_loose(subject: Subject, loose: frozenset[str]) -> bool:

@@ -179,12 +179,20 @@ def _integer_paths(type_: types.Type, name: str) -> Iterator[str]:
             yield from _integer_paths(field.type, f"{name}.{field.name}")
 
 
+_SHOWN: Final = 8
+"""Instances of a generic function that a note names."""
+
+
 def _notes(function: ir.Function | None, subject: Subject, twins: TwinModule) -> Iterator[Note]:
     """Yield notes on declarations that limit what the check can show."""
     if subject.directives.tolerance:
         yield Note(NoteKind.INTENT, f"derivatives may be off by {subject.directives.tolerance:g} of themselves")
     if subject.unclipped:
         yield Note(NoteKind.INTENT, "checked without the clips of what it calls, which are checked by themselves")
+    if subject.untried:
+        more = f" and {len(subject.untried) - _SHOWN} more" if len(subject.untried) > _SHOWN else ""
+        names = ", ".join(subject.untried[:_SHOWN])
+        yield Note(NoteKind.MISSING, f"not tried: {names}{more}")
     if function is None:
         return
     for line in dict.fromkeys(e.span.line for e in body_exprs(statements(function)) if _truncates(e)):

@@ -29,7 +29,10 @@ _HIDDEN: Final = (
     "Slang does not list it here: a macro or a condition such as #if around it leaves it out (-D defines a macro), or "
     "no file that is read includes it"
 )
-_EXTENDING: Final = "it is a method of an extension, which Slang's reflection does not list: call it in a function"
+_REASONS: Final = {
+    "extension": "it is a method of an extension, which Slang's reflection does not list: call it in a function",
+    "__init": "it is a constructor, which Slang's reflection does not list: call it in a function",
+}
 
 
 def with_every_function(described: Mapping[Path, Described], include_dirs: Sequence[str]) -> dict[Path, Described]:
@@ -111,8 +114,10 @@ def _is_derivative(function: SlangFunction, attributes: Iterable[str]) -> bool:
 
 
 def _skipped(function: SlangFunction) -> Subject:
-    why = _EXTENDING if any(part.startswith("extension ") for part in function.header.path) else _HIDDEN
-    return Subject(function.name, "function", function.span, skipped=why, signature=function.header.signature)
+    header = function.header
+    kind = header.name if header.name in _REASONS else "".join(header.path[-1:]).partition(" ")[0]
+    why = _REASONS.get(kind, _HIDDEN)
+    return Subject(function.name, "function", function.span, skipped=why, signature=header.signature)
 
 
 def _by_place(subject: Subject) -> tuple[bool, str, int, int]:

@@ -31,7 +31,7 @@ _SELF: Final = "self_"
 
 def types_needed(declared: ReflectedModule, files: SourceFiles) -> tuple[str, ...]:
     """Return the structs whose fields adapted functions need: of extensions, and of types behind interfaces."""
-    names = [_target(header) for header in files.main.unreflected]
+    names = [_target(header) for header in files.unreflected]
     for function in declared.functions:
         for param in function.params:
             names += _behind(param, files.surroundings)
@@ -63,7 +63,7 @@ def default_methods(declared: ReflectedModule, needed: Iterable[tuple[str, Heade
 def extension_methods(declared: ReflectedModule, files: SourceFiles) -> Iterator[Candidate]:
     """Yield the methods of extensions that are not generic, as functions whose first parameter is the object."""
     waiting = list(declared.extensions)
-    for header in files.main.unreflected:
+    for header in files.unreflected:
         target = _target(header)
         like = (one for one in waiting if (one.name, tuple(p.name for p in one.params)) == (header.name, header.params))
         function = next(like, None)

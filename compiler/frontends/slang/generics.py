@@ -108,7 +108,7 @@ def _declared(name: str, span: Span | None, texts: Sequence[Sequence[Token]]) ->
                 continue
             start = k + 1 if tokens[k + 1].text == "<" else _old_style(tokens, k)
             if start and (span is not None or _declares(tokens[k - 1])):
-                yield tuple(_parameter(one, tokens[k:]) for one in arguments_at(tokens, start))
+                yield tuple(read_parameter(one, tokens[k:]) for one in arguments_at(tokens, start))
 
 
 def _declares(before: Token) -> bool:
@@ -140,7 +140,7 @@ def arguments_at(tokens: Sequence[Token], start: int) -> Iterator[list[Token]]:
             return
 
 
-def _parameter(tokens: Sequence[Token], head: Sequence[Token]) -> GenericParameter:
+def read_parameter(tokens: Sequence[Token], head: Sequence[Token]) -> GenericParameter:
     """Read ``let N : int``, ``int N``, ``T`` or ``T : Interface``, each with a default or not.
 
     Args:

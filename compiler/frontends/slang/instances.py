@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -18,10 +19,21 @@ if TYPE_CHECKING:
     Reader = Callable[[tuple[str, ...]], ReflectedModule]
 
 
-def chosen_instances(
-    wanted: Iterable[Candidates], read: Reader, most: tuple[int, int]
-) -> tuple[tuple[str, ...], ReflectedModule | None]:
-    """Return the instances that Slang accepts, and the module read with them; None if there are no candidates.
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """Instances that Slang accepts, others that are not used, and the module read with both, if there are any."""
+
+    names: tuple[str, ...] = ()
+    unused: tuple[str, ...] = ()
+    declared: ReflectedModule | None = None
+
+    def joined(self, names: Iterable[str], unused: Iterable[str]) -> Chosen:
+        """Return these and other instances."""
+        return replace(self, names=(*self.names, *names), unused=(*self.unused, *unused))
+
+
+def chosen_instances(wanted: Iterable[Candidates], read: Reader, most: tuple[int, int]) -> Chosen:
+    """Return instances that Slang accepts.
 
     Args:
         wanted: For each function, groups of instances with arguments. The first group with an accepted one counts.
@@ -32,7 +44,7 @@ def chosen_instances(
     functions = list(wanted)
     names = list(dict.fromkeys(name for groups in functions for group in groups for name in group))
     if not names:
-        return (), None
+        return Chosen()
     try:
         declared = read(tuple(names))
     except CompileError:
@@ -45,7 +57,8 @@ def chosen_instances(
     while len(chosen) > of_all and limit > 1:
         limit //= 2
         chosen = _thinned(usable, limit)
-    return chosen, declared
+    unused = (name for of in usable for name in of.values() if name not in chosen)
+    return Chosen(chosen, tuple(dict.fromkeys(unused)), declared)
 
 
 def _thinned(functions: Iterable[Mapping[Row, str]], limit: int) -> tuple[str, ...]:

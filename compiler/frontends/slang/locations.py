@@ -60,6 +60,11 @@ class SourceFiles:
         """The scans of the files whose functions are kernels."""
         return (scan for scan in self.text_scans if self._included or scan is self.main or scan.is_part)
 
+    @property
+    def unreflected(self) -> Iterator[Header]:
+        """The differentiable methods that reflection omits."""
+        return (header for scan in self.own for header in scan.unreflected)
+
     def macros(self) -> Iterator[str]:
         """Yield every macro that one of the files defines."""
         for scan in (self.main, *self._scans()):
@@ -69,6 +74,10 @@ class SourceFiles:
     def other_texts(self) -> list[SourceText]:
         """The dependencies of the file with their text."""
         return [SourceText(Path(path), text_of(path)) for path in self._others]
+
+    def text_of(self, scan: Scan) -> str:
+        """Return the text of a scan."""
+        return self.text.text if scan is self.main else text_of(scan.file)
 
     def place(self, function: DeclaredFunction, which: tuple[int, int] = (0, 1)) -> FunctionLocation | None:
         """Return the location of a function, None if an included file declares it; ``which`` is as in ``Scan.find``."""

@@ -25,10 +25,11 @@ from slangad.compiler.frontends.slang.adapted import (
     operator,
     types_needed,
 )
+from slangad.compiler.frontends.slang.extensions import generic_extension_methods
 from slangad.compiler.frontends.slang.functions import Candidate, Converted, convert, kernel_names
 from slangad.compiler.frontends.slang.generics import without_arguments
 from slangad.compiler.frontends.slang.imports import Repeated, SourceText, repeated_imports
-from slangad.compiler.frontends.slang.instances import chosen_instances
+from slangad.compiler.frontends.slang.instances import Chosen, chosen_instances
 from slangad.compiler.frontends.slang.layout import Unlaid
 from slangad.compiler.frontends.slang.locations import SourceFiles
 from slangad.compiler.frontends.slang.reflected import DeclaredFunction, ReflectedModule, read_declared
@@ -53,6 +54,7 @@ _FEWER_OVERLOADS: Final = (
     "Slang makes it only if all generic functions with this name take these arguments: rename the others"
 )
 _ALIKE: Final = "another function with this name takes the same arguments, and Slang can't distinguish them: rename one"
+_HINT: Final = ", and Slang accepts no arguments that suit it: call it in a differentiable function"
 _OWN_DIFFERENTIAL: Final = frozenset({"dzero", "dadd", "dmul"})
 
 
@@ -76,34 +78,38 @@ def load_slang(path: Path, setting: SlangSetting) -> Module:
     def read(further: tuple[str, ...]) -> ReflectedModule:
         return read_declared(setting.reflect(path, (*asked, *extra, *further), setting.text).text)
 
+    def read_instead(other: str) -> ReflectedModule:
+        return read_declared(setting.reflect(path, (), other).text)
+
     reflection = setting.reflect(path, (*asked, *extra), setting.text)
     declared = read_declared(reflection.text)
     files = SourceFiles(SourceText(path, text), scan, reflection.dependencies, included=setting.included)
     _check_specializations(setting.specialize, declared, problems, scan)
-    chosen: tuple[str, ...] = ()
+    instances = Chosen()
     defaults: tuple[tuple[str, Header], ...] = ()
     if any(setting.instances):
         wanted = _unspecialized(declared, asked, files)
         defaults = defaults_needed(declared, files)
         extra += (*types_needed(declared, files), *(text for text, _ in defaults))
-        chosen, declared_with = chosen_instances(wanted, read, setting.instances)
-        asked, declared = (*asked, *chosen), declared_with or read(())
-    declared = _with_empty_structs(declared, files)
+        instances = chosen_instances(wanted, read, setting.instances)
+        asked, declared = (*asked, *instances.names), instances.declared or read(())
     left_out: list[LeftOut] = []
     found = list(_found(declared, asked, files, left_out, every=any(setting.instances)))
     if any(setting.instances):
-        extended = [*extension_methods(declared, files)]
-        found = [*found, *default_methods(declared, defaults), *extended]
+        generic = generic_extension_methods(files, read_instead, setting.instances)
+        declared = replace(declared, structs={**generic.structs, **declared.structs})
+        instances = instances.joined([one.symbol for one in generic.candidates], generic.unused)
+        found += (*default_methods(declared, defaults), *extension_methods(declared, files), *generic.candidates)
         found = [made for one in found for made in adapted(one, files, declared.structs, setting.instances[0])]
-        spans = {one.place.span for one in extended}
-        left_out = [left for left in left_out if left.span not in spans]
+        left_out = [left for left in left_out if left.span not in {one.place.span for one in found}]
+    declared = _with_empty_structs(declared, files)
     ranges = Problems() if setting.lenient else problems
     outer = _globals(text, str(path)) if "range" in text else frozenset[str]()
-    converted = tuple(_converted(found, path.name, declared, (ranges, outer), left_out, chosen))
+    converted = tuple(_converted(found, path.name, declared, (ranges, outer), left_out, instances.names))
     problems.raise_if_any()
     if not converted and not (setting.lenient and left_out):
         raise _nothing(scan, left_out)
-    return _module(path, files, declared, converted, (reflection.dependencies, tuple(left_out)))
+    return _module(path, files, declared, converted, (reflection.dependencies, tuple(left_out), instances.unused))
 
 
 _PART_HELP: Final = "compile the main file of the module, which includes this one"
@@ -128,9 +134,9 @@ def _module(
     files: SourceFiles,
     declared: ReflectedModule,
     converted: tuple[Converted, ...],
-    rest: tuple[tuple[str, ...], tuple[LeftOut, ...]],
+    rest: tuple[tuple[str, ...], tuple[LeftOut, ...], tuple[str, ...]],
 ) -> Module:
-    dependencies, left_out = rest
+    dependencies, left_out, untried = rest
     functions = tuple(one.function for one in converted)
     hides = any(scan.controls_visibility or scan.has_entry_points for scan in files.text_scans)
     included = hides or path.suffix != SLANG
@@ -151,6 +157,7 @@ def _module(
         taken=tuple(sorted(taken)),
         file_name=f"{path.stem}_kernels.slang",
         left_out=tuple(sorted((*left_out, *(left for one in converted for left in one.left_out)), key=_by_place)),
+        untried=untried,
     )
 
 
@@ -255,9 +262,10 @@ def _found(
             made |= {*specialized}
     missing = [(function, at) for function, at in generic if at.span not in placed]
     left_out += [LeftOut(f.qualified, _lack(f, at, declared, files, tried=every), span=at.span) for f, at in missing]
+    hint = _HINT if every else ""
     left_out += [
-        LeftOut(header.name, f"it is a method of {_article(header.path[-1])}", span=header.span)
-        for header in files.main.unreflected
+        LeftOut(header.name, f"it is a method of {_article(header.path[-1])}{hint}", span=header.span)
+        for header in files.unreflected
     ]
     if elsewhere:
         left_out.append(LeftOut(", ".join(elsewhere), "declared in a file that this one includes: compile that one"))

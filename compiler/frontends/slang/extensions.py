@@ -1,0 +1,277 @@
+"""Find the differentiable methods of generic extensions, and the generic methods of all extensions, with arguments.
+
+Slang's reflection neither lists them nor finds them by name. Slang reads a copy of the text with a function for each
+method and its arguments at the end, and reflects that:
+
+    float2 slangad_extension_0(Elu<float, 2> self_, float2 x) { return self_.forward(x); }
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field, replace
+from itertools import chain, islice, product
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from slangad.compiler.errors.diagnostics import CompileError, ToolchainError
+from slangad.compiler.frontends.slang.arguments import thinned
+from slangad.compiler.frontends.slang.functions import Candidate
+from slangad.compiler.frontends.slang.generics import GenericParameter, arguments_at, read_parameter
+from slangad.compiler.frontends.slang.locations import FunctionLocation
+from slangad.compiler.slang_text.bodies import read_source
+from slangad.compiler.slang_text.brackets import closing, until
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from slangad.compiler.frontends.slang.arguments import Row, Surroundings
+    from slangad.compiler.frontends.slang.locations import SourceFiles
+    from slangad.compiler.frontends.slang.reflected import DeclaredStruct, ReflectedModule
+    from slangad.compiler.slang_text.bodies import SlangFunction, SlangSource
+    from slangad.compiler.slang_text.headers import Header
+    from slangad.compiler.slang_text.tokens import Token
+
+    Reader = Callable[[str], ReflectedModule]
+
+_PREFIX: Final = "slangad_extension_"
+_SELF: Final = "self_"
+_EXTENSION: Final = "extension"
+_NO_TYPES: Final = frozenset({"public", "internal", "private", "static", "inline", "override", "const", "export"})
+"""Words before the type of a result that are no part of it."""
+_TRIED: Final = 64
+"""Most rows of arguments that are considered for one method."""
+_ROUNDS: Final = 4
+"""Most readings of the text. Each leaves out the functions that Slang refused in the one before."""
+_TIGHT: Final = re.compile(r"\s*(::|[<>.,\[\]()])\s*")
+
+
+@dataclass(frozen=True, slots=True)
+class ExtensionMethod:
+    """A method that reflection omits.
+
+    Attributes:
+        target: The tokens of the extended type.
+        result: The tokens of its type.
+        parameters: The tokens of its parameters.
+        generic: The generic parameters of the extension and of the method, by name.
+        own: The number of those of the method, which are the last ones.
+    """
+
+    header: Header
+    target: Sequence[Token]
+    result: Sequence[Token]
+    parameters: Sequence[Token]
+    generic: Mapping[str, GenericParameter]
+    own: int
+
+    @property
+    def scopes(self) -> tuple[str, ...]:
+        """The namespaces around it."""
+        return self.header.path[:-1]
+
+
+class _Instance(NamedTuple):
+    """A method with arguments."""
+
+    method: ExtensionMethod
+    row: Row
+
+    @property
+    def symbol(self) -> str:
+        """Its qualified name: ``ns.Elu<float, 2>.forward``."""
+        method = self.method
+        target = _TIGHT.sub(r"\1", " ".join(self._with_arguments(method.target))).replace(",", ", ")
+        return ".".join((*method.scopes, target, self.name))
+
+    @property
+    def name(self) -> str:
+        """The name of the method with its own arguments."""
+        own = self.row[len(self.row) - self.method.own :]
+        return f"{self.method.header.name}<{', '.join(own)}>" if own else self.method.header.name
+
+    @property
+    def call(self) -> str:
+        """The expression that calls it with values in place of ``{0}``, ``{1}`` and so on."""
+        header, static = self.method.header, self.is_static
+        values = ", ".join(f"{{{k + (not static)}}}" for k in range(len(header.params)))
+        return f"{self.symbol if static else f'{{0}}.{self.name}'}({values})"
+
+    @property
+    def is_static(self) -> bool:
+        """True if it has no object."""
+        return "static" in self.method.header.words
+
+    def text(self, number: int) -> str:
+        """Return a function that calls it, on one line."""
+        method = self.method
+        result, target, params = (
+            " ".join(self._with_arguments(tokens)) for tokens in (method.result, method.target, method.parameters)
+        )
+        marks = method.header.attributes
+        how = "inout " if "mutating" in marks else "no_diff " if "NoDiffThis" in marks else ""
+        names = list(method.header.params)
+        owner = target if self.is_static else _SELF
+        every = ", ".join(filter(None, ("" if self.is_static else f"{how}{target} {_SELF}", params)))
+        back = "" if result == "void" else "return "
+        body = f"{result} {_PREFIX}{number}({every}) {{ {back}{owner}.{self.name}({', '.join(names)}); }}"
+        opened = "".join(f"namespace {scope} {{ " for scope in method.scopes)
+        return f"{opened}[Differentiable] {body}{' }' * len(method.scopes)}"
+
+    def _with_arguments(self, tokens: Sequence[Token]) -> Iterator[str]:
+        arguments = dict(zip(self.method.generic, self.row, strict=True))
+        for k, token in enumerate(tokens):
+            is_member = k > 0 and tokens[k - 1].text in (".", "::")
+            yield token.text if is_member else arguments.get(token.text, token.text)
+
+
+@dataclass(frozen=True, slots=True)
+class GenericExtensions:
+    """Methods with arguments, symbols with other arguments that are not used, and the structs in their types."""
+
+    candidates: tuple[Candidate, ...] = ()
+    unused: tuple[str, ...] = ()
+    structs: Mapping[str, DeclaredStruct] = field(default_factory=dict)
+
+
+def generic_extension_methods(files: SourceFiles, read: Reader, most: tuple[int, int]) -> GenericExtensions:
+    """Return the methods with arguments that Slang accepts.
+
+    Args:
+        files: The files of the module.
+        read: Reads the module with a text in place of that of its main file.
+        most: The most instances of one method, and of all methods if one each is not more.
+    """
+    methods = [one for scan in files.own for one in extension_methods_of(read_source(files.text_of(scan), scan.file))]
+    rows = [(one, _rows(one, files.surroundings)) for one in methods]
+    limit, of_all = most
+    while limit > 1 and sum(min(limit, len(row)) for _, row in rows) > of_all:
+        limit //= 2
+    chosen = [(method, every, thinned(every, limit)) for method, every in rows]
+    declared, accepted = _accepted(
+        [_Instance(one, row) for one, _, rows in chosen for row in rows], files.text.text, read
+    )
+    if declared is None:
+        return GenericExtensions()
+    known = {function.name: function for function in declared.functions}
+    found = [(known.get(f"{_PREFIX}{number}"), instance) for number, instance in accepted.items()]
+    candidates = tuple(
+        Candidate(
+            replace(function, name=one.method.header.name, path=one.method.header.path, owner="", static=True),
+            one.symbol,
+            FunctionLocation(one.method.header.span, one.method.header),
+            call=one.call,
+        )
+        for function, one in found
+        if function is not None
+    )
+    unused = (_Instance(one, row).symbol for one, every, rows in chosen for row in every if row not in rows)
+    return GenericExtensions(candidates, tuple(unused), declared.structs)
+
+
+def extension_methods_of(source: SlangSource) -> Iterator[ExtensionMethod]:
+    """Yield the differentiable methods of extensions of a text that are generic themselves or by their extension."""
+    for function in source.functions:
+        inside = "".join(function.header.path[-1:]).startswith(f"{_EXTENSION} ")
+        if inside and source.is_differentiable(function):
+            method = _method(source, function)
+            if method is not None and method.generic:
+                yield method
+
+
+def _method(source: SlangSource, function: SlangFunction) -> ExtensionMethod | None:
+    tokens = source.tokens
+    head = _head_around(tokens, function.first)
+    names = [token.text for token in head]
+    if _EXTENSION not in names:
+        return None
+    own = head[names.index(_EXTENSION) + 1 :]
+    generic, target = _split(own)
+    behind = tokens[function.name_token + 1 : function.opening]
+    of_method, rest = _split(behind)
+    parameters = rest[1 : closing(rest, 0)]
+    if len(rest) < 2 or rest[0].text != "(" or "func" in function.header.words:
+        return None
+    return ExtensionMethod(
+        function.header,
+        until(target, ":", "where"),
+        tuple(_type(tokens[function.first : function.name_token])),
+        parameters,
+        {
+            _name(one): read_parameter(one, rest_of)
+            for ones, rest_of in ((generic, target), (of_method, rest))
+            for one in ones
+        },
+        len(of_method),
+    )
+
+
+def _head_around(tokens: Sequence[Token], index: int) -> Sequence[Token]:
+    """Return the tokens before the brace around a token."""
+    depth, k = 0, index - 1
+    while k >= 0 and (depth or tokens[k].text != "{"):
+        depth += (tokens[k].text == "}") - (tokens[k].text == "{")
+        k -= 1
+    start = k - 1
+    while start >= 0 and tokens[start].text not in (";", "{", "}"):
+        start -= 1
+    return tokens[start + 1 : max(k, 0)]
+
+
+def _split(tokens: Sequence[Token]) -> tuple[list[list[Token]], Sequence[Token]]:
+    """Return the generic parameters at the beginning of some tokens, and the rest."""
+    if not tokens or tokens[0].text != "<":
+        return [], tokens
+    depth = 0
+    for k, token in enumerate(tokens):
+        depth += {"<": 1, ">": -1}.get(token.text, 0)
+        if not depth:
+            return [*arguments_at(tokens, 0)], tokens[k + 1 :]
+    return [], tokens
+
+
+def _name(parameter: Sequence[Token]) -> str:
+    """Return the name of a generic parameter: the last word before a colon or a default."""
+    return next((token.text for token in reversed(until(parameter, ":", "=")) if token.kind == "word"), "")
+
+
+def _type(tokens: Sequence[Token]) -> Iterator[Token]:
+    """Yield the tokens of a type among attributes and modifiers."""
+    k = 0
+    while k < len(tokens):
+        if tokens[k].text == "[" and (k == 0 or tokens[k - 1].text in ("]", "[") or tokens[k - 1].text in _NO_TYPES):
+            k = closing(tokens, k)
+        elif tokens[k].text not in _NO_TYPES:
+            yield tokens[k]
+        k += 1
+
+
+def _rows(method: ExtensionMethod, surroundings: Surroundings) -> list[Row]:
+    """Return rows of arguments: those with which the files use the extended type, then others."""
+    name = method.target[0].text if method.target else ""
+    inside = [token.text for token in method.target[2:-1] if token.text != ","]
+    used = surroundings.uses.get(name, {}) if inside == [*method.generic] else {}
+    plain = [row for row in used if len(row) == len(inside) and not {*row} & {*method.generic}]
+    values = (surroundings.values(one) for one in method.generic.values())
+    return list(dict.fromkeys(islice(chain(plain, product(*values)), _TRIED)))
+
+
+def _accepted(
+    instances: Iterable[_Instance], text: str, read: Reader
+) -> tuple[ReflectedModule | None, dict[int, _Instance]]:
+    """Return the module with functions for the instances that Slang accepts, and these by their numbers."""
+    waiting = dict(enumerate(instances))
+    first = text.count("\n") + 2
+    for _ in range(_ROUNDS):
+        if not waiting:
+            break
+        try:
+            return read("\n".join((text, *(one.text(number) for number, one in waiting.items())))), waiting
+        except ToolchainError:
+            break
+        except CompileError as error:
+            lines = {diagnostic.span.line - first for diagnostic in error.diagnostics}
+            good = {k: one for line, (k, one) in enumerate(waiting.items()) if line not in lines}
+            if len(good) == len(waiting):
+                break
+            waiting = good
+    return None, {}
