@@ -380,7 +380,8 @@ class ConstantDef:
 class LeftOut:
     """A function that can't be compiled, and why.
 
-    ``modes`` and ``targets`` name the entry points and targets for which it can't; all if empty.
+    ``modes`` and ``targets`` name the entry points and targets for which it can't; all if empty. ``instances`` are
+    those of a generic function, if it has arguments and none of them can be compiled.
     """
 
     function: str
@@ -388,6 +389,7 @@ class LeftOut:
     modes: tuple[str, ...] = ()
     targets: tuple[str, ...] = ()
     span: Span = field(default=NOWHERE, compare=False, repr=False)
+    instances: tuple[str, ...] = field(default=(), compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.slang_text.brackets import closing, until
@@ -64,7 +65,6 @@ _OPAQUE: Final = re.compile(
 )
 """Begins the types of globals that are neither values nor known memory."""
 _ATOMIC: Final = "Atomic<"
-_ACCESS: Final = re.compile(r", *(?:Access|AddressSpace)\.\w+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,8 +153,14 @@ def memory_of(type_: str) -> tuple[str, str] | None:
     kind, _, inside = type_.partition("<")
     if kind not in MEMORY or inside.endswith("]"):
         return None
-    element = _ACCESS.sub("", inside).removesuffix(">") or MEMORY[kind].element
+    element = _first(inside.removesuffix(">")) or MEMORY[kind].element
     return (kind, element) if element else None
+
+
+def _first(arguments: str) -> str:
+    """Return the first of some generic arguments."""
+    depths = accumulate((mark == "<") - (mark == ">") for mark in arguments)
+    return arguments[: next((k for k, depth in enumerate(depths) if not depth and arguments[k] == ","), None)]
 
 
 def _members(source: SlangSource, declaration: Declaration) -> Iterator[GlobalParameter]:

@@ -328,7 +328,13 @@ struct Net
 }
 [Differentiable] float loss(Net* net, no_diff float x) { let y = net.run(x) - 1.0; return y * y; }
 [Differentiable] float moved(float* data, uint i, float x) { float* p = data + 1; return p[i] * x * x; }
-
+[CudaDeviceExport] float exported(float* given, uint i)
+{
+    Buffers b;
+    b._dataPtr = (Ptr<float3, Access.Read>)given;
+    b._gradPtr = nullptr;
+    return fetch(i, b).x;
+}
 [BackwardDerivative(missing_bwd)] float missing(float* data, float* grads, uint i) { return data[i] * data[i]; }
 void missing_bwd(float* data, float* grads, uint i, float d) { InterlockedAdd(grads[i], data[i] * d); }
 struct Scalars { float* held; float* heldGrad; }
@@ -343,7 +349,7 @@ void unsynchronised_bwd(uint i, Buffers b, float3 d) { b._gradPtr[i] += d; }
 
 def test_check__pointers_and_structs_with_memory__are_inputs_and_gradients(checked: Checked) -> None:
     results = checked(POINTERS, ".slang")
-    for name in ("fetch", "Net.run", "loss", "moved"):
+    for name in ("fetch", "Layer<2>.eval", "Layer<3>.eval", "Net.run", "loss", "moved"):
         assert results[name].verdict is Verdict.PASS, (name, results[name].reason)
     assert state_of(results["loss"], Leg.ACCUMULATION) is LegState.AGREES
     causes = {

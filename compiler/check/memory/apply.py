@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.check import tolerances as tol
-from slangad.compiler.check.memory.components import chooses_atomic
+from slangad.compiler.check.memory.components import chooses_atomic, component_stores
 from slangad.compiler.check.memory.copy import copy_of
 from slangad.compiler.check.memory.gradients import bodies_of, gradients_of, per_element
 from slangad.compiler.check.memory.inline import whole_text
@@ -18,7 +18,9 @@ from slangad.compiler.check.memory.objects import (
     holds_memory,
     pointed_struct,
     reflected_memory,
+    spelled,
 )
+from slangad.compiler.check.memory.pointers import pointers
 from slangad.compiler.check.memory.wrappers import (
     PREFIX,
     RACING,
@@ -111,7 +113,7 @@ class MemoryCopy:
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """A wrapper to make: of a function, with its number, namespaces and comments."""
+    """A wrapper to make: of a function, with its number, namespaces, comments, and the functions that it reaches."""
 
     wrapped: Wrapped
     candidate: Candidate
@@ -119,6 +121,7 @@ class _Plan:
     comments: tuple[str, ...]
     gradients: Mapping[str, str]
     missing: tuple[tuple[str, str], ...]
+    reached: frozenset[str] = frozenset()
 
 
 def add_memory(path: Path, text: str, module: Module, setting: SlangSetting) -> MemoryCopy | None:
@@ -137,7 +140,8 @@ def add_memory(path: Path, text: str, module: Module, setting: SlangSetting) -> 
     parameters = tuple(by_name([*global_parameters(whole)]).values())
     if not source.is_closed or not (parameters or _takes_memory(source) or _holds_memory(module)):
         return None
-    declared, candidates = candidates_of(path, text, setting)
+    instances = tuple(name for left in module.left_out for name in left.instances)
+    declared, candidates = candidates_of(path, text, setting, instances)
     holders = {name for name in declared.structs if holds_memory(name, declared.structs)}
     facts = facts_of(files), facts_of(files, {one.name for one in parameters})
     planner = _Planner(source, whole, declared, parameters, module, facts)
@@ -146,6 +150,7 @@ def add_memory(path: Path, text: str, module: Module, setting: SlangSetting) -> 
     known = [one for one in candidates if one.place.span in sound]
     planned = [plan for number, one in enumerate(known) if (plan := planner.plan(one, number)) is not None]
     plans = [*_of_one_size(planned)]
+    removed: frozenset[SlangFunction] = frozenset()
     for _ in range(tol.REPAIR_ROUNDS):
         if not plans:
             return None
@@ -153,15 +158,24 @@ def add_memory(path: Path, text: str, module: Module, setting: SlangSetting) -> 
         texts = [wrapper_text(plan.wrapped, plan.scopes, plan.comments) for plan in plans]
         names = {word.removeprefix(".") for i in used for word in i.parameter.words}
         plain = {without_arguments(name) for name in holders}
-        copy = copy_of(whole, parameters, (*setters(used), *texts), plain, names)
+        changes = (*pointers(whole, plain), *component_stores(whole, names))
+        copy = copy_of(whole, parameters, (*setters(used), *texts), changes, removed)
         try:
             made = load_slang(path, replace(setting, text=copy, specialize=(), instances=(0, 0)))
         except ToolchainError:
             return None
         except CompileError as error:
             lines = [d.span.line for d in error.diagnostics]
-            kept = [plan for plan, one in zip(plans, texts, strict=True) if not _contains(copy, one, lines)]
-            plans = kept if len(kept) < len(plans) else []
+            faulty = frozenset(_functions_on(whole, lines))
+            gone = {function.header.name for function in faulty}
+            kept = [
+                plan
+                for plan, one in zip(plans, texts, strict=True)
+                if not _contains(copy, one, lines) and plan.reached.isdisjoint(gone)
+            ]
+            if len(kept) == len(plans) and faulty <= removed:
+                return None
+            plans, removed = kept, removed | faulty
             continue
         return _joined(module, made, plans, copy)
     return None
@@ -176,6 +190,14 @@ def _takes_memory(source: SlangSource) -> bool:
 def _holds_memory(module: Module) -> bool:
     """Return True if a function is left out because a struct that it takes has a field that no kernel can take."""
     return any("whose field" in left.reason or " a Ptr<" in left.reason for left in module.left_out)
+
+
+def _functions_on(source: SlangSource, lines: Sequence[int]) -> Iterator[SlangFunction]:
+    """Yield the functions of a text on some lines."""
+    for line in lines:
+        if 0 < line < len(source.starts):
+            start, end = source.starts[line - 1], source.starts[line]
+            yield from (function for function in source.functions if function.start < end and function.end >= start)
 
 
 def _of_one_size(plans: Sequence[_Plan]) -> Iterator[_Plan]:
@@ -217,7 +239,10 @@ class _Planner:
         is_method = bool(declared.owner) and not declared.static
         if header is None or function is None or (is_method and declared.overloaded):
             return None
-        if declared.generic or header.generic or "func" in header.words or not self._is_settable(candidate):
+        is_instance = "<" in candidate.symbol
+        if declared.generic or (header.generic and not is_instance) or "func" in header.words:
+            return None
+        if (is_method and candidate.symbol.endswith(">")) or not self._is_settable(candidate):
             return None
         if not len(declared.params) == len(header.params) == len(header.types):
             return None
@@ -239,14 +264,14 @@ class _Planner:
             return None  # a part of the gradient ends on purpose
         inputs = tuple(self._inputs((words, stored, frozenset(values)), pairs, params, local))
         scopes = self._scopes(header.path)
-        name = ".".join((*header.path[len(scopes) :], declared.name))
+        name = candidate.symbol.removeprefix("".join(f"{scope}." for scope in scopes))
         wrapped = Wrapped(
             name=f"{number}_{declared.name}",
             call=declared.name if is_method else name,
             derived=name,
             params=params,
             inputs=inputs,
-            result=_result(self.source, function),
+            result=spelled(declared.result) if is_instance else _result(self.source, function),
             flows=_is_differentiable(declared.result, self.declared.structs),
             backward=not modes or "backward" in modes,
             forward=not modes or "jvp" in modes,
@@ -259,7 +284,8 @@ class _Planner:
         if gradients:
             reasons = [("jvp", _NO_FORWARD.format(*next(iter(gradients.items()))))]
         comments = tuple(comment.text for comment in header.comments if "range" in comment.text)
-        return _Plan(wrapped, candidate, scopes, comments, gradients, tuple(reasons))
+        reached = frozenset(code.name for code in codes)
+        return _Plan(wrapped, candidate, scopes, comments, gradients, tuple(reasons), reached)
 
     def _is_settable(self, candidate: Candidate) -> bool:
         """Return True if a function reads globals, and the check can set all of them."""
@@ -278,7 +304,8 @@ class _Planner:
         """Yield the memory that a function takes as parameters."""
         header, structs = function.header, self.declared.structs
         for param, name, type_ in zip(candidate.declared.params, header.params, header.types, strict=False):
-            one = memory_of(type_) or reflected_memory(param.type)
+            one = reflected_memory(param.type) if "<" in candidate.symbol else memory_of(type_)
+            one = one or reflected_memory(param.type)
             if one and not pointed_struct(param.type, structs):
                 yield GlobalParameter(name, (), one[1], 0, 0, one[0])
 
@@ -324,7 +351,8 @@ class _Planner:
         elif declared.owner and not declared.static:
             active = structs[declared.owner].differential is not None and "NoDiffThis" not in header.attributes
             direction = "inout" if declared.mutating else ""
-            yield WrappedParam("check_this", header.path[-1].split()[-1], direction, active, no_diff=False)
+            type_ = declared.owner if "<" in declared.owner else header.path[-1].split()[-1]
+            yield WrappedParam("check_this", type_, direction, active, no_diff=False)
         numbers = {one.name: len(self.parameters) + k for k, one in enumerate(local) if not one.place}
         for param, name, type_ in zip(declared.params, header.params, header.types, strict=True):
             if name in objects:
@@ -334,7 +362,8 @@ class _Planner:
                 yield WrappedParam(name, type_, "", active=False, no_diff=False, memory=numbers[name])
                 continue
             active = not param.no_diff and _is_differentiable(param.type, structs)
-            plain = type_.removeprefix("inout ").removeprefix("out ")
+            written = spelled(param.type) if "<" in candidate.symbol else type_
+            plain = written.removeprefix("inout ").removeprefix("out ")
             direction = "" if param.direction == "in" else param.direction
             yield WrappedParam(name, plain, direction, active, param.no_diff)
 
@@ -380,7 +409,8 @@ class _Planner:
 
     def _scopes(self, path: tuple[str, ...]) -> tuple[str, ...]:
         """Return the namespaces of a path."""
-        while path and ".".join(path) in self.declared.structs:
+        structs = {without_arguments(name) for name in self.declared.structs}
+        while path and ".".join(path) in structs:
             path = path[:-1]
         return path
 
@@ -480,7 +510,7 @@ def _joined(module: Module, made: Module, plans: Sequence[_Plan], copy: str) -> 
         both = [replace(kernel, name=name, span=span)]
         if racing:
             both.append(replace(racing, name=f"oracle_racing_{name}", span=span))
-        added[span] = both
+        added.setdefault(span, []).extend(both)
         named = {kernel.function: plan.candidate.declared.name}
         replaced |= {
             one.function: replace(f, span=span, name=named.get(one.function, f.name))

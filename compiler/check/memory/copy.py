@@ -8,8 +8,7 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
-from slangad.compiler.check.memory.components import ATOMIC, component_stores
-from slangad.compiler.check.memory.pointers import pointers
+from slangad.compiler.check.memory.components import ATOMIC
 from slangad.compiler.check.memory.wrappers import SHIMS, element_of
 from slangad.compiler.emit.library import library_text
 from slangad.compiler.slang_text.global_parameters import MEMORY, POINTER
@@ -17,7 +16,7 @@ from slangad.compiler.slang_text.global_parameters import MEMORY, POINTER
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
-    from slangad.compiler.slang_text.bodies import SlangSource
+    from slangad.compiler.slang_text.bodies import SlangFunction, SlangSource
     from slangad.compiler.slang_text.global_parameters import GlobalParameter
 
 _LIBRARY: Final = "slangad_check_memory.slang"
@@ -37,8 +36,8 @@ def copy_of(
     source: SlangSource,
     parameters: Sequence[GlobalParameter],
     added: Sequence[str],
-    holders: Collection[str] = (),
-    memory: Collection[str] = (),
+    changes: Sequence[tuple[int, int, str]] = (),
+    removed: Collection[SlangFunction] = (),
 ) -> str:
     """Return the copy of a text with more declarations at its end.
 
@@ -46,14 +45,15 @@ def copy_of(
         source: The text.
         parameters: Its global parameters.
         added: The declarations.
-        holders: Structs. Pointers to them stay.
-        memory: Names of memory.
+        changes: Further changes of the text: the offsets of parts, and what to put in their place.
+        removed: The functions to leave out.
     """
     text = source.text
-    kept = [(one.start, one.end) for one in parameters]
-    changed = [*_words(source), *pointers(source, holders), *component_stores(source, memory)]
-    free = (edit for edit in changed if not any(start <= edit[0] <= end for start, end in kept))
-    for start, end, put in sorted((*_declarations(text, parameters), *free), reverse=True):
+    fixed = [*((one.start, one.end) for one in parameters), *((one.start, one.end) for one in removed)]
+    changed = [*_words(source), *changes]
+    free = (edit for edit in changed if not any(start <= edit[0] <= end for start, end in fixed))
+    gone = ((f.start, f.end + 1, "\n" * text.count("\n", f.start, f.end)) for f in removed)
+    for start, end, put in sorted((*_declarations(text, parameters), *free, *gone), reverse=True):
         text = text[:start] + put + text[end:]
     return "\n".join((text, library_text(_LIBRARY), *added))
 

@@ -83,8 +83,10 @@ def pointed_struct(record: Json, structs: Mapping[str, DeclaredStruct]) -> str:
 
 
 def holds_memory(name: str, structs: Mapping[str, DeclaredStruct]) -> bool:
-    """Return True if a struct has a field that is memory, or one that holds some."""
-    return any(_has_memory(field.type, structs) for field in (structs[name].fields if name in structs else ()))
+    """Return True if a struct is no memory itself, and has a field that is memory, or one that holds some."""
+    return memory_of(shown_name(name)) is None and any(
+        _has_memory(field.type, structs) for field in (structs[name].fields if name in structs else ())
+    )
 
 
 def _has_memory(record: Json, structs: Mapping[str, DeclaredStruct]) -> bool:

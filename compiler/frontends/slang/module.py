@@ -115,18 +115,26 @@ def load_slang(path: Path, setting: SlangSetting) -> Module:
 _PART_HELP: Final = "compile the main file of the module, which includes this one"
 
 
-def candidates_of(path: Path, text: str, setting: SlangSetting) -> tuple[ReflectedModule, tuple[Candidate, ...]]:
+def candidates_of(
+    path: Path, text: str, setting: SlangSetting, instances: tuple[str, ...] = ()
+) -> tuple[ReflectedModule, tuple[Candidate, ...]]:
     """Return what Slang reflects of a text, and its differentiable functions, those included that cannot be kernels.
+
+    Args:
+        path: The file.
+        text: The text.
+        setting: The settings to load it.
+        instances: Generic functions with arguments, which count, too.
 
     Raises:
         CompileError: Slang rejects the text.
         ToolchainError: Slang crashed on it, or can't be run.
     """
     scan = scan_text(text, str(path))
-    reflection = setting.reflect(path, tuple(sorted(scan.derivatives_of)), text)
+    reflection = setting.reflect(path, (*instances, *sorted(scan.derivatives_of)), text)
     declared = read_declared(reflection.text)
     files = SourceFiles(SourceText(path, text), scan, reflection.dependencies, included=setting.included)
-    return declared, tuple(_found(declared, (), files, [], every=False))
+    return declared, tuple(_found(declared, instances, files, [], every=False))
 
 
 def _module(
@@ -343,7 +351,8 @@ def _converted(
         except Unlaid as reason:  # noqa: PERF203  (one function left out must not hide another)
             left = LeftOut(one.symbol, str(reason), span=one.place.span)
             if one.symbol in chosen:
-                unlaid.setdefault(left.span, replace(left, function=without_arguments(one.symbol)))
+                before = unlaid.get(left.span, replace(left, function=without_arguments(one.symbol)))
+                unlaid[left.span] = replace(before, instances=(*before.instances, one.symbol))
             else:
                 left_out.append(left)
     laid = {one.place.span for one, _ in made}
