@@ -169,7 +169,7 @@ def _names(kind: str, piece: _DeclarationTokens, top: Sequence[Token]) -> Iterat
         yield from _fields(piece.tokens)
     elif kind in ("function", "extension"):
         yield from (header.name for header in piece.headers)
-        yield from (token.text for token in _behind("extension", top) if token.kind == "word")
+        yield from (token.text for token in _extended(top) if token.kind == "word")
     elif kind not in _NAMELESS:
         yield from declared_names(top)
 
@@ -178,6 +178,16 @@ def _behind(kind: str, top: Sequence[Token]) -> list[Token]:
     """Return the tokens behind the word for the kind of declaration."""
     at = next((k for k, token in enumerate(top) if token.text == kind), len(top))
     return [token for token in top[at + 1 :] if token.text not in ("class", ";")]
+
+
+def _extended(top: Sequence[Token]) -> list[Token]:
+    """Return the tokens behind ``extension`` and its generic parameters."""
+    tokens, depth = _behind("extension", top), 0
+    for k, token in enumerate(tokens):
+        depth += {"<": 1, ">": -1}.get(token.text, 0)
+        if not depth:
+            return tokens[k + (token.text == ">") :]
+    return tokens
 
 
 def _fields(tokens: Sequence[Token]) -> Iterator[str]:
@@ -194,7 +204,8 @@ def _known_by(kind: str, top: Sequence[Token], names: Sequence[str]) -> str:
     if kind in _NAMELESS:
         return "".join(token.text for token in _behind(kind, top) if token.text != "namespace").strip('"')
     if kind in _BLOCKS or kind == "extension":
-        return "".join(token.text for token in _behind(kind, top)[:1])
+        behind = _extended(top) if kind == "extension" else _behind(kind, top)
+        return "".join(token.text for token in behind[:1])
     return names[0] if names else ""
 
 

@@ -44,6 +44,7 @@ _SIGNATURE = Translation(
     "a custom derivative does not fit its function",
     "see `slangad explain SA206` for the signature that is expected",
 )
+_VISIBLE = Translation("SA206", "{text}", "import the module of that function with '__exported import'")
 _MEMBER = Translation(
     "SA207",
     "[DerivativeMember] does not fit the struct",
@@ -73,7 +74,8 @@ _BY_CODE: dict[int, Translation] = {
     41025: _OUT,
     38031: _NO_DIFF,
     38033: _NO_DIFF,
-    **dict.fromkeys(range(31147, 31163), _SIGNATURE),
+    **dict.fromkeys(range(31147, 31162), _SIGNATURE),
+    31162: _VISIBLE,
     **dict.fromkeys(range(31130, 31133), _MEMBER),
     38035: _HIGHER,
     38037: _HIGHER,

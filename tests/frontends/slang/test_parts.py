@@ -30,6 +30,7 @@ Q operator<<(Q a, int b) { return a; }
 float later(float);
 float body<let N : int = 4>(float a = 1.0) where N == 4 { return a; }
 enum class E { A, B }
+extension<T : IFoo, let N : int> Many<T, N> : IBar { void add() { } }
 """
 
 
@@ -58,6 +59,8 @@ def test_parts__of_a_text_full_of_traps__are_all_found(parts: Parts) -> None:
         ("function", "later", 19),
         ("body", "body", 20),
         ("enum", "E", 21),
+        ("extension", "Many", 22),
+        ("body", "Many.add", 22),
     ]
 
 
