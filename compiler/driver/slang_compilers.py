@@ -56,7 +56,9 @@ class SlangCompilers:
         """What the Slang front end needs to load a file."""
         from slangad.compiler.frontends.slang.model import SlangSetting
 
-        return SlangSetting(self.reflect, self._options.specialize, include_dirs=self._options.include_dirs)
+        options = self._options
+        folders, defines = options.include_dirs, options.defines
+        return SlangSetting(self.reflect, options.specialize, include_dirs=folders, defines=defines)
 
     def reflect(
         self,

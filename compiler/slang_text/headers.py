@@ -15,7 +15,7 @@ from slangad.compiler.slang_text.brackets import CLOSING_OF, closing
 from slangad.compiler.slang_text.tokens import LineComment, Token, TokenizedText, read_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
 _NOT_NAMES: Final = frozenset(["if", "for", "while", "switch", "catch", "else", "return", "do", "sizeof"])
 _NESTING: Final = {**CLOSING_OF, "<": ">"}
@@ -84,7 +84,7 @@ class Scan:
     file: str
     headers: tuple[Header, ...]
     words: dict[str, Span]
-    directives: tuple[str, ...]
+    directives: tuple[Token, ...]
     derivatives_of: dict[str, frozenset[str]]
     begins: tuple[str, ...]
 
@@ -106,7 +106,7 @@ class Scan:
     @property
     def controls_visibility(self) -> bool:
         """True if some of its declarations may be hidden from importers."""
-        dialect = any(directive.startswith(("lang", "version")) for directive in self.directives)
+        dialect = any(directive.text.startswith(("lang", "version")) for directive in self.directives)
         return dialect or any(word in self.words for word in _VISIBILITY)
 
     @property
@@ -118,7 +118,7 @@ class Scan:
     def defines(self) -> Iterator[tuple[str, tuple[Token, ...]]]:
         """The macros that it defines, each with the tokens behind its name."""
         for directive in self.directives:
-            word, _, rest = directive.partition(" ")
+            word, _, rest = directive.text.partition(" ")
             tokens = read_text(rest).tokens if word == "define" else ()
             if tokens:
                 yield tokens[0].text, tokens[1:]
@@ -131,6 +131,7 @@ class Scan:
         which: tuple[int, int] = (0, 1),
         *,
         generic: bool = False,
+        hidden: Collection[int] = (),
     ) -> Header | None:
         """Return the header of a function, the most similar one if there are several.
 
@@ -140,12 +141,14 @@ class Scan:
             params: The names of its parameters.
             which: Its number among the differentiable functions with the same of all this, and their count.
             generic: True if it has generic parameters.
+            hidden: Lines that conditions hide. A header in one is taken if there is no other.
         """
 
         def likeness(header: Header) -> tuple[bool, bool, bool]:
             return header.path == path, header.generic == generic, header.params == params
 
         named = [header for header in self.headers if header.name == name]
+        named = [header for header in named if header.span.line not in hidden] or named
         best = max(map(likeness, named), default=None)
         alike = [header for header in named if likeness(header) == best]
         marked = [header for header in alike if "Differentiable" in header.attributes]
@@ -173,7 +176,7 @@ def scan(text: TokenizedText, file: str) -> Scan:
         file=file,
         headers=tuple(_headers(text, file)),
         words=words,
-        directives=tuple(directive.text for directive in text.directives),
+        directives=text.directives,
         derivatives_of=_derivatives_of(text.tokens),
         begins=tuple(token.text for token in text.tokens[:2]),
     )
@@ -207,14 +210,45 @@ def _headers(text: TokenizedText, file: str) -> Iterator[Header]:
         elif token.text == "[":
             index = closing(tokens, index)
         elif token.text == "(" and (name := _name_before(tokens, start, index)) is not None:
-            end = closing(tokens, index)
             path = tuple(part for names in scopes for part in names)
-            after = _after_body(tokens, end)
+            after = _after_body(tokens, closing(tokens, index))
+            start, name, index = _marked_head(text, (start, name, index), after)
+            end = closing(tokens, index)
             calls = frozenset(_calls(tokens[end:after]))
             yield replace(_header(text, (start, name, index, end), path, file), calls=calls)
             start = index = after
             continue
         index += 1
+
+
+def _marked_head(text: TokenizedText, head: tuple[int, int, int], after: int) -> tuple[int, int, int]:
+    """Return the head of a function: first token, name and parenthesis.
+
+    Conditions of the preprocessor may put several heads before one body. Return the first differentiable one then.
+    """
+    tokens = text.tokens
+    opening = next((k for k in range(head[2], after) if tokens[k].text == "{"), after - 1)
+    lines = [d.line for d in text.directives if tokens[head[1]].line < d.line < tokens[opening].line]
+    heads = [head]
+    for line in lines:
+        start = next(k for k in range(head[1], after) if tokens[k].line > line)
+        parenthesis = next(
+            (k for k in range(start, opening) if tokens[k].text == "(" and not _in_brackets(tokens[start:k])), None
+        )
+        name = None if parenthesis is None else _name_before(tokens, start, parenthesis)
+        if parenthesis is not None and name is not None:
+            heads.append((start, name, parenthesis))
+    return next((one for one in heads if _is_marked(tokens[one[0] : one[1]])), head)
+
+
+def _in_brackets(tokens: Sequence[Token]) -> bool:
+    """Return True if a bracket is open behind some tokens."""
+    return sum((token.text == "[") - (token.text == "]") for token in tokens) > 0
+
+
+def _is_marked(tokens: Sequence[Token]) -> bool:
+    """Return True if attributes among some tokens make a function differentiable."""
+    return any(token.text in DIFFERENTIABLE for token in tokens)
 
 
 def _calls(body: Sequence[Token]) -> Iterator[str]:

@@ -95,6 +95,19 @@ def test_every_differentiable_function_of_the_given_files__has_a_row(project: Pr
     assert slow["problems"] == ["nothing was checked, though there are differentiable functions"]
 
 
+def test_functions_that_stand_twice_behind_conditions__are_the_ones_that_slang_reads(project: Project) -> None:
+    root = "sqrt(x - 4.0)"
+    fast, slow = f"// check: range x 0 1\n{function('two', 'x')}", f"// check: range x 5 6\n{function('two', root)}"
+    project.write("main.slang", f"#if FAST\n{fast}#else\n{slow}#endif\n{function('last', 'two(x + 5.0)')}")
+    places = {}
+    for words in ((), ("-DFAST=1",)):
+        found = report(project, "main.slang", *words)
+        (two,) = [one for one in found["results"] if one["function"] == "two"]
+        assert two["verdict"] == "PASS"
+        places[words] = two["span"]["line"]
+    assert places == {(): 6, ("-DFAST=1",): 3}
+
+
 def test_included_files__are_checked_once_by_themselves_or_through_an_includer(project: Project) -> None:
     project.write("in/own.slang", function("own", "3.0 * x * x"))
     project.write("in/needs.slang", function("needs", "SCALE * x * x"))

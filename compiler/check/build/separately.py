@@ -55,7 +55,7 @@ def kernels_apart(module: Module, read: Mapping[str, str]) -> frozenset[str]:
 def _with_custom_derivatives(files: Sequence[SlangSource]) -> frozenset[str]:
     """Return the names of interface methods to which some type gives a custom derivative."""
     methods = {name for source in files for name in _interface_methods(source)}
-    hidden = any(word in directive for source in files for directive in source.scan.directives for word in _CUSTOM)
+    hidden = any(word in directive.text for source in files for directive in source.scan.directives for word in _CUSTOM)
     custom = {
         header.name for source in files for header in source.scan.headers if _CUSTOM & source.scan.attributes_of(header)
     }

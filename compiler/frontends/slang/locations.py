@@ -11,6 +11,7 @@ from slangad.compiler.frontends.slang.arguments import Surroundings
 from slangad.compiler.frontends.slang.generics import example_of, tokens_of
 from slangad.compiler.frontends.slang.imports import SourceText
 from slangad.compiler.slang_text.calls import is_backward_alone
+from slangad.compiler.slang_text.conditions import hidden_lines
 from slangad.compiler.slang_text.files import text_of
 from slangad.compiler.slang_text.headers import Header, Scan, scan_text, whole_file
 from slangad.compiler.slang_text.search import textual_files
@@ -39,15 +40,26 @@ class SourceFiles:
         main: The scan of that text.
         dependencies: The paths of its dependencies. The file itself may be among them.
         included: True if functions of included files are kernels, too.
+        defines: Macros that are defined outside of the files.
     """
 
-    def __init__(self, text: SourceText, main: Scan, dependencies: Iterable[str], *, included: bool = False) -> None:
+    def __init__(
+        self,
+        text: SourceText,
+        main: Scan,
+        dependencies: Iterable[str],
+        *,
+        included: bool = False,
+        defines: Iterable[tuple[str, str]] = (),
+    ) -> None:
         own = Path(main.file).resolve()
         self.text = text
         self.main = main
         self._included = included
         self._others = [path for path in dependencies if Path(path).resolve() != own]
         self._scanned: dict[str, Scan] = {}
+        self._defines = dict(defines)
+        self._hidden: dict[str, frozenset[int]] = {}
 
     @property
     def text_scans(self) -> Iterator[Scan]:
@@ -84,12 +96,21 @@ class SourceFiles:
         names = tuple(param.name for param in function.params)
         name = function.name if function.name.isidentifier() else f"operator{function.name}"
         for scan in self.own:
-            header = scan.find(name, function.path, names, which, generic=function.pattern.endswith("<>"))
+            generic = function.pattern.endswith("<>")
+            header = scan.find(name, function.path, names, which, generic=generic, hidden=self._hidden_lines(scan))
             if header is not None:
                 return FunctionLocation(header.span, header)
         if any(scan.find(name, function.path, names) for scan in self._scans()):
             return None
         return FunctionLocation(self.main.words.get(name, whole_file(self.main.file)))
+
+    def _hidden_lines(self, scan: Scan) -> frozenset[int]:
+        """Return the lines of a file that conditions hide."""
+        if scan.file not in self._hidden:
+            others = (other for other in (self.main, *self._scans()) if other is not scan)
+            foreign = {name for other in others for name, _ in other.defines}
+            self._hidden[scan.file] = hidden_lines(scan.directives, self._defines, foreign)
+        return self._hidden[scan.file]
 
     def example(self, pattern: str, place: FunctionLocation) -> str:
         """Return the name of the generic function there with suitable arguments."""

@@ -51,6 +51,7 @@ class SlangSetting:
         lenient: True if wrong ranges in comments are left out without an error, and a file may have no kernel.
         included: True if functions of included files are kernels, too.
         include_dirs: The folders of ``-I``.
+        defines: The macros of ``-D``.
     """
 
     reflect: Reflector
@@ -60,3 +61,4 @@ class SlangSetting:
     lenient: bool = False
     included: bool = False
     include_dirs: tuple[str, ...] = ()
+    defines: tuple[tuple[str, str], ...] = ()

@@ -83,7 +83,7 @@ def load_slang(path: Path, setting: SlangSetting) -> Module:
 
     reflection = setting.reflect(path, (*asked, *extra), setting.text)
     declared = read_declared(reflection.text)
-    files = SourceFiles(SourceText(path, text), scan, reflection.dependencies, included=setting.included)
+    files = _files(path, text, scan, reflection.dependencies, setting)
     _check_specializations(setting.specialize, declared, problems, scan)
     instances = Chosen()
     defaults: tuple[tuple[str, Header], ...] = ()
@@ -115,6 +115,10 @@ def load_slang(path: Path, setting: SlangSetting) -> Module:
 _PART_HELP: Final = "compile the main file of the module, which includes this one"
 
 
+def _files(path: Path, text: str, scan: Scan, dependencies: tuple[str, ...], setting: SlangSetting) -> SourceFiles:
+    return SourceFiles(SourceText(path, text), scan, dependencies, included=setting.included, defines=setting.defines)
+
+
 def candidates_of(
     path: Path, text: str, setting: SlangSetting, instances: tuple[str, ...] = ()
 ) -> tuple[ReflectedModule, tuple[Candidate, ...]]:
@@ -133,7 +137,7 @@ def candidates_of(
     scan = scan_text(text, str(path))
     reflection = setting.reflect(path, (*instances, *sorted(scan.derivatives_of)), text)
     declared = read_declared(reflection.text)
-    files = SourceFiles(SourceText(path, text), scan, reflection.dependencies, included=setting.included)
+    files = _files(path, text, scan, reflection.dependencies, setting)
     return declared, tuple(_found(declared, instances, files, [], every=False))
 
 
