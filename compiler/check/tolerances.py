@@ -115,7 +115,7 @@ OUTSIDE_ALL_EACH: Final = 3
 OUTSIDE_F32: Final = 0.05
 """Relative to the values. Samples with a larger error in float32 overflow on the way there, so they show nothing.
 Larger: samples that overflow on the way accuse."""
-OUTSIDE_LARGEST: Final = 1e30
+OUTSIDE_LARGEST: Final = 1e38
 """Absolute. Samples with a larger value or derivative show nothing. Larger: samples that overflow on the way accuse."""
 
 # == Functions of many inputs: blocks of inputs first, some entries then

@@ -243,3 +243,35 @@ def test_constants__of_a_long_text__are_first_those_that_are_compared() -> None:
     assert found[:2] == (77.0, 88.0)
     assert len(found) == 12
     assert constants_in("x > 3.0 ? 1.0 * x : 2.0") == (3.0, 1.0, 2.0)
+    assert constants_in("a < 1.0f / 255.0f")[0] == float(np.float32(1.0 / 255.0))
+
+
+NAMED = """
+static const float LIMIT = 87.0f;
+static const float LEVEL = 3.0f / 255.0f;
+
+void limited_bwd(inout DifferentialPair<float> x, float d) { x = diffPair(x.p, exp(x.p) * d); }
+[BackwardDerivative(limited_bwd)]
+float limited(float x) { return exp(clamp(x, -LIMIT, LIMIT)); }
+
+void limited_right_bwd(inout DifferentialPair<float> x, float d)
+{
+    x = diffPair(x.p, abs(x.p) < LIMIT ? exp(x.p) * d : 0.0);
+}
+[BackwardDerivative(limited_right_bwd)]
+float limited_right(float x) { return exp(clamp(x, -LIMIT, LIMIT)); }
+
+void narrow_bwd(inout DifferentialPair<float> x, float d)
+{
+    x = diffPair(x.p, abs(x.p - LEVEL) < 1e-5 ? 0.0 : 2.0 * x.p * d);
+}
+[BackwardDerivative(narrow_bwd)]
+float narrow(float x) { return x * x; }
+"""
+
+
+def test_check__named_numbers_of_a_function_and_its_derivative__are_tried(checked: Checked) -> None:
+    results = checked(NAMED, ".slang")
+    wrong = {name for name, one in results.items() if one.verdict is Verdict.FAIL}
+    assert wrong == {"limited", "narrow"}
+    assert results["limited_right"].verdict.right

@@ -11,6 +11,7 @@ from slangad.compiler.check.legs.lost_gradients import without_gradient
 from slangad.compiler.check.model.plan import SubjectPlan
 from slangad.compiler.check.sampling.samples import constants_in, covers
 from slangad.compiler.check.subjects.slang_integers import ended_by, integers_in, numbers_named
+from slangad.compiler.check.subjects.slang_numbers import named_numbers, spelled_code
 from slangad.compiler.emit.model import Mode
 from slangad.compiler.ir import nodes as ir
 from slangad.compiler.ir import types
@@ -22,7 +23,7 @@ from slangad.compiler.slang_text.endings import is_slang
 from slangad.compiler.slang_text.files import text_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
     from slangad.compiler.check.build.libraries import Built
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from slangad.compiler.check.options import CheckOptions
     from slangad.compiler.check.twins.declared import TwinModule
     from slangad.compiler.emit.model import EmittedModule
+    from slangad.compiler.slang_text.calls import FunctionCode
 
 ASKED_MODES: Final = {"forward": Mode.JVP, "backward": Mode.BACKWARD}
 """Modes of ``--mode``."""
@@ -51,6 +53,7 @@ def make_plan(
     twins, emitted = program
     samples, seed = _sampling(subject, twins.module, options)
     function = next((f for f in twins.module.functions if f.key == subject.function), None)
+    codes = _codes(function, subject, twins.module)
     ranges = (*subject.ranges, *_requested_ranges(subject, options))
     refusals = {r.mode: r.reason for r in f64.refusals if r.kernel == subject.kernel}
     missing = [(Mode(mode), reason) for mode, reason in subject.missing]
@@ -69,7 +72,7 @@ def make_plan(
         samples,
         seed,
         ranges,
-        tuple(dict.fromkeys((*_constants(function), *constants_in(_text(subject, path)))))[: tol.CONSTANTS_MOST],
+        _constants(function, subject, path, codes, twins.module)[: tol.CONSTANTS_MOST],
         tuple(missing),
         (
             *_notes(function, subject, twins),
@@ -80,7 +83,7 @@ def make_plan(
         linear=linear,
         clip=subject.policy if isinstance(subject.policy, ir.ClipGradient) else None,
         shapes=tuple(_shapes(subject, twins, options)),
-        integers=_integers(function, subject, path, twins.module),
+        integers=_integers(function, subject, path, codes, twins.module),
         device=options.device,
         tolerance=subject.directives.tolerance,
         limit=_limit(subject),
@@ -135,14 +138,23 @@ def _command(subject: Subject, path: Path, options: CheckOptions, drawn: tuple[i
     return f"{command} {shlex.quote(str(path))} --only {shlex.quote(subject.label)}"
 
 
-def _integers(function: ir.Function | None, subject: Subject, path: Path, module: ir.Module) -> Integers:
+def _codes(function: ir.Function | None, subject: Subject, module: ir.Module) -> tuple[FunctionCode, ...]:
+    """Return the code that the gradient of a Slang function uses; empty for a described function."""
+    is_external = function is not None and isinstance(function.body, ir.External)
+    return codes_of(subject.span, module.sources) if is_external else ()
+
+
+def _integers(
+    function: ir.Function | None, subject: Subject, path: Path, codes: Sequence[FunctionCode], module: ir.Module
+) -> Integers:
     """Return the integers worth a try; those of a Slang function are read from its text."""
     if function is None or not isinstance(function.body, ir.External):
         return subject.integers
-    constants = numbers_named(text_of(source) for source in module.sources if is_slang(source))
-    return integers_in(
-        _text(subject, path), _integer_inputs(function), codes_of(subject.span, module.sources), constants
-    )
+    return integers_in(_text(subject, path), _integer_inputs(function), codes, numbers_named(_slang_texts(module)))
+
+
+def _slang_texts(module: ir.Module) -> Iterator[str]:
+    return (text_of(source) for source in module.sources if is_slang(source))
 
 
 def _untried(
@@ -249,12 +261,15 @@ def _requested_ranges(subject: Subject, options: CheckOptions) -> Iterator[ir.Ra
                 yield ir.Range(path[len(owner) :], low, high)
 
 
-def _constants(function: ir.Function | None) -> list[float]:
-    """Return the numbers in a described function."""
-    if function is None:
-        return []
-    values = (e.value for e in body_exprs(statements(function)) if isinstance(e, ir.Const))
-    return [float(value) for value in values if not isinstance(value, bool)]
+def _constants(
+    function: ir.Function | None, subject: Subject, path: Path, codes: Sequence[FunctionCode], module: ir.Module
+) -> tuple[float, ...]:
+    """Return the numbers of a function, then those of its derivatives and callees, then those of the text behind it."""
+    body = () if function is None else body_exprs(statements(function))
+    values = [float(e.value) for e in body if isinstance(e, ir.Const) and not isinstance(e.value, bool)]
+    named = named_numbers(_slang_texts(module)) if codes else {}
+    texts = (*spelled_code(codes, named), _text(subject, path))
+    return tuple(dict.fromkeys((*values, *(number for text in texts for number in constants_in(text)))))
 
 
 def _file_of(subject: Subject, path: Path) -> str:

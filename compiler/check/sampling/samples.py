@@ -245,9 +245,13 @@ def covers(path: str, scalar: str) -> bool:
 
 
 def constants_in(text: str) -> tuple[float, ...]:
-    """Return the numbers in a text, as float32, each once; of many a few, first those in comparisons."""
-    text = re.sub(r"(\d)[fFhHuU]\b", r"\1", text)
-    values = _numbers_of(re.findall(_NUMBER, text))
+    """Return the numbers in a text and quotients such as ``1.0 / 255.0``, as float32, each once.
+
+    Of many, return a few: first those in comparisons, then quotients.
+    """
+    text = re.sub(r"(\d\.?)[fFhHuU]\b", r"\1", text)
+    quotients = [str(float(a) / float(b)) for a, b in re.findall(rf"({_NUMBER})\s*/\s*({_NUMBER})", text) if float(b)]
+    values = _numbers_of([*quotients, *re.findall(_NUMBER, text)])
     if len(values) > tol.CONSTANTS_MOST:
         sides = re.findall(rf"(?:[<>]=?|[!=]=)\s*-?\s*({_NUMBER})|({_NUMBER})\s*(?:[<>]|[!=]=)", text)
         values = list(dict.fromkeys((*_numbers_of([a or b for a, b in sides]), *values)))
