@@ -220,6 +220,40 @@ void halved_bwd(DiffTensorView t, uint i, inout DifferentialPair<float> x, float
     assert {failure.column.partition("[")[0] for failure in results["halved"].failures} <= {"t", "x"}
 
 
+def test_check__stores_to_diff_tensors__mean_what_slang_does(checked: Checked) -> None:
+    text = """
+[Differentiable]
+void filled(DiffTensorView t, DiffTensorView o)
+{
+    [ForceUnroll] for (int i = 0; i < 3; ++i)
+        [ForceUnroll] for (int j = 0; j < 6; ++j)
+            o.storeOnce(uint2(i, j), float(i + 1) * t[uint(j)] * t[uint(j)]);
+}
+[Differentiable]
+void summed(DiffTensorView t, DiffTensorView o)
+{
+    [ForceUnroll] for (int i = 0; i < 3; ++i)
+        o[0u] = o[0u] + t[uint(i)] * t[uint(i)];
+}
+[Differentiable]
+void twice(DiffTensorView t, DiffTensorView o)
+{
+    o.storeOnce(uint2(0, 1), t[1u] * t[1u]);
+    o.storeOnce(uint2(0, 1), t[2u] * t[2u]);
+}
+[Differentiable]
+void again(DiffTensorView t, DiffTensorView o)
+{
+    o[0u] = t[1u] * t[1u];
+    o[0u] = t[2u] * t[2u];
+}
+"""
+    results = checked(text, ".slang", samples=24)
+    wrong = {name for name, one in results.items() if one.verdict is not Verdict.PASS}
+    assert wrong == {"twice"}
+    assert results["twice"].verdict is Verdict.FAIL
+
+
 def test_check__memory_of_imported_files__is_an_input_too(checked: Checked, tmp_path: Path) -> None:
     (tmp_path / "parameters.slangh").write_text("#define SCALE 2.0\nuniform float gain;\n", "utf-8")
     (tmp_path / "part_two.slang").write_text(
