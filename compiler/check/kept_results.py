@@ -17,12 +17,13 @@ import time
 import zlib
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
 from slangad import __version__
 from slangad.compiler.check.build.libraries import DEATHS
+from slangad.compiler.check.build.repair_time import GIVEN_UP
 from slangad.compiler.driver.description_cache import PurityScan, own_code
 from slangad.compiler.report.model import Verdict
 from slangad.compiler.runtime.device.cxx import find_cxx
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
 
 _LEVEL: Final = 1
 """Compression: results are mostly numbers, which compress little."""
-_ANY_RUN: Final = (
+ANY_RUN: Final = (
     "strict",
     "fail_on",
     "min_checked",
@@ -54,6 +55,7 @@ _ANY_RUN: Final = (
 """Options that change no result that is kept."""
 _NEVER: Final = (
     *DEATHS.values(),
+    GIVEN_UP,
     "did not finish within",
     "does not end within",
     "it crashes (",
@@ -104,7 +106,7 @@ class KeptResults:
         stored = cache.get(self._key_of_files(key, group, record["sources"]))
         if stored is None:
             return {}
-        results: list[tuple[Result, ...]] = pickle.loads(zlib.decompress(stored))  # noqa: S301  (the cache is the user's)
+        results: list[tuple[Result, ...]] = unpacked(stored)
         sources = tuple(record["sources"])
         marked = (FileResults(tuple(replace(one, cached=True) for one in of_file), sources) for of_file in results)
         return dict(zip((item.path for item in group), marked, strict=True))
@@ -125,8 +127,7 @@ class KeptResults:
         key = self._key(group)
         record = {"sources": files, "absent": [] if scan is None else scan.absent()}
         cache.put(key, json.dumps(record).encode())
-        data = pickle.dumps([one.results for one in own])
-        cache.put(self._key_of_files(key, group, files), zlib.compress(data, _LEVEL))
+        cache.put(self._key_of_files(key, group, files), packed([one.results for one in own]))
 
     def _is_newer(self, file: str) -> bool:
         """Return True if a file has changed, or may have, since the check began."""
@@ -142,7 +143,7 @@ class KeptResults:
     def _key(self, group: Sequence[Input]) -> str:
         """Return a hash of everything besides the contents of files."""
         options = self.options
-        named = [getattr(options, name) for name in options.__slots__ if name not in _ANY_RUN]
+        named = [getattr(options, name) for name in options.__slots__ if name not in ANY_RUN]
         reached = [search(item.path, self.include_dirs) for item in group if is_slang(item.path)]
         facts = [
             "check",
@@ -151,20 +152,39 @@ class KeptResults:
             self.together,
             named,
             [(one.files, one.missing, [found.folder for found in one.folders]) for one in reached],
-            _tools(options),
+            tools(options),
         ]
         return hashlib.sha256(repr(facts).encode()).hexdigest()
+
+
+def packed(value: object) -> bytes:
+    """Return a value as the cache keeps it."""
+    return zlib.compress(pickle.dumps(value), _LEVEL)
+
+
+def unpacked(data: bytes) -> Any:  # noqa: ANN401  (the caller knows what it kept)
+    """Return a value that the cache kept."""
+    return pickle.loads(zlib.decompress(data))  # noqa: S301  (the cache is the user's)
 
 
 def is_repeatable(result: Result) -> bool:
     """Return True if another run with the same inputs gives the same result."""
     if result.verdict is Verdict.NONDETERMINISTIC:
         return False
-    said = (result.reason, *(one.message for one in result.failures), *(note.message for note in result.notes))
-    return not any(words in text for words in _NEVER for text in said)
+    return not any(words in text for words in _NEVER for text in said_in(result))
 
 
-def _tools(options: CheckOptions) -> list[str]:
+def said_in(result: Result) -> tuple[str, ...]:
+    """Return the sentences of a result."""
+    return (
+        result.reason,
+        *(one.message for one in result.failures),
+        *(note.message for note in result.notes),
+        *(leg.detail for leg in result.legs),
+    )
+
+
+def tools(options: CheckOptions) -> list[str]:
     """Return what identifies slangad and the tools."""
     cxx = find_cxx()
     compiler = cxx.identity() if cxx is not None and cxx.is_there else ""

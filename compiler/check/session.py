@@ -8,7 +8,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from slangad import __version__
-from slangad.compiler.check.build.libraries import BuildSetting, build_both
+from slangad.compiler.check.build.libraries import BuildSetting, Built, build_both
+from slangad.compiler.check.kept_functions import KeptFunctions
 from slangad.compiler.check.kept_results import FileResults, KeptResults
 from slangad.compiler.check.model.observer import CheckObserver
 from slangad.compiler.check.planning.description import describe_file
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from slangad.compiler.check.build.libraries import Built
+    from slangad.compiler.check.model.plan import SubjectPlan
     from slangad.compiler.check.model.subject import Subject
     from slangad.compiler.check.options import CheckOptions
     from slangad.compiler.check.planning.description import FileDescription
@@ -219,54 +220,67 @@ class _Session:
         if not subjects:
             return []
         self._observer.progress(self._finished, self._files, [subject.label for subject in subjects])
-        self._workers.start(len(runnable))
-        reduced = description.reduced_to(runnable)
-        setting, twins = self._setting(item, description.texts), (reduced.text_twins, reduced.unclipped)
-        built = build_both(reduced.twins.module, setting, self._compilers, *twins)
+        setting, every = self._setting(item, description.texts), description.reduced_to(runnable)
+        emitted = emit_module(every.twins.module)
+        kept = KeptFunctions(item.path, every, emitted, setting, self._options)
+        known = kept.get(runnable)
+        fresh = [subject for subject in runnable if subject.label not in known]
+        self._workers.start(len(fresh))
+        reduced = description.reduced_to(fresh)
+        built = self._built(reduced, setting) if fresh else (Built((), ()), Built((), ()))
         subjects = without_refused_instances(subjects, *built)
         self._plan(item, [subject.label for subject in subjects])
         rows = FinalResults(subjects, description.module, self._observer.decided)
-        self._check_all(item, reduced, subjects, built, rows.add)
+
+        def result_of(subject: Subject) -> Result:
+            if subject.label in known:
+                return known[subject.label]
+            plan = make_plan(subject, item.path, (every.twins, emitted), built[0], self._options)
+            result = self._result(plan, reduced, built)
+            kept.put(subject, result, built)
+            return result
+
+        self._load(reduced, setting, built)
+        self._workers.for_all(subjects, self._watched(result_of), rows.add)
         return with_places(rows.finish(), subjects, description.module)
+
+    def _built(self, description: FileDescription, setting: BuildSetting) -> tuple[Built, Built]:
+        twins = (description.text_twins, description.unclipped)
+        return build_both(description.twins.module, setting, self._compilers, *twins)
 
     def _setting(self, item: Input, texts: Mapping[str, str]) -> BuildSetting:
         own, include = self._options, folders_of(item.path, self._include_dirs)
         return BuildSetting(include, own.defines, own.time_limit, own.cache, texts, own.slang_flags)
 
-    def _check_all(
-        self,
-        item: Input,
-        description: FileDescription,
-        subjects: Sequence[Subject],
-        built: tuple[Built, Built],
-        decided: Callable[[Result], None],
-    ) -> None:
-        """Check the subjects of one file; ``decided`` is called with their results in their order."""
+    def _load(self, description: FileDescription, setting: BuildSetting, built: tuple[Built, Built]) -> None:
+        """Set the libraries of the workers' next tasks."""
         f64, f32 = built
-        module = description.twins.module
-        emitted = emit_module(module)
-        setting = self._setting(item, description.texts)
         loose = description.unclipped.names if description.unclipped else ()
-        job = None if self._options.device == "cpu" else device_job(module, setting, self._options.device, loose)
+        device = self._options.device
+        job = None if device == "cpu" else device_job(description.twins.module, setting, device, loose)
         self._workers.load(LibraryFiles(f64.libraries, f32.libraries, job))
 
+    def _watched(self, check: Callable[[Subject], Result]) -> Callable[[Subject], Result]:
+        """Return a function that also tells the observer what is running."""
         running: dict[str, None] = {}
 
         def one(subject: Subject) -> Result:
             running[subject.label] = None
             self._observer.progress(self._finished, self._files, list(running))
             try:
-                return check_one(subject)
+                return check(subject)
             finally:
                 del running[subject.label]
 
-        def check_one(subject: Subject) -> Result:
-            plan = make_plan(subject, item.path, (description.twins, emitted), f64, self._options)
-            early = refused(plan, f64, f32, module)
-            if early is not None:
-                return early
-            result = self._workers.check(make_task(plan, description, built))
-            result = with_accumulated(result, subject.memory)
-            return result if subject.facts is None else with_traps(result, module.sources)
+        return one
 
-        self._workers.for_all(subjects, one, decided)
+    def _result(self, plan: SubjectPlan, description: FileDescription, built: tuple[Built, Built]) -> Result:
+        """Return the result of one subject."""
+        f64, f32 = built
+        module, subject = description.twins.module, plan.subject
+        early = refused(plan, f64, f32, module)
+        if early is not None:
+            return early
+        result = self._workers.check(make_task(plan, description, built))
+        result = with_accumulated(result, subject.memory)
+        return result if subject.facts is None else with_traps(result, module.sources)

@@ -297,6 +297,13 @@ INSTANCES_OF_FILE: Final = 48
 arguments are checked, and the check takes longer."""
 REPAIR_ROUNDS: Final = 40
 """Rounds. Attempts to leave out parts that do not compile. Larger: fewer files are refused."""
+REPAIR_LEAST: Final = 20.0
+"""Seconds. Time for attempts to compile a file that fail, however fast it compiles. Larger: fewer functions are left
+out."""
+REPAIR_FACTOR: Final = 2.0
+"""Ratio. The same time over that of one compile of the file. Larger: fewer functions of slow files are left out."""
+REPAIR_AT_ONCE: Final = 16
+"""Compiles. Number between two looks at that time. Larger: it is exceeded further."""
 MUTANT_FACTOR: Final = 1.001
 """Ratio. A mutant's gradient over the right one, for the smallest mistake. Larger: the check notices it more easily."""
 MUTANT_ROUNDS: Final = 8

@@ -52,11 +52,66 @@ def test_check__unchanged_files__are_answered_from_the_cache_until_something_cha
     assert [{**one, "cached": False} for one in second.values()] == list(first.values())
     assert _cached(_checked(project, "--no-cache")) == [False] * 3
     library.write_text(LIBRARY.replace("3.0 * x", "3.0 * x * x"))
-    assert _cached(_checked(project)) == [False] * 3
+    assert _cached(_checked(project)) == [True, True, False]
     library.rename(project.folder / "elsewhere.slang")
-    assert not any(_cached(_checked(project)))
+    assert _cached(_checked(project)) == [False, True, True, False]  # the import, and what uses it
     (project.folder / "elsewhere.slang").rename(library)
     assert _cached(_checked(project)) == [True] * 3
+
+
+FOLDER = {
+    "lib": """
+public struct Light { public float power; }
+[Differentiable] public float scaled(float x) { return 3.0 * x; }
+[Differentiable] public float bent(float x) { return x * x; }
+""",
+    "a": """
+import lib;
+[Differentiable] float low(float x) { return scaled(x) + 1.0; }
+[Differentiable] float high(float x) { return low(x) * 2.0; }
+""",
+    "b": """
+import lib;
+// check: range x 0.5 2
+[Differentiable] float lone(float x) { return 1.0 / x; }
+[Differentiable] float both(float x) { return bent(scaled(x)); }
+[BackwardDerivative(wrong_bwd)] [Differentiable]
+float wrong(float x) { return x * x; }
+void wrong_bwd(inout DifferentialPair<float> x, float d_out) { x = diffPair(x.p, x.p * d_out); }
+""",
+}
+EVERY = {"scaled", "bent", "low", "high", "lone", "both", "wrong"}
+
+
+def test_check__a_change_of_one_function__runs_that_one_and_who_reaches_it(project: Project) -> None:
+    def run(*words: str) -> dict[str, dict[str, Any]]:
+        ended = project.run("check", "s", "--samples", "8", "--format", "json", *words, code=3)
+        return {one["function"]: one for one in json.loads(ended.stdout)["results"]}
+
+    def checked(*words: str) -> set[str]:
+        return {name for name, one in run(*words).items() if not one["cached"]}
+
+    def write(name: str, old: str = "", new: str = "") -> None:
+        project.write(f"s/{name}.slang", FOLDER[name].replace(old, new) if old else FOLDER[name])
+
+    for name in FOLDER:
+        write(name)
+    first = run()
+    assert {name for name, one in first.items() if not one["cached"]} == EVERY
+    write("lib", "return x * x;", "return x * x * x;")
+    assert checked() == {"bent", "both"}
+    write("lib", "public struct", "// a comment that moves all lines\n\npublic struct")
+    moved = run()
+    assert not any(one["cached"] is False for one in moved.values())
+    assert moved["scaled"]["span"]["line"] == first["scaled"]["span"]["line"] + 2
+    assert moved["both"]["verdict"] == "PASS"
+    write("b", "// check: range x 0.5 2", "// check: range x 0.5 3")
+    assert checked() == {"lone"}
+    write("b", "import lib;", "import lib;\n")  # a failure names lines: it is found again
+    assert checked() == {"wrong"}
+    write("b")
+    assert checked() == set()
+    assert checked("--seed", "1") == EVERY
 
 
 def test_check__names_that_are_asked_for__are_looked_for_in_spite_of_the_cache(project: Project) -> None:

@@ -1,8 +1,8 @@
 """Build the harness kernels of a module as CPU libraries, in float32 and in float64.
 
-Both precisions build at the same time. If a build crashes, hangs or is rejected, the kernels build one by one to find
-the cause. Those are left out with the reason, and the rest builds again together. Kernels with other derivatives in
-company than alone (see ``separately``) build as they are shipped: entry point by entry point.
+Both precisions build at the same time. If a build crashes, hangs or is rejected, its halves are built, and so on. What
+is refused at last is left out with the reason. The time for that is limited (see ``repair_time``). Kernels with other
+derivatives in company than alone (see ``separately``) build as they are shipped: entry point by entry point.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from slangad.compiler.check.build.copies import SourceTexts
 from slangad.compiler.check.build.cpp_faults import first_error, without_faults
 from slangad.compiler.check.build.double import build_job
 from slangad.compiler.check.build.reached import ReachedTexts
+from slangad.compiler.check.build.repair_time import GIVEN_UP, RepairTime
 from slangad.compiler.check.build.separately import kernels_apart
 from slangad.compiler.check.twins import declared, index_ranges, loop_bounds, slang_declared
 from slangad.compiler.emit import Mode, emit_module
@@ -75,15 +76,20 @@ class Refusal:
     @property
     def is_slow(self) -> bool:
         """True if a compiler takes too long, which it may only do today."""
-        return self.reason == DEATHS["SA241"] or self.reason.startswith(CXX)
+        return self.reason == DEATHS["SA241"] or self.reason.startswith((CXX, GIVEN_UP))
 
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """One precision of a program."""
+    """One precision of a program.
+
+    Attributes:
+        whole: The kernels that are built with whole files, because Slang refuses them with what they reach alone.
+    """
 
     libraries: tuple[Library, ...]
     refusals: tuple[Refusal, ...]
+    whole: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,6 +188,7 @@ class _Builder:
         apart: The kernels to build entry point by entry point.
         overloads: The kernels to build one by one, because a float64 twin has only one overload of some functions.
         reached: The Slang files of the module, to be cut down to what kernels reach.
+        time: The time for finding what a compiler refuses.
     """
 
     module: Module
@@ -191,6 +198,7 @@ class _Builder:
     apart: frozenset[str] = frozenset()
     overloads: frozenset[str] = frozenset()
     reached: ReachedTexts | None = None
+    time: RepairTime = field(default_factory=RepairTime)
 
     def build(self, kernels: Sequence[Kernel]) -> Built:
         """Build kernels, together where possible."""
@@ -206,30 +214,50 @@ class _Builder:
 
     def with_whole_files(self, built: Built) -> Built:
         """Return a build with what Slang refuses of parts of files and accepts of whole files."""
-        lost = [one for one in built.refusals if not one.cpp and one.reason not in DEATHS.values()]
+        lost = [one for one in built.refusals if not one.cpp and not _is_final(one)]
         if self.reached is None or not lost:
+            return built
+        if self.time.is_over:
             return built
         modes = {one.kernel: tuple(other.mode for other in lost if other.kernel == one.kernel) for one in lost}
         kernels = [replace(k, modes=tuple(filter(None, modes[k.name]))) for k in self.module.kernels if k.name in modes]
         whole = replace(self, reached=None).build(kernels)
         found = {entry.kernel for library in whole.libraries for entry in library.entries}
+        found |= {one.kernel for one in whole.refusals if one.reason.startswith(GIVEN_UP)}
         if not found:
             return built
         refusals = [one for one in built.refusals if one not in lost or one.kernel not in found]
         refusals += [one for one in whole.refusals if one.kernel in found]
-        return Built((*built.libraries, *whole.libraries), tuple(refusals))
+        return Built((*built.libraries, *whole.libraries), tuple(refusals), frozenset(found))
 
     def tried_elsewhere(self, built: Built) -> Built:
         """Return a build whose refusals say if Slang makes code for GPUs."""
-        tried = [one for one in built.refusals if one.reason not in DEATHS.values()]
+        tried = [one for one in built.refusals if not _is_final(one)]
         known = {kernel.name: kernel for kernel in self.module.kernels}
-        kernels = [replace(known[one.kernel], modes=(one.mode,) if one.mode else ()) for one in tried]
+        errors: dict[Refusal, str] = {}
+        for first in range(0, len(tried), tol.REPAIR_AT_ONCE):
+            if not self.time.is_over:
+                errors |= self._errors_elsewhere(tried[first : first + tol.REPAIR_AT_ONCE], known)
+        known_there = (replace(one, elsewhere=errors.get(one)) for one in built.refusals)
+        return self._without_more(replace(built, refusals=tuple(known_there)))
+
+    def _errors_elsewhere(self, refusals: Sequence[Refusal], known: Mapping[str, Kernel]) -> dict[Refusal, str]:
+        """Return Slang's errors for GPUs; an empty text if it accepts something for one of them."""
+        kernels = [replace(known[one.kernel], modes=(one.mode,) if one.mode else ()) for one in refusals]
         jobs = [self._job(self._emit([kernel]), number) for number, kernel in enumerate(kernels)]
-        gpus = [_VALIDATED if one.cpp else (*_VALIDATED, "cuda") for one in tried]
-        again = [replace(job, targets=targets) for job, targets in zip(jobs, gpus, strict=True)]
-        results = self.compilers.compile(again) if again else []
-        errors = {one: "" if result.artefacts else _reason(result) for one, result in zip(tried, results, strict=True)}
-        return replace(built, refusals=tuple(replace(one, elsewhere=errors.get(one)) for one in built.refusals))
+        gpus = [_VALIDATED if one.cpp else (*_VALIDATED, "cuda") for one in refusals]
+        start = self.time.clock()
+        results = self.compilers.compile([replace(job, targets=its) for job, its in zip(jobs, gpus, strict=True)])
+        self.time.add(start)
+        return {one: "" if result.artefacts else _reason(result) for one, result in zip(refusals, results, strict=True)}
+
+    def _without_more(self, built: Built) -> Built:
+        """Return a build that gives up those refusals of which nobody knows if they hold elsewhere."""
+        refusals = (
+            one if _is_final(one) or one.elsewhere is not None else replace(one, reason=self.time.reason, cpp=False)
+            for one in built.refusals
+        )
+        return replace(built, refusals=tuple(refusals))
 
     def _entry_by_entry(self, kernels: Sequence[Kernel]) -> Built:
         """Build every entry point separately."""
@@ -240,7 +268,7 @@ class _Builder:
         emitted = [self._emit([single]) for single in singles]
         results = self.compilers.compile([self._job(one, number) for number, one in enumerate(emitted)])
         return _joined(
-            self._link([single], one, result) if result.ok and result.artefacts else _refused(single, result)
+            self._link([single], one, result) if _is_accepted(result) else _refused(single, result)
             for single, one, result in zip(singles, emitted, results, strict=True)
         )
 
@@ -248,32 +276,85 @@ class _Builder:
         """Build kernels together. If that fails, leave out those that cause it."""
         if not kernels:
             return Built((), ())
-        emitted = self._emit(kernels)
-        (result,) = self.compilers.compile([self._job(emitted)])
-        if not result.ok or not result.artefacts:
-            good, refusals = self._part(kernels)
-            rest = self._library(good) if good else Built((), ())
-            return replace(rest, refusals=(*refusals, *rest.refusals))
-        return self._link(kernels, emitted, result)
-
-    def _library(self, kernels: Sequence[Kernel]) -> Built:
-        """Build kernels that Slang accepts one by one; separately if it does not accept them together."""
-        emitted = self._emit(kernels)
-        (result,) = self.compilers.compile([self._job(emitted)])
-        if result.ok and result.artefacts:
+        ((emitted, result),) = self._tried([kernels])
+        if _is_accepted(result):
             return self._link(kernels, emitted, result)
-        return _joined(self._library([kernel]) if len(kernels) > 1 else _refused(kernel, result) for kernel in kernels)
+        return self._without_refused(kernels)
+
+    def _without_refused(self, kernels: Sequence[Kernel]) -> Built:
+        """Build kernels that Slang refuses together without those that cause it: modes of functions of Slang files."""
+        if not is_slang(self.module.source):  # launches need all entry points in one library
+            found, alone = self._searched(_halves(kernels) or [kernels])
+            return _joined([found, self._mode_by_mode([kernel for kernel, _ in alone])])
+        nearby = sorted(kernels, key=lambda one: (one.span.file, one.span.line))  # a kernel and its twins
+        singles = [replace(one, modes=(mode,)) for one in nearby for mode in _modes(self._emit([one]))]
+        forward = [one for one in singles if one.modes == (Mode.FORWARD.value,)]
+        values, lost = self._searched([forward])
+        hanging = {one.name for one, reason in lost if reason == DEATHS["SA241"]}
+        others = [one for one in singles if one not in forward]
+        groups = [[one for one in others if one.modes == modes] for modes in dict.fromkeys(one.modes for one in others)]
+        tried = [[one for one in group if one.name not in hanging] for group in groups]
+        derivatives, more = self._searched([part for group in tried for part in self._suspects_apart(group)])
+        lost += [(one, DEATHS["SA241"]) for one in others if one.name in hanging]
+        refusals = [Refusal(one.name, one.modes[0], reason) for one, reason in (*lost, *more)]
+        return _joined([values, derivatives, Built((), tuple(refusals))])
+
+    def _searched(self, groups: Sequence[Sequence[Kernel]]) -> tuple[Built, list[tuple[Kernel, str]]]:
+        """Build groups of kernels. Halve what Slang refuses. Return each refused kernel with the reason."""
+        found: list[Built] = []
+        alone: list[tuple[Kernel, str]] = []
+        while groups and not self.time.is_over:
+            refused = []
+            for group, (emitted, result) in zip(groups, self._tried(groups), strict=True):
+                if _is_accepted(result):
+                    found.append(self._link(group, emitted, result))
+                elif len(group) == 1:
+                    alone.append((group[0], _reason(result, located=self.f64)))
+                else:
+                    refused += _halves(group)
+            groups = refused
+        return _joined([*found, self._given_up([kernel for group in groups for kernel in group])]), alone
+
+    def _suspects_apart(self, kernels: Sequence[Kernel]) -> list[Sequence[Kernel]]:
+        """Return kernels in two groups. Those of the second call derivatives, and Slang dies of most of theirs."""
+        suspects = [one for one in kernels if self.reached is not None and self.reached.calls_derivatives(one.span)]
+        others = [one for one in kernels if one not in suspects]
+        return [group for group in (others, suspects) if group]
+
+    def _given_up(self, kernels: Iterable[Kernel]) -> Built:
+        modes = ((one.name, one.modes[0] if len(one.modes) == 1 else "") for one in kernels)
+        return Built((), tuple(Refusal(*one, self.time.reason) for one in modes))
+
+    def _tried(self, groups: Sequence[Sequence[Kernel]]) -> list[tuple[EmittedModule, CompileResult]]:
+        """Return Slang's results for groups of kernels, each group together."""
+        emitted = [self._emit(group) for group in groups]
+        start = self.time.clock()
+        jobs = [self._job(one, number if len(groups) > 1 else None) for number, one in enumerate(emitted)]
+        results = self.compilers.compile(jobs) if jobs else []
+        lost = sum(len(job.entry_points) for job, one in zip(jobs, results, strict=True) if not _is_accepted(one))
+        self.time.add(start, lost / max(1, sum(len(job.entry_points) for job in jobs)))
+        return list(zip(emitted, results, strict=True))
+
+    def _library(self, kernel: Kernel) -> Built:
+        """Build some modes of one kernel."""
+        ((emitted, result),) = self._tried([[kernel]])
+        return self._link([kernel], emitted, result) if _is_accepted(result) else _refused(kernel, result)
 
     def _link(self, kernels: Sequence[Kernel], emitted: EmittedModule, result: CompileResult) -> Built:
         reflection = result.reflection_text("cpp") or ""
         code = with_rows(result.artefacts[0].data)
+        start = self.time.clock()
         try:
-            return Built((Library(self._shared(code), reflection, emitted.entry_points),), ())
+            library = Library(self._shared(code), reflection, emitted.entry_points)
+            self.time.add(start, 0.0)
+            return Built((library,), ())
         except RejectionError as error:
+            self.time.add(start)
             return self._without_faulty(kernels, emitted, (code, reflection), error)
         except ToolchainError as error:
             if error.diagnostics[0].code != "SA241":
                 raise
+            self.time.add(start)
             return self._singly(kernels, f"{CXX}: {error.diagnostics[0].message}")
 
     def _shared(self, code: bytes) -> bytes:
@@ -293,7 +374,9 @@ class _Builder:
         faulty = [entry for entry in emitted.entry_points if entry.name in names]
         known = {kernel.name: kernel for kernel in kernels}
         singles = dict.fromkeys((e.kernel, e.mode.value) for e in faulty)
-        alone = _joined(self._library([replace(known[name], modes=(mode,))]) for name, mode in singles)
+        if self.time.is_over:
+            return self._given_up(kernels)
+        alone = _joined(self._library(replace(known[name], modes=(mode,))) for name, mode in singles)
         try:
             data = None if alone.libraries else self._shared(left[0])
         except ToolchainError:
@@ -304,30 +387,27 @@ class _Builder:
         return Built((Library(data, reflection, kept),) if kept else (), alone.refusals)
 
     def _singly(self, kernels: Sequence[Kernel], reason: str, *, cpp: bool = False) -> Built:
-        """Build kernels that a C++ compiler does not accept together: one by one, then mode by mode."""
-        if len(kernels) > 1:
-            return _joined(self._library([kernel]) for kernel in kernels)
-        (kernel,) = kernels
+        """Build kernels that a C++ compiler does not accept together: in halves, at last mode by mode."""
         modes = _modes(self._emit(kernels))
-        if len(modes) > 1:
-            return _joined(self._library([replace(kernel, modes=(mode,))]) for mode in modes)
-        return Built((), (Refusal(kernel.name, modes[0] if modes else "", reason, cpp),))
+        if len(kernels) == len(modes) == 1:
+            return Built((), (Refusal(kernels[0].name, modes[0] if modes else "", reason, cpp),))
+        if self.time.is_over:
+            return self._given_up(kernels)
+        if len(kernels) > 1:
+            return _joined(self._together(half) for half in _halves(kernels))
+        return _joined(self._library(replace(kernels[0], modes=(mode,))) for mode in modes)
 
-    def _part(self, kernels: Sequence[Kernel]) -> tuple[list[Kernel], list[Refusal]]:
-        """Return the kernels that Slang accepts, some with fewer modes, and what it refuses."""
-        bad = self._failing(kernels) if len(kernels) > 1 else dict.fromkeys(range(len(kernels)), "")
-        good = [kernel for index, kernel in enumerate(kernels) if index not in bad]
-        singles = [
-            replace(kernels[index], modes=(mode,)) for index in bad for mode in _modes(self._emit([kernels[index]]))
-        ]
+    def _mode_by_mode(self, kernels: Sequence[Kernel]) -> Built:
+        """Build those modes of kernels that Slang accepts."""
+        if self.time.is_over:
+            return self._given_up(kernels)
+        singles = [replace(one, modes=(mode,)) for one in kernels for mode in _modes(self._emit([one]))]
         failing = self._failing_modes(singles)
         refusals = [Refusal(singles[k].name, singles[k].modes[0], reason) for k, reason in failing.items()]
-        for index in bad:
-            name = kernels[index].name
-            modes = tuple(s.modes[0] for k, s in enumerate(singles) if s.name == name and k not in failing)
-            if modes:
-                good.append(replace(kernels[index], modes=modes))
-        return good, refusals
+        kept = [single for k, single in enumerate(singles) if k not in failing]
+        modes = {one.name: tuple(single.modes[0] for single in kept if single.name == one.name) for one in kernels}
+        good = [replace(one, modes=modes[one.name]) for one in kernels if modes[one.name]]
+        return _joined([*(self._library(one) for one in good), Built((), tuple(refusals))])
 
     def _failing_modes(self, singles: Sequence[Kernel]) -> dict[int, str]:
         """Return those of kernels with one mode each that Slang does not compile. Skip derivatives of what hangs it."""
@@ -342,9 +422,8 @@ class _Builder:
 
     def _failing(self, kernels: Sequence[Kernel]) -> dict[int, str]:
         """Return the kernels that Slang does not compile separately, with the reason."""
-        jobs = [self._job(self._emit([kernel]), number) for number, kernel in enumerate(kernels)]
-        results = self.compilers.compile(jobs)
-        return {k: _reason(r, located=self.f64) for k, r in enumerate(results) if not r.ok or not r.artefacts}
+        results = [result for _, result in self._tried([[kernel] for kernel in kernels])]
+        return {k: _reason(r, located=self.f64) for k, r in enumerate(results) if not _is_accepted(r)}
 
     def _emit(self, kernels: Sequence[Kernel]) -> EmittedModule:
         part = only(self.module, kernels)
@@ -382,6 +461,21 @@ def prelude(module: Module) -> str:
     head += slang_declared.PRELUDE if slang_declared.has_text_twins(module) else ""
     head += index_ranges.PRELUDE if index_ranges.has_index_twins(module) else ""
     return head + (loop_bounds.PRELUDE if loop_bounds.watches_loops(module) else "")
+
+
+def _is_final(refusal: Refusal) -> bool:
+    """Return True if the compilers are not asked again."""
+    return refusal.is_slow or refusal.reason in DEATHS.values()
+
+
+def _is_accepted(result: CompileResult) -> bool:
+    return bool(result.ok and result.artefacts)
+
+
+def _halves(kernels: Sequence[Kernel]) -> list[Sequence[Kernel]]:
+    """Return both halves of some kernels; nothing if there is one."""
+    middle = len(kernels) // 2
+    return [kernels[:middle], kernels[middle:]] if middle else []
 
 
 def _modes(emitted: EmittedModule) -> list[str]:

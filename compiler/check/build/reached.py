@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from slangad.compiler.slang_text.parts import Part, Parts
 
 _FLOATS: Final = re.compile(r"\b(half|float|double)((?:[234](?:x[234])?)?)\b")
+_DERIVATIVES: Final = frozenset({"bwd_diff", "fwd_diff", "__bwd_diff", "__fwd_diff"})
 _ORDER: Final = ("float", "half", "double")
 """The overload with the first of these types stays, unless another one is checked."""
 
@@ -49,11 +50,15 @@ class ReachedTexts:
         """Return True if a float64 twin has another overload in place of the function at a location."""
         return any(part in self._replaced for part in self._at([span]))
 
+    def calls_derivatives(self, span: Span) -> bool:
+        """Return True if the function at a location names the derivative of a function."""
+        return any(not _DERIVATIVES.isdisjoint(function.words) for function in self._at([span]))
+
     @cached_property
     def _replaced(self) -> list[Part]:
         return self._equal_overloads(())
 
-    def _at(self, spans: Iterable[Span]) -> Iterator[Part]:
+    def _at(self, spans: Iterable[Span]) -> Iterator[SlangFunction]:
         found = (function_at(file.source, span) for span in spans for file in self._parts)
         return (function for function in found if function is not None)
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.check import tolerances as tol
 from slangad.compiler.check.build.libraries import DEATHS
+from slangad.compiler.check.build.repair_time import RepairTime
 from slangad.compiler.check.repair.repaired import FaultReport, Mended
 from slangad.compiler.errors.diagnostics import CompileError, ToolchainError
 from slangad.compiler.frontends import load
@@ -62,32 +63,45 @@ def load_what_compiles(path: Path, setting: SlangSetting) -> Mended:
         CompileError: The file cannot be read, or no part of it compiles.
         ToolchainError: Slang dies of it, or there is no Slang.
     """
+    spent = RepairTime()
+    start = spent.clock()
     try:
         return Mended(None, load(path, setting))
     except (CompileError, ToolchainError) as error:
+        spent.add(start)
         dead = isinstance(error, ToolchainError) and error.diagnostics[0].code not in DEATHS
         if not is_slang(path) or dead or error.diagnostics[0].code in _EMPTY:
             raise
-        mended = mend(path, setting, error)
+        mended = mend(path, setting, error, spent)
+        if mended is None and spent.is_over:
+            raise _unfinished(error, spent) from None
         if mended is None:
             raise
         return mended
 
 
-def mend(path: Path, setting: SlangSetting, error: CompileError | ToolchainError) -> Mended | None:
+def _unfinished(error: CompileError | ToolchainError, spent: RepairTime) -> CompileError | ToolchainError:
+    """Return an error whose first message says that the search for the parts that compile was ended."""
+    first, *others = error.diagnostics
+    message = f"{first.message}; the search for what compiles ended after {spent.failed:.0f} s"
+    return type(error)([replace(first, message=f"{message}: one reading takes {spent.one:.0f} s"), *others])
+
+
+def mend(path: Path, setting: SlangSetting, error: CompileError | ToolchainError, spent: RepairTime) -> Mended | None:
     """Return the checkable rest of a Slang file, or None if an error lies in no function and no declaration.
 
     Args:
         path: The file.
         setting: The settings to load it.
         error: The error of loading it unchanged.
+        spent: The time of that.
     """
     try:
         text = decoded_text(path)
     except CompileError:
         return None
     parts = read_parts(text, str(path))
-    return _Mender(path, setting, parts).run(error) if parts.source.is_closed else None
+    return _Mender(path, setting, parts, spent).run(error) if parts.source.is_closed else None
 
 
 def decoded_text(path: Path) -> str:
@@ -104,6 +118,7 @@ class _Mender:
     """The search.
 
     Attributes:
+        spent: The time of readings.
         faults: The errors of the parts that cause the failure.
         users: Parts that use a removed part, each with that part.
         gone: Removed parts without head or stub, because these did not compile either.
@@ -115,6 +130,7 @@ class _Mender:
     path: Path
     setting: SlangSetting
     parts: Parts
+    spent: RepairTime
     faults: dict[Part, list[Diagnostic]] = field(default_factory=dict)
     users: dict[Part, Part] = field(default_factory=dict)
     gone: set[Part] = field(default_factory=set)
@@ -134,6 +150,8 @@ class _Mender:
                 dead = isinstance(found, ToolchainError)
                 faulty = self._deadly(found.diagnostics[0]) if dead else self._faulty(found.diagnostics)
                 if not faulty:
+                    return None
+                if self.spent.is_over:
                     return None
                 self._take_out(faulty)
             self._add_unnoticed_users()
@@ -166,10 +184,12 @@ class _Mender:
             self.warnings = reflection.warnings
             return reflection
 
+        start = self.spent.clock()
         try:
             setting = replace(self.setting, reflect=reflect, text=self.current.text, instances=instances)
             return load(self.path, setting)
         except (CompileError, ToolchainError) as error:
+            self.spent.add(start)
             code = error.diagnostics[0].code
             if code in _EMPTY:
                 return Module(name=self.path.stem, source=str(self.path), sources=(str(self.path),))
@@ -289,7 +309,7 @@ class _Mender:
         """Return those of some parts that kill Slang without the others; None if it dies without any of them."""
 
         def dies(group: Sequence[Part]) -> bool:
-            return isinstance(self._read({*emptied} - {*group}), ToolchainError)
+            return not self.spent.is_over and isinstance(self._read({*emptied} - {*group}), ToolchainError)
 
         def among(group: Sequence[Part]) -> list[Part]:
             if not group or not dies(group):

@@ -11,7 +11,7 @@ from slangad.compiler.check.run.device import DeviceModule, DevicePrograms
 from slangad.compiler.check.run.launch import LaunchRunner
 from slangad.compiler.check.run.on_device import LaunchOnDevice
 from slangad.compiler.check.run.row_device import RowDevice, loaded_program
-from slangad.compiler.check.run.thread import F32, F64, SeparateModules, ThreadRunner
+from slangad.compiler.check.run.thread import F32, F64, KernelModule, SeparateModules, ThreadRunner
 from slangad.compiler.runtime.device.cpu_kernels import load_module
 
 if TYPE_CHECKING:
@@ -55,16 +55,12 @@ class Libraries:
     def thread(self, kernel: Kernel, *, f64: bool = True) -> ThreadRunner:
         """Return a kernel thread by thread."""
         module, points = self._entries(kernel, f64=f64)
-        apart = self._apart(kernel, f64=f64)
         tables = input_table(kernel), result_table(kernel)
-        if len(apart) > 1:
-            several = SeparateModules({entry.name: one for one, entry in apart})
-            return ThreadRunner(several, F64 if f64 else F32, {e.mode: e for _, e in apart}, *tables)
         return ThreadRunner(module, F64 if f64 else F32, {e.mode: e for e in points}, *tables)
 
     def launch(self, kernel: Kernel, extents: Extents, *, f64: bool = True) -> LaunchRunner:
         """Return a kernel launch by launch, for launches of one size."""
-        module, points = self._entries(kernel, f64=f64)
+        module, points = self.holding(kernel.name, f64=f64) or (self._module(0, f64=f64), [])
         tables = launch_inputs(kernel, extents), launch_results(kernel, extents)
         return LaunchRunner(module, F64 if f64 else F32, _by_mode(points), kernel, extents, *tables)
 
@@ -111,15 +107,19 @@ class Libraries:
             self._device = DevicePrograms(self._files.device)
         return self._device
 
-    def _entries(self, kernel: Kernel, *, f64: bool) -> tuple[CpuModule, Points]:
-        """Return the library that holds a kernel; any without entry points if none does."""
-        return self.holding(kernel.name, f64=f64) or (self._module(0, f64=f64), [])
-
-    def _apart(self, kernel: Kernel, *, f64: bool) -> list[tuple[CpuModule, EntryPoint]]:
-        """Return the entry points of a kernel that are each in a library of their own."""
-        libraries = list(enumerate(self._files.f64 if f64 else self._files.f32))
-        alone = [(k, one.entries[0]) for k, one in libraries if [e.kernel for e in one.entries] == [kernel.name]]
-        return [(self._module(k, f64=f64), entry) for k, entry in alone]
+    def _entries(self, kernel: Kernel, *, f64: bool) -> tuple[KernelModule, Points]:
+        """Return the entry points of a kernel, which may be in several libraries; the first one of each mode."""
+        found: dict[Mode, tuple[int, list[EntryPoint]]] = {}
+        for number, library in enumerate(self._files.f64 if f64 else self._files.f32):
+            points = [entry for entry in library.entries if entry.kernel == kernel.name]
+            for mode in {point.mode for point in points} - found.keys():
+                found[mode] = (number, [point for point in points if point.mode is mode])
+        numbers = {number for number, _ in found.values()} or {0}
+        every = [point for _, points in found.values() for point in points]
+        if len(numbers) == 1:
+            return self._module(*numbers, f64=f64), every
+        modules = {p.name: self._module(number, f64=f64) for number, points in found.values() for p in points}
+        return SeparateModules(modules), every
 
     def _module(self, number: int, *, f64: bool) -> CpuModule:
         if (f64, number) not in self._modules:

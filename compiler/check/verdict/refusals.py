@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.check.build.libraries import SLANG
+from slangad.compiler.check.build.repair_time import ALONE, GIVEN_UP
 from slangad.compiler.check.model.outcomes import CheckOutcome, Disagreement, Reason
 from slangad.compiler.check.repair.repaired import SLOW_REMEDY
 from slangad.compiler.check.subjects.undeclared import remedy
@@ -63,6 +64,7 @@ def refused(plan: SubjectPlan, f64: Built, f32: Built, module: Module) -> Result
             return without_numbers(plan, Reason(CheckOutcome.NO_TWIN, f"{_CLIPPED}: {lost[0]}"))
     kernels = subject.pipeline.kernels if subject.pipeline else (subject.kernel,)
     in_f64 = [r for r in f64.refusals if r.kernel in kernels and not _NO_MODE.search(r.reason)]
+    in_f64 = _without_untried(in_f64, f64, kernels)
     in_both = [r for r in in_f64 if _same(r, f32)]
     if in_both:
         itself = [r for r in in_both if r.mode in ("", Mode.FORWARD.value)]
@@ -75,6 +77,13 @@ def refused(plan: SubjectPlan, f64: Built, f32: Built, module: Module) -> Result
             plan, Reason(CheckOutcome.NO_TWIN, f"there is no float64 twin of it: {in_f64[0].reason}")
         )
     return None
+
+
+def _without_untried(refusals: Sequence[Refusal], f64: Built, kernels: Sequence[str]) -> list[Refusal]:
+    """Return the refusals without derivatives that were not tried, if another derivative can be checked instead."""
+    entries = [entry for library in f64.libraries for entry in library.entries if entry.kernel in kernels]
+    tried = [r for r in refusals if not (r.mode and r.reason.startswith(GIVEN_UP))]
+    return tried if any(entry.mode is not Mode.FORWARD for entry in entries) else list(refusals)
 
 
 def without_refused_instances(subjects: Sequence[Subject], f64: Built, f32: Built) -> list[Subject]:
@@ -118,7 +127,8 @@ def _uncompiled(refusals: Sequence[Refusal], plan: SubjectPlan, f32: Built, modu
     alike = [_same(refusal, f32)[0] for refusal in refusals]
     slow = next((r for r in (*refusals, *alike) if r.is_slow), None)
     if slow is not None:
-        reason = f"{_named(refusals[0], plan)} is not compiled: {slow.reason}. {SLOW_REMEDY}"
+        what_helps = ALONE if slow.reason.startswith(GIVEN_UP) else SLOW_REMEDY
+        reason = f"{_named(refusals[0], plan)} is not compiled: {slow.reason}. {what_helps}"
         return without_numbers(plan, Reason(CheckOutcome.SLOW_COMPILE, reason))
     if all(r.elsewhere == "" or _ON_TARGET in r.reason for r in alike):
         return _not_on_cpu(plan, refusals[0], alike[0], module)
