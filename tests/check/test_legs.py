@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from check.conftest import state_of
-
 from slangad.compiler.check.legs.table import LEGS
 from slangad.compiler.report import words
 from slangad.compiler.report.model import Leg, LegState
@@ -44,4 +42,5 @@ float alternating(float x) { return pow(-1.0, 3.0) * x; }
 """
     results = checked(text, ".slang")
     assert results["found"].verdict.right, results["found"].reason
-    assert state_of(results["alternating"], Leg.PRIMAL) is LegState.DISAGREES
+    states = {leg.leg: leg.state for leg in results["alternating"].legs}
+    assert states[Leg.PRIMAL] is LegState.DISAGREES
