@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from slangad.compiler.ir.types import Type
 
 
+_NAME: Final = re.compile(r"\w+")
 _CALLEE: Final = re.compile(r"it calls (\w+), which has \[BackwardDerivative\] alone")
 
 
@@ -96,8 +97,10 @@ def _external(module: ir.Module, functions: dict[str, ir.Function], texts: _Text
         lacks = [left for left in module.left_out if left.span == function.span]
         facts = _facts_at(function.name, function.span, texts)
         adapted = isinstance(function.body, ir.External) and bool(function.body.call)
-        if facts and adapted:  # its parameters are not those of the text
-            facts = replace(facts, plain=frozenset())
+        if facts and adapted:  # a parameter may have another type than in the text
+            types = _NAME.findall(facts.signature)
+            same = {param.name for param in function.params if show(param.type).rpartition(".")[2] in types}
+            facts = replace(facts, plain=facts.plain & same)
         yield Subject(
             symbol,
             "function",

@@ -29,7 +29,9 @@ _NAMES: Final = {
     Mode.BACKWARD.value: "reverse mode of it",
     Mode.JVP.value: "forward mode of it",
 }
-_UNPAIRED: Final = re.compile(r"expected an expression of type 'DifferentialPair<(\w+)>', got '\1'")
+_UNPAIRED: Final = re.compile(
+    r"expected an expression of type (?:'DifferentialPair<([^']+)>', got '\1'|'([^']+)', got 'DifferentialPair<\2>')"
+)
 """Slang's message on our call with a struct that is ``IDifferentiable`` and has nothing to differentiate."""
 _SAME_NAME: Final = re.compile(r"expected an expression of type '([^']+)', got '\1'")
 """Slang's message on our call with a matrix whose layout stands in a ``typedef``."""
@@ -134,7 +136,7 @@ def _uncompiled(refusals: Sequence[Refusal], plan: SubjectPlan, f32: Built, modu
         return _not_on_cpu(plan, refusals[0], alike[0], module)
     unpaired = next(filter(None, (_UNPAIRED.search(one.reason) for one in alike)), None)
     if unpaired is not None:
-        struct = unpaired[1]
+        struct = (unpaired[1] or unpaired[2]).partition("[")[0]
         reason = f"{struct} is IDifferentiable and has nothing that carries gradient: write no_diff before it"
         return without_numbers(plan, Reason(CheckOutcome.EMPTY_DIFFERENTIAL, reason))
     if any(_SAME_NAME.search(one.reason) for one in alike):
