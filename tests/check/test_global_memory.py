@@ -23,6 +23,7 @@ Texture2D pictures[4];
 ConstantBuffer<float4> constants;
 RWStructuredBuffer<float> stored : register(u2);
 cbuffer Params { float tint; float3 gains; }
+enum Kind { Near, Far }
 uniform float g1, g2;
 struct Light
 {

@@ -191,9 +191,9 @@ class _Globals:
                     scopes.append(kind)
                     start = index + 1
                 else:
-                    is_function = any(token.text == "(" for token in until(tokens[start:index], "="))
+                    ends = any(token.text in ("(", "enum") for token in until(tokens[start:index], "="))
                     index = closing(tokens, index)
-                    start = index + 1 if is_function else start
+                    start = index + 1 if ends else start
             elif text in ("(", "["):
                 index = closing(tokens, index)
             elif text == "}":
