@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from slangad.compiler.slang_text.brackets import closing, until
 from slangad.compiler.slang_text.declarations import declarations_of
@@ -27,16 +27,30 @@ class MemoryKind:
         element: The type of its elements if none is written; empty if one must be.
         writable: True if functions may store to it.
         is_pair: True if it holds the gradient, too.
+        library: The module that declares it; empty if the language does.
     """
 
     element: str = ""
     writable: bool = False
     is_pair: bool = False
+    library: str = ""
+
+
+class MemoryType(NamedTuple):
+    """A type of memory: its kind, the type of its elements, and its further arguments."""
+
+    kind: str
+    element: str
+    further: str = ""
 
 
 TEXTURES: Final = ("Texture1D", "Texture2D", "Texture3D", "TextureCube", "Texture2DArray")
 SAMPLER: Final = "SamplerState"
 POINTER: Final = "Ptr"
+SLANGPY: Final = "slangpy"
+READ_TENSORS: Final = ("Tensor", "ITensor", "PrimalTensor")
+WRITTEN_TENSORS: Final = ("RWTensor", "IRWTensor", "WTensor", "IWTensor", "AtomicTensor")
+DIFF_TENSORS: Final = ("DiffTensor", "IDiffTensor", "WDiffTensor", "IWDiffTensor", "RWDiffTensor", "IRWDiffTensor")
 MEMORY: Final = {
     "StructuredBuffer": MemoryKind(),
     "Buffer": MemoryKind(),
@@ -46,11 +60,14 @@ MEMORY: Final = {
     "TensorView": MemoryKind("float", writable=True),
     "DiffTensorView": MemoryKind("float", writable=True, is_pair=True),
     POINTER: MemoryKind(writable=True),
+    **dict.fromkeys(READ_TENSORS, MemoryKind(library=SLANGPY)),
+    **dict.fromkeys(WRITTEN_TENSORS, MemoryKind(writable=True, library=SLANGPY)),
+    **dict.fromkeys(DIFF_TENSORS, MemoryKind(writable=True, is_pair=True, library=SLANGPY)),
     **dict.fromkeys(TEXTURES, MemoryKind("float4")),
     SAMPLER: MemoryKind("float"),
 }
 """The types of memory by name."""
-BUFFERS: Final = frozenset(name for name, kind in MEMORY.items() if not kind.element)
+BUFFERS: Final = frozenset(name for name, kind in MEMORY.items() if not (kind.element or kind.library))
 """Those with one axis."""
 _BLOCKS: Final = frozenset({"cbuffer", "tbuffer"})
 _OF_VALUES: Final = frozenset({"ConstantBuffer", "ParameterBlock"})
@@ -77,6 +94,7 @@ class GlobalParameter:
         start: The offset of its declaration. ``end`` is that of its last character.
         kind: The name of its type of memory; empty if it is a value.
         place: Its field in an object that a function takes: ``.layer.weights``. Empty if it is no field.
+        further: The further arguments of its type, if it is memory of a library: the number of axes.
     """
 
     name: str
@@ -86,6 +104,7 @@ class GlobalParameter:
     end: int
     kind: str = ""
     place: str = ""
+    further: str = ""
 
     @property
     def words(self) -> frozenset[str]:
@@ -139,28 +158,32 @@ def _global(source: SlangSource, declaration: Declaration) -> Iterator[GlobalPar
         memory = memory_of(type_)
         kind, _, inside = type_.partition("<")
         if memory:
-            yield GlobalParameter(name, scopes, memory[1], *at, memory[0])
+            yield GlobalParameter(name, scopes, memory.element, *at, memory.kind, further=memory.further)
         elif kind in _OF_VALUES and inside:
             yield GlobalParameter(name, scopes, inside.removesuffix(">"), *at)
         elif not _OPAQUE.match(type_):
             yield GlobalParameter(name, scopes, type_, *at)
 
 
-def memory_of(type_: str) -> tuple[str, str] | None:
-    """Return the kind of memory of a type as written, and the type of its elements; None for other types."""
+def memory_of(type_: str) -> MemoryType | None:
+    """Return what memory a type is as written; None for other types."""
     if type_.endswith("*"):
-        return (POINTER, type_[:-1]) if not type_.startswith("void") else None
+        return MemoryType(POINTER, type_[:-1]) if not type_.startswith("void") else None
     kind, _, inside = type_.partition("<")
     if kind not in MEMORY or inside.endswith("]"):
         return None
-    element = _first(inside.removesuffix(">")) or MEMORY[kind].element
-    return (kind, element) if element else None
+    element, further = _first(inside.removesuffix(">"))
+    if MEMORY[kind].library and not further:
+        return None
+    element = element or MEMORY[kind].element
+    return MemoryType(kind, element, further if MEMORY[kind].library else "") if element else None
 
 
-def _first(arguments: str) -> str:
-    """Return the first of some generic arguments."""
+def _first(arguments: str) -> tuple[str, str]:
+    """Return the first of some generic arguments, and the others."""
     depths = accumulate((mark == "<") - (mark == ">") for mark in arguments)
-    return arguments[: next((k for k, depth in enumerate(depths) if not depth and arguments[k] == ","), None)]
+    comma = next((k for k, depth in enumerate(depths) if not depth and arguments[k] == ","), len(arguments))
+    return arguments[:comma], arguments[comma + 1 :].strip()
 
 
 def _members(source: SlangSource, declaration: Declaration) -> Iterator[GlobalParameter]:

@@ -395,3 +395,92 @@ def test_check__pointers_and_structs_with_memory__are_inputs_and_gradients(check
     for name, cause in causes.items():
         assert results[name].verdict is Verdict.FAIL, name
         assert cause in results[name].failures[0].cause, name
+
+
+TENSORS = """
+import slangpy;
+[Differentiable]
+float2 constant(Tensor<float, 2> weights, ITensor<float, 1> biases, float2 x)
+{
+    float2 result;
+    for (int r = 0; r < 2; ++r)
+        result[r] = biases.load(r) + weights[r, 0] * x.x * x.x + weights.load(int2(1, r)) * x.y;
+    return result;
+}
+[Differentiable]
+float2 differentiated(DiffTensor<float, 2> weights, IDiffTensor<float, 1> biases, float2 x)
+{
+    float2 result;
+    for (int r = 0; r < 2; ++r)
+        result[r] = biases.load(r) * biases[r] + weights[r, 0] * x.x * x.x + weights.load(int2(1, r)) * x.y;
+    return result;
+}
+[Differentiable]
+void square(DiffTensor<float, 1> input, WDiffTensor<float, 1> output, int idx)
+{
+    float x = input.load_once(int[1](idx));
+    output.store(int[1](idx), x * x);
+}
+struct Params<int N>
+{
+    Tensor<float3, 1> biases;
+    Tensor<float, 2> weights;
+    AtomicTensor<float3, 1> biases_grad;
+    AtomicTensor<float, 2> weights_grad;
+    [Differentiable] float3 bias(int n) { return biases.load(int[1](n)); }
+    [Differentiable] float weight(int n, int i) { return weights.load(int[2](n, i)); }
+    [BackwardDerivativeOf(bias)] void bias_bwd(int n, float3 d) { biases_grad.add(int[1](n), d); }
+    [BackwardDerivativeOf(weight)] void weight_bwd(int n, int i, float d) { weights_grad.add(int[2](n, i), d); }
+    [Differentiable] float3 forward(float x)
+    {
+        float3 y = bias(0);
+        [ForceUnroll]
+        for (int i = 0; i < N; ++i)
+            y += weight(1, i) * x * float3(1.0, 2.0, 3.0);
+        return y;
+    }
+}
+struct Net { Params<2> layer; [Differentiable] float3 eval(float x) { return layer.forward(layer.forward(x).x); } }
+[Differentiable] float3 loss(float x, Net net) { float3 e = net.eval(x) - 0.5; return e * e; }
+
+struct Wrong
+{
+    Tensor<float, 1> biases;
+    AtomicTensor<float, 1> biases_grad;
+    RWTensor<float, 1> plain_grad;
+    [BackwardDerivative(halved_bwd)] float halved(int n) { return biases[n]; }
+    void halved_bwd(int n, float d) { biases_grad.add(int[1](n), 0.5 * d); }
+    [BackwardDerivative(misplaced_bwd)] float misplaced(int n) { return biases[n]; }
+    void misplaced_bwd(int n, float d) { biases_grad.add(int[1](n + 1), d); }
+    [BackwardDerivative(doubled_bwd)] float doubled(int n) { return biases[n]; }
+    void doubled_bwd(int n, float d) { for (int k = 0; k < 2; ++k) biases_grad.add(int[1](n), d); }
+    [BackwardDerivative(plain_bwd)] float plain(int n) { return biases[n]; }
+    void plain_bwd(int n, float d) { plain_grad.store(int[1](n), plain_grad.load(int[1](n)) + d); }
+}
+"""
+
+
+def test_check__tensors_of_slangpy__are_inputs_and_gradients(checked: Checked) -> None:
+    results = checked(TENSORS, ".slang")
+    passing = (
+        "constant",
+        "differentiated",
+        "square",
+        "Params<2>.bias",
+        "Params<2>.weight",
+        "Params<2>.forward",
+        "loss",
+    )
+    for name in passing:
+        assert results[name].verdict is Verdict.PASS, (name, results[name].reason)
+    assert state_of(results["loss"], Leg.ACCUMULATION) is LegState.AGREES
+    assert state_of(results["square"], Leg.FORWARD) is LegState.AGREES
+    causes = {
+        "halved": "a factor of 0.5",
+        "misplaced": "is added to other elements of 'biases_grad'",
+        "doubled": "is added to 'biases_grad' twice",
+        "plain": "a plain store or += is not atomic",
+    }
+    for name, cause in causes.items():
+        assert results[f"Wrong.{name}"].verdict is Verdict.FAIL, name
+        assert cause in results[f"Wrong.{name}"].failures[0].cause, name

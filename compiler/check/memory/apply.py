@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
@@ -43,7 +44,9 @@ from slangad.compiler.slang_text.directives import directive_lines
 from slangad.compiler.slang_text.endings import is_slang
 from slangad.compiler.slang_text.global_parameters import (
     BUFFERS,
+    MEMORY,
     SAMPLER,
+    SLANGPY,
     TEXTURES,
     GlobalParameter,
     by_name,
@@ -52,7 +55,7 @@ from slangad.compiler.slang_text.global_parameters import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from slangad.compiler.check.model.subject import SourceFacts, Subject
@@ -70,6 +73,7 @@ _BEFORE_RESULTS: Final = frozenset(
 )
 _PRIMAL: Final = ".primal"
 _EXTENTS: Final = (".size", ".dims")
+_IMPORT: Final = re.compile(rf'^[ \t]*import\s+"?{SLANGPY}"?\s*;', re.MULTILINE)
 _STORES: Final = frozenset({".store", ".storeOnce"})
 _NO_FORWARD: Final = "the gradient of '{}' accumulates in '{}', which forward mode does not use"
 
@@ -150,35 +154,73 @@ def add_memory(path: Path, text: str, module: Module, setting: SlangSetting) -> 
     known = [one for one in candidates if one.place.span in sound]
     planned = [plan for number, one in enumerate(known) if (plan := planner.plan(one, number)) is not None]
     plans = [*_of_one_size(planned)]
-    removed: frozenset[SlangFunction] = frozenset()
-    for _ in range(tol.REPAIR_ROUNDS):
-        if not plans:
-            return None
-        used = [i for plan in plans for i in plan.wrapped.inputs]
-        texts = [wrapper_text(plan.wrapped, plan.scopes, plan.comments) for plan in plans]
-        names = {word.removeprefix(".") for i in used for word in i.parameter.words}
-        plain = {without_arguments(name) for name in holders}
-        changes = (*pointers(whole, plain), *component_stores(whole, names))
-        copy = copy_of(whole, parameters, (*setters(used), *texts), changes, removed)
-        try:
-            made = load_slang(path, replace(setting, text=copy, specialize=(), instances=(0, 0)))
-        except ToolchainError:
-            return None
-        except CompileError as error:
-            lines = [d.span.line for d in error.diagnostics]
-            faulty = frozenset(_functions_on(whole, lines))
+    spans = {plan.candidate.place.span for plan in plans}
+    alone = [kernel.span for kernel in module.kernels if kernel.span not in spans and not planner.is_unset(kernel.span)]
+    needed = frozenset(code.name for span in alone for code in codes_of(span, module.sources))
+    names = {word.removeprefix(".") for plan in plans for i in plan.wrapped.inputs for word in i.parameter.words}
+    changes = [*pointers(whole, {without_arguments(name) for name in holders}), *component_stores(whole, names)]
+    for cut in _cuts(whole, plans):
+        writer = _Writer(whole, parameters, (*changes, *cut), needed)
+        made = writer.run(
+            plans, lambda copy: load_slang(path, replace(setting, text=copy, specialize=(), instances=(0, 0)))
+        )
+        if made is not None:
+            return _joined(module, *made)
+    return None
+
+
+def _cuts(whole: SlangSource, plans: Sequence[_Plan]) -> Iterator[Sequence[tuple[int, int, str]]]:
+    """Yield what to cut from the text: first the import of a library whose memory the copy replaces, then nothing.
+
+    The library has no float64 twin, and takes long to compile.
+    """
+    kinds = {i.parameter.kind for plan in plans for i in plan.wrapped.inputs}
+    if any(kind and MEMORY[kind].library for kind in kinds):
+        yield [(found.start(), found.end(), "") for found in _IMPORT.finditer(whole.text)]
+    yield ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Writer:
+    """Writes the copy of a text with wrappers, so that it compiles.
+
+    Attributes:
+        whole: The text.
+        changes: Changes of the text.
+        needed: The functions that must stay in the copy.
+    """
+
+    whole: SlangSource
+    parameters: tuple[GlobalParameter, ...]
+    changes: tuple[tuple[int, int, str], ...]
+    needed: frozenset[str]
+
+    def run(self, plans: Sequence[_Plan], load: Callable[[str], Module]) -> tuple[Module, Sequence[_Plan], str] | None:
+        """Return the module of the copy, its wrappers and its text. Leave out wrappers and functions with errors."""
+        removed: frozenset[SlangFunction] = frozenset()
+        for _ in range(tol.REPAIR_ROUNDS):
+            if not plans:
+                return None
+            used = [i for plan in plans for i in plan.wrapped.inputs]
+            texts = [wrapper_text(plan.wrapped, plan.scopes, plan.comments) for plan in plans]
+            copy = copy_of(self.whole, self.parameters, (*setters(used), *texts), self.changes, removed)
+            try:
+                return load(copy), plans, copy
+            except ToolchainError:
+                return None
+            except CompileError as error:
+                lines = [d.span.line for d in error.diagnostics]
+            faulty = frozenset(_functions_on(self.whole, lines))
             gone = {function.header.name for function in faulty}
             kept = [
                 plan
                 for plan, one in zip(plans, texts, strict=True)
                 if not _contains(copy, one, lines) and plan.reached.isdisjoint(gone)
             ]
-            if len(kept) == len(plans) and faulty <= removed:
+            if gone & self.needed or (len(kept) == len(plans) and faulty <= removed):
                 return None
             plans, removed = kept, removed | faulty
-            continue
-        return _joined(module, made, plans, copy)
-    return None
+        return None
 
 
 def _takes_memory(source: SlangSource) -> bool:
@@ -287,6 +329,10 @@ class _Planner:
         reached = frozenset(code.name for code in codes)
         return _Plan(wrapped, candidate, scopes, comments, gradients, tuple(reasons), reached)
 
+    def is_unset(self, span: Span) -> bool:
+        """Return True if the function at a location reads globals."""
+        return any(fact.unset for (_, *at), fact in self.facts[0].items() if at == [span.line, span.column])
+
     def _is_settable(self, candidate: Candidate) -> bool:
         """Return True if a function reads globals, and the check can set all of them."""
         name, span = candidate.declared.name, candidate.place.span
@@ -307,7 +353,7 @@ class _Planner:
             one = reflected_memory(param.type) if "<" in candidate.symbol else memory_of(type_)
             one = one or reflected_memory(param.type)
             if one and not pointed_struct(param.type, structs):
-                yield GlobalParameter(name, (), one[1], 0, 0, one[0])
+                yield GlobalParameter(name, (), one.element, 0, 0, one.kind, further=one.further)
 
     def _held(self, candidate: Candidate) -> dict[str, tuple[str, bool]]:
         """Return the structs with memory that a function takes, by parameter; True for those behind pointers.
@@ -386,7 +432,7 @@ class _Planner:
         words, stored, passive = used
         numbers = {one.name: number for number, one in enumerate(every)}
         gradients = {
-            gradient.name: tol.MEMORY_ENTRIES * per_element(every[numbers[name]], gradient)
+            gradient.name: _entries(every[numbers[name]]) * per_element(every[numbers[name]], gradient)
             for name, gradient in pairs.items()
         }
         taken = {param.name for param in params if param.memory < 0}

@@ -9,7 +9,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.check.memory.components import ATOMIC
-from slangad.compiler.check.memory.wrappers import SHIMS, element_of
+from slangad.compiler.check.memory.wrappers import SHIMS, shim_type
 from slangad.compiler.emit.library import library_text
 from slangad.compiler.slang_text.global_parameters import MEMORY, POINTER
 
@@ -63,12 +63,8 @@ def _declarations(text: str, parameters: Sequence[GlobalParameter]) -> Iterator[
     for start, group in groupby(parameters, key=lambda one: one.start):
         ones = [*group]
         end = ones[0].end + 1
-        variables = " ".join(f"static {_type(one)} {one.name};" for one in ones)
+        variables = " ".join(f"static {shim_type(one)} {one.name};" for one in ones)
         yield start, end, variables + "\n" * text.count("\n", start, end)
-
-
-def _type(one: GlobalParameter) -> str:
-    return f"{SHIMS[one.kind].type}<{element_of(one)}>" if one.memory else one.type
 
 
 def _words(source: SlangSource) -> Iterator[tuple[int, int, str]]:

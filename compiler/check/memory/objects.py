@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.check import tolerances as tol
 from slangad.compiler.frontends.slang.layout import shown_name
-from slangad.compiler.slang_text.global_parameters import GlobalParameter, memory_of
+from slangad.compiler.slang_text.global_parameters import POINTER, GlobalParameter, memory_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from slangad.compiler.frontends.slang.reflected import DeclaredStruct, Json
+    from slangad.compiler.slang_text.global_parameters import MemoryType
 
 _ENUM: Final = re.compile(r"\benum\s+(?:class\s+)?(\w+)[^{;]*\{([^}]*)\}")
 _COMMENT: Final = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
@@ -71,15 +72,16 @@ def enums_of(text: str) -> Mapping[str, tuple[str, ...]]:
     return {name: tuple(case for case in found if case.isidentifier()) for name, found in cases}
 
 
-def reflected_memory(record: Json) -> tuple[str, str] | None:
-    """Return the kind of memory of a reflected type, and the type of its elements; None for other types."""
+def reflected_memory(record: Json) -> MemoryType | None:
+    """Return what memory a reflected type is; None for other types."""
     return memory_of(shown_name(record["name"])) if record.get("kind") in ("other", "struct") else None
 
 
 def pointed_struct(record: Json, structs: Mapping[str, DeclaredStruct]) -> str:
     """Return the struct with memory to which a reflected pointer leads; empty if there is none."""
     memory = reflected_memory(record)
-    return memory[1] if memory and memory[0] == "Ptr" and holds_memory(memory[1], structs) else ""
+    is_held = memory is not None and memory.kind == POINTER and holds_memory(memory.element, structs)
+    return memory.element if memory and is_held else ""
 
 
 def holds_memory(name: str, structs: Mapping[str, DeclaredStruct]) -> bool:
@@ -147,7 +149,7 @@ class ObjectReader:
         if pointed_struct(record, self.structs):
             raise Unbuildable(f"{path[1:]} is a pointer to an object with buffers")
         if memory:
-            yield GlobalParameter(name, (), memory[1], 0, 0, memory[0], path)
+            yield GlobalParameter(name, (), memory.element, 0, 0, memory.kind, path, memory.further)
         elif not _has_memory(record, self.structs):
             yield self._value(record, path, name)
         elif record["kind"] == "array":

@@ -22,7 +22,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.check import tolerances as tol
-from slangad.compiler.slang_text.global_parameters import POINTER, SAMPLER, TEXTURES
+from slangad.compiler.slang_text.global_parameters import (
+    DIFF_TENSORS,
+    POINTER,
+    READ_TENSORS,
+    SAMPLER,
+    TEXTURES,
+    WRITTEN_TENSORS,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -56,6 +63,9 @@ SHIMS: Final = {
     "TensorView": Shim("CheckTensor", "check_tensor"),
     "DiffTensorView": Shim("CheckDiffTensor", "check_diff_tensor"),
     POINTER: Shim("CheckPointer", "check_pointer"),
+    **dict.fromkeys((*READ_TENSORS, *WRITTEN_TENSORS), Shim("CheckArray", "check_array")),
+    "AtomicTensor": Shim("CheckAtomicArray", "check_atomic_array"),
+    **dict.fromkeys(DIFF_TENSORS, Shim("CheckDiffArray", "check_diff_array")),
     **dict.fromkeys(TEXTURES, Shim("CheckTexture", "check_texture")),
     SAMPLER: Shim("CheckSampler", "check_sampler"),
 }
@@ -133,7 +143,7 @@ class MemoryInput:
         storages = [f"check_{self.number}", *([f"check_gradient_{self.number}"] if self.is_pair else [])]
         shim = SHIMS[self.parameter.kind]
         addresses = ", ".join(f"__getAddress({storage})" for storage in storages)
-        return f"{shim.maker}<{element_of(self.parameter)}, {self.entries}>({addresses})"
+        return f"{shim.maker}<{', '.join((*arguments_of(self.parameter), str(self.entries)))}>({addresses})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,12 +202,21 @@ def element_of(one: GlobalParameter) -> str:
     return f"CheckAtomic<{one.element}>" if one.is_atomic else one.element
 
 
+def arguments_of(one: GlobalParameter) -> tuple[str, ...]:
+    """Return the generic arguments of the type that stands for memory in the copy."""
+    return (element_of(one), *([one.further] if one.further else []))
+
+
+def shim_type(one: GlobalParameter) -> str:
+    """Return the type of a global in the copy."""
+    return f"{SHIMS[one.kind].type}<{', '.join(arguments_of(one))}>" if one.memory else one.type
+
+
 def setters(inputs: Iterable[MemoryInput]) -> Iterator[str]:
     """Yield the functions that set globals, one for each."""
     for number, i in {i.number: i for i in inputs if not i.local}.items():
         one = i.parameter
-        type_ = f"{SHIMS[one.kind].type}<{element_of(one)}>" if one.memory else one.type
-        yield _in_scopes(one.scopes, f"void check_set_{number}({type_} value) {{ {one.name} = value; }}")
+        yield _in_scopes(one.scopes, f"void check_set_{number}({shim_type(one)} value) {{ {one.name} = value; }}")
 
 
 def wrapper_text(one: Wrapped, scopes: tuple[str, ...], comments: Sequence[str]) -> str:
