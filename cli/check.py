@@ -65,6 +65,7 @@ class CheckArguments(TypedDict):
     reports: tuple[tuple[str, Path], ...]
     watch: bool
     shard: tuple[int, int] | None
+    keep: Path | None
     from_project: NotRequired[bool]
     """True if the inputs come from the project: the command line names none."""
 
@@ -204,6 +205,7 @@ class Shard(click.ParamType[tuple[int, int]]):
     show_default=True,
     help="Time limit for the samples of one function in seconds.",
 )
+@click.option("--keep", type=_FOLDER, help="Keep the generated Slang and C++ in this folder.")
 @click.option("--cache-dir", type=_FOLDER, help="Keep compiled code in this folder.")
 @click.option("--no-cache", is_flag=True, help="Neither read nor write the cache.")
 @click.option(
@@ -284,6 +286,7 @@ def options_of(arguments: CheckArguments) -> CheckOptions:
         shard=arguments["shard"],
         slang_flags=arguments["slang_flags"],
         mode=arguments["mode"] or "",
+        keep=arguments["keep"],
         time_limit=arguments["time_limit"],
         run_limit=arguments["run_limit"],
         workers=arguments["jobs"],

@@ -36,6 +36,8 @@ def refuse_contradictions(arguments: CheckArguments) -> None:
         raise click.UsageError("--mutate has no baseline.")
     if arguments["mutate"] and arguments["shard"]:
         raise click.UsageError("--mutate has no shards.")
+    if arguments["mutate"] and arguments["keep"]:
+        raise click.UsageError("--mutate keeps no generated files.")
     if not arguments["inputs"]:
         raise click.UsageError("Nothing to check: name a file, or list inputs under [tool.slangad] in pyproject.toml.")
 
@@ -56,6 +58,7 @@ def check_once(session: Session, request: CheckRequest, reads: Callable[[Iterabl
 
     arguments = request.arguments
     known = _known(arguments["baseline"])
+    _refuse_folder(arguments["keep"])
     inputs = _files_of(arguments)
     report, rows = _checked(session, request, inputs, reads)
     if arguments["mutate"]:
@@ -113,6 +116,17 @@ def _known(file: Path | None) -> frozenset[BaselineEntry]:
         return frozenset() if file is None else read_baseline(file.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise click.UsageError(f"{str(file)!r} is not a baseline: {error}. Write one with --write-baseline.") from None
+
+
+def _refuse_folder(folder: Path | None) -> None:
+    """Refuse a folder that cannot be written to."""
+    try:
+        if folder is not None:
+            folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise click.UsageError(
+            f"--keep {str(folder)!r}: {error.strerror}. Name a folder that can be written."
+        ) from None
 
 
 def _prints_rows(arguments: CheckArguments) -> bool:

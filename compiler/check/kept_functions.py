@@ -101,7 +101,7 @@ class KeptFunctions:
 
     def _get(self, subject: Subject) -> Result | None:
         key, places = self._keys(subject)
-        stored = self.options.cache.get(key) if self.options.cache else None
+        stored = self.options.cache.get(key) if self.options.cache and self.options.keep is None else None
         if stored is None:
             return None
         record: _Record = unpacked(stored)

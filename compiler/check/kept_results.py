@@ -51,6 +51,7 @@ ANY_RUN: Final = (
     "workers",
     "cache",
     "full_command",
+    "keep",
 )
 """Options that change no result that is kept."""
 _NEVER: Final = (
@@ -94,7 +95,7 @@ class KeptResults:
             group: Files that are checked through each other (see ``planning.files.groups_of``).
         """
         cache = self.options.cache
-        if cache is None:
+        if cache is None or self.options.keep is not None:
             return {}
         key = self._key(group)
         listed = cache.get(key)
@@ -118,7 +119,7 @@ class KeptResults:
             dict.fromkeys((*(str(item.path) for item in group), *(s for one in own for s in one.sources or ())))
         )
         known = all(one.sources is not None and all(map(is_repeatable, one.results)) for one in own)
-        if cache is None or not known or any(map(self._is_newer, files)):
+        if cache is None or self.options.keep is not None or not known or any(map(self._is_newer, files)):
             return
         path = group[0].path
         scan = PurityScan(path, files) if path.suffix == ".py" else None

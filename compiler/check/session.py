@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from slangad import __version__
+from slangad.compiler.check.build.kept_files import KeptFiles
 from slangad.compiler.check.build.libraries import BuildSetting, Built, build_both
 from slangad.compiler.check.kept_functions import KeptFunctions
 from slangad.compiler.check.kept_results import FileResults, KeptResults
@@ -222,6 +223,8 @@ class _Session:
         self._observer.progress(self._finished, self._files, [subject.label for subject in subjects])
         setting, every = self._setting(item, description.texts), description.reduced_to(runnable)
         emitted = emit_module(every.twins.module)
+        if setting.keep is not None:
+            emitted = replace(emitted, file_name=str(setting.keep.write(emitted.file_name, emitted.text)))
         kept = KeptFunctions(item.path, every, emitted, setting, self._options)
         known = kept.get(runnable)
         fresh = [subject for subject in runnable if subject.label not in known]
@@ -250,7 +253,8 @@ class _Session:
 
     def _setting(self, item: Input, texts: Mapping[str, str]) -> BuildSetting:
         own, include = self._options, folders_of(item.path, self._include_dirs)
-        return BuildSetting(include, own.defines, own.time_limit, own.cache, texts, own.slang_flags)
+        keep = KeptFiles(own.keep).of_file(item.path) if own.keep is not None else None
+        return BuildSetting(include, own.defines, own.time_limit, own.cache, texts, own.slang_flags, keep)
 
     def _load(self, description: FileDescription, setting: BuildSetting, built: tuple[Built, Built]) -> None:
         """Set the libraries of the workers' next tasks."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -91,6 +92,24 @@ def test_build__what_slang_refuses_without_a_location__is_found_by_halves_in_lim
     assert {one.verdict for one in results.values()} == {Verdict.INCONCLUSIVE}
     assert GIVEN_UP in results["f0"].reason
     assert "Check it alone with --only" in results["f0"].reason
+
+
+def test_build__a_refused_line_of_a_generated_text__is_quoted(
+    checked: Checked, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compile_jobs = SlangCompilers.compile
+
+    def refusing(self: SlangCompilers, jobs: Sequence[CompileJob]) -> list[CompileResult]:
+        is_twin = any(name == "slangad_double.slang" for job in jobs for name, _ in job.modules)
+        if not is_twin:
+            return compile_jobs(self, jobs)
+        errors = [replace(ABORTED, file=job.name, line=3) for job in jobs]
+        return [CompileResult(messages=(error,)) for error in errors]
+
+    monkeypatch.setattr(SlangCompilers, "compile", refusing)
+    (result,) = checked(EIGHT.partition("\n")[0], ".slang", samples=4).values()
+    quoted = 'subject_kernels.slang:3: import "subject.slang";)'
+    assert result.reason == f"there is no float64 twin of it: Slang: an assertion fails ({quoted}"
 
 
 def test_repair_time__attempts_that_fail__may_take_twice_as_long_as_one_compile() -> None:

@@ -205,3 +205,10 @@ kernels:
     assert bad.keys() == {"down", "scaled"}
     assert all("reverse mode of it does not compile, neither as C++ nor for SPIR-V" in why for why in bad.values())
     assert {results[name].verdict for name in ("square", "fine")} == {Verdict.PASS}
+
+
+def test_first_error__of_a_known_text__quotes_the_line() -> None:
+    messages = "x.cpp:1:2: warning: unused\nx.cpp:2:5: error: 'y_0' was not declared\nx.cpp:9:1: error: too late\n"
+    assert first_error(messages, b"int a;\n  a = y_0;\n") == "'y_0' was not declared: a = y_0;"
+    assert first_error(messages) == "'y_0' was not declared"
+    assert first_error("killed\n", b"int a;\n") == "killed"

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     from click.testing import Result
 
+    from tests.cli.conftest import Project
+
 SLANG = """
 // range: x 0.5 2
 [Differentiable]
@@ -292,3 +294,28 @@ def test_check__the_command_of_a_report__is_the_whole_one_that_was_given(folder:
     assert shlex.split(told) == ["slangad", "check", *words]
     assert json.loads(run(*shlex.split(told)[2:]).stdout)["command"] == told
     assert "--run-limit 30 --samples=16 --format json" in (folder / "r.html").read_text(encoding="utf-8")
+
+
+GENERATED = """
+[BackwardDerivative(wrong_bwd)] [Differentiable]
+float wrong(float x) { return x * x; }
+void wrong_bwd(inout DifferentialPair<float> x, float d_out) { x = diffPair(x.p, x.p * d_out); }
+"""
+
+
+@pytest.mark.toolchain
+def test_check__generated_files__are_kept_where_the_report_says(project: Project) -> None:
+    project.write("s/f.slang", GENERATED)
+    kept = project.run("check", "s/f.slang", "--samples", "8", "--keep", "out", code=3).stdout
+    (place,) = re.findall(r"generated  (out/s/f\.slang/f_kernels\.slang):(\d+): (.*)", kept)
+    name, line, text = place
+    assert (project.folder / name).read_text().splitlines()[int(line) - 1].strip() == text
+    texts = {path.name: path.read_text() for path in (project.folder / "out/s/f.slang/float64").glob("f_kernels.*")}
+    assert texts.keys() == {"f_kernels.slang", "f_kernels.cpp"}
+    assert "wrong_backward" in texts["f_kernels.cpp"]
+    assert (project.folder / "out/s/f.slang/float32/f_kernels.cpp").is_file()
+    again = project.run("check", "s/f.slang", "--samples", "8", code=3).stdout
+    assert re.search(rf"generated  f_kernels\.slang:{line}: {re.escape(text)}", again)
+    project.write("file", "")
+    assert "Name a folder" in project.run("check", "s/f.slang", "--keep", "file/out", code=2).stderr
+    assert "--mutate keeps no" in project.run("check", "s/f.slang", "--keep", "out", "--mutate", code=2).stderr

@@ -56,10 +56,14 @@ def without_faults(code: bytes, messages: str) -> tuple[bytes, frozenset[str]] |
     return "\n".join(lines).encode(), frozenset(gone)
 
 
-def first_error(messages: str) -> str:
-    """Return the first error of a compiler without its location, which lies in a text that users never see."""
+def first_error(messages: str, code: bytes = b"") -> str:
+    """Return the first error of a compiler with the line that it is about, in place of its number."""
     found = _ERROR.search(messages)
-    return (found[1] if found else messages.strip().partition("\n")[0]).strip()
+    error = (found[1] if found else messages.strip().partition("\n")[0]).strip()
+    places = _AT.findall(messages, 0, found.start()) if found else []
+    lines = code.decode("utf-8", "replace").split("\n") if places else []
+    line = lines[int(places[-1]) - 1].strip() if places and int(places[-1]) <= len(lines) else ""
+    return f"{error}: {line}" if line else error
 
 
 def _with_callers(parts: list[_CppPart], names: set[str]) -> set[str]:

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from slangad.compiler.check import tolerances as tol
 from slangad.compiler.check.build.copies import SourceTexts
@@ -31,8 +32,9 @@ from slangad.compiler.slang_text.files import text_of
 from slangad.compiler.toolchain.workers.processes import end_processes_until
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from slangad.compiler.check.build.kept_files import KeptFiles
     from slangad.compiler.check.twins.text_twins import TextTwins
     from slangad.compiler.driver.slang_compilers import SlangCompilers
     from slangad.compiler.emit.model import EmittedModule, EntryPoint
@@ -94,7 +96,10 @@ class Built:
 
 @dataclass(frozen=True, slots=True)
 class BuildSetting:
-    """How to build: imports, macros, time limit, cache, texts to use in place of Slang files, arguments of Slang."""
+    """How to build: imports, macros, time limit, cache, texts to use in place of Slang files, arguments of Slang.
+
+    ``keep`` is the folder that keeps what is generated, if the user names one.
+    """
 
     include_dirs: tuple[str, ...]
     defines: tuple[tuple[str, str], ...]
@@ -102,6 +107,7 @@ class BuildSetting:
     cache: Cache | None
     texts: Mapping[str, str] = field(default_factory=dict)
     slang_flags: tuple[str, ...] = ()
+    keep: KeptFiles | None = None
 
 
 def build_both(
@@ -160,7 +166,8 @@ def _build_text_twins(
     """Return twins from changed texts, as far as they can be built."""
     found: list[Library] = []
     for one in twins:
-        changed = replace(setting, texts={**setting.texts, **one.texts})
+        keep = setting.keep.below("twins") if setting.keep else None
+        changed = replace(setting, texts={**setting.texts, **one.texts}, keep=keep)
         builder = _Builder(one.module, changed, compilers, f64=True, reached=_reached_texts(one.module, changed))
         found += builder.build(one.module.kernels).libraries
     return tuple(found)
@@ -180,6 +187,14 @@ def sources_of(module: Module, setting: BuildSetting) -> SourceTexts:
     return SourceTexts(module.source, texts, setting.include_dirs)
 
 
+class _Attempt(NamedTuple):
+    """A compile of some kernels."""
+
+    emitted: EmittedModule
+    result: CompileResult
+    job: CompileJob
+
+
 @dataclass(frozen=True, slots=True)
 class _Builder:
     """Builds kernels of a module in one precision.
@@ -189,6 +204,7 @@ class _Builder:
         overloads: The kernels to build one by one, because a float64 twin has only one overload of some functions.
         reached: The Slang files of the module, to be cut down to what kernels reach.
         time: The time for finding what a compiler refuses.
+        numbers: The numbers of the texts that are compiled besides the first.
     """
 
     module: Module
@@ -199,6 +215,7 @@ class _Builder:
     overloads: frozenset[str] = frozenset()
     reached: ReachedTexts | None = None
     time: RepairTime = field(default_factory=RepairTime)
+    numbers: Iterator[int] = field(default_factory=count)
 
     def build(self, kernels: Sequence[Kernel]) -> Built:
         """Build kernels, together where possible."""
@@ -244,7 +261,7 @@ class _Builder:
     def _errors_elsewhere(self, refusals: Sequence[Refusal], known: Mapping[str, Kernel]) -> dict[Refusal, str]:
         """Return Slang's errors for GPUs; an empty text if it accepts something for one of them."""
         kernels = [replace(known[one.kernel], modes=(one.mode,) if one.mode else ()) for one in refusals]
-        jobs = [self._job(self._emit([kernel]), number) for number, kernel in enumerate(kernels)]
+        jobs = [self._job(self._emit([kernel]), next(self.numbers)) for kernel in kernels]
         gpus = [_VALIDATED if one.cpp else (*_VALIDATED, "cuda") for one in refusals]
         start = self.time.clock()
         results = self.compilers.compile([replace(job, targets=its) for job, its in zip(jobs, gpus, strict=True)])
@@ -265,20 +282,18 @@ class _Builder:
         singles = [
             replace(kernel, modes=(mode,)) for kernel, its in zip(kernels, emitted, strict=True) for mode in _modes(its)
         ]
-        emitted = [self._emit([single]) for single in singles]
-        results = self.compilers.compile([self._job(one, number) for number, one in enumerate(emitted)])
         return _joined(
-            self._link([single], one, result) if _is_accepted(result) else _refused(single, result)
-            for single, one, result in zip(singles, emitted, results, strict=True)
+            self._link([single], one) if _is_accepted(one.result) else self._refused(single, one)
+            for single, one in zip(singles, self._compiled([[single] for single in singles]), strict=True)
         )
 
     def _together(self, kernels: Sequence[Kernel]) -> Built:
         """Build kernels together. If that fails, leave out those that cause it."""
         if not kernels:
             return Built((), ())
-        ((emitted, result),) = self._tried([kernels])
-        if _is_accepted(result):
-            return self._link(kernels, emitted, result)
+        (tried,) = self._tried([kernels])
+        if _is_accepted(tried.result):
+            return self._link(kernels, tried)
         return self._without_refused(kernels)
 
     def _without_refused(self, kernels: Sequence[Kernel]) -> Built:
@@ -305,11 +320,11 @@ class _Builder:
         alone: list[tuple[Kernel, str]] = []
         while groups and not self.time.is_over:
             refused = []
-            for group, (emitted, result) in zip(groups, self._tried(groups), strict=True):
-                if _is_accepted(result):
-                    found.append(self._link(group, emitted, result))
+            for group, tried in zip(groups, self._tried(groups), strict=True):
+                if _is_accepted(tried.result):
+                    found.append(self._link(group, tried))
                 elif len(group) == 1:
-                    alone.append((group[0], _reason(result, located=self.f64)))
+                    alone.append((group[0], self._located_reason(tried)))
                 else:
                     refused += _halves(group)
             groups = refused
@@ -325,24 +340,52 @@ class _Builder:
         modes = ((one.name, one.modes[0] if len(one.modes) == 1 else "") for one in kernels)
         return Built((), tuple(Refusal(*one, self.time.reason) for one in modes))
 
-    def _tried(self, groups: Sequence[Sequence[Kernel]]) -> list[tuple[EmittedModule, CompileResult]]:
+    def _compiled(self, groups: Sequence[Sequence[Kernel]]) -> list[_Attempt]:
         """Return Slang's results for groups of kernels, each group together."""
         emitted = [self._emit(group) for group in groups]
-        start = self.time.clock()
-        jobs = [self._job(one, number if len(groups) > 1 else None) for number, one in enumerate(emitted)]
+        several = len(groups) > 1
+        jobs = [self._job(one, next(self.numbers) if several else None) for one in emitted]
         results = self.compilers.compile(jobs) if jobs else []
-        lost = sum(len(job.entry_points) for job, one in zip(jobs, results, strict=True) if not _is_accepted(one))
-        self.time.add(start, lost / max(1, sum(len(job.entry_points) for job in jobs)))
-        return list(zip(emitted, results, strict=True))
+        if self.setting.keep is not None:
+            for job in jobs:
+                self._folder(self.setting.keep).add(job)
+        return [_Attempt(*one) for one in zip(emitted, results, jobs, strict=True)]
+
+    def _folder(self, keep: KeptFiles) -> KeptFiles:
+        """Return the folder that keeps what is generated in this precision."""
+        return keep.below("float64" if self.f64 else "float32")
+
+    def _tried(self, groups: Sequence[Sequence[Kernel]]) -> list[_Attempt]:
+        """Return the same, and count what fails as time of the search."""
+        start = self.time.clock()
+        found = self._compiled(groups)
+        lost = sum(len(one.job.entry_points) for one in found if not _is_accepted(one.result))
+        self.time.add(start, lost / max(1, sum(len(one.job.entry_points) for one in found)))
+        return found
 
     def _library(self, kernel: Kernel) -> Built:
         """Build some modes of one kernel."""
-        ((emitted, result),) = self._tried([[kernel]])
-        return self._link([kernel], emitted, result) if _is_accepted(result) else _refused(kernel, result)
+        (tried,) = self._tried([[kernel]])
+        return self._link([kernel], tried) if _is_accepted(tried.result) else self._refused(kernel, tried)
 
-    def _link(self, kernels: Sequence[Kernel], emitted: EmittedModule, result: CompileResult) -> Built:
+    def _refused(self, kernel: Kernel, attempt: _Attempt) -> Built:
+        mode = kernel.modes[0] if len(kernel.modes) == 1 else ""
+        return Built((), (Refusal(kernel.name, mode, _reason(attempt.result)),))
+
+    def _located_reason(self, attempt: _Attempt) -> str:
+        """Return why Slang makes no code; for the float64 twin, with the line that it refuses."""
+        if not self.f64:
+            return _reason(attempt.result)
+        texts = {Path(name).name: text for name, text in attempt.job.modules} | {attempt.job.name: attempt.job.source}
+        users = {Path(file).name for file in self.module.sources}
+        return _reason(attempt.result, {name: "" if name in users else text for name, text in texts.items()})
+
+    def _link(self, kernels: Sequence[Kernel], attempt: _Attempt) -> Built:
+        emitted, result, job = attempt
         reflection = result.reflection_text("cpp") or ""
         code = with_rows(result.artefacts[0].data)
+        if self.setting.keep is not None:
+            self._folder(self.setting.keep).write(f"{Path(job.name).stem}.cpp", code)
         start = self.time.clock()
         try:
             library = Library(self._shared(code), reflection, emitted.entry_points)
@@ -369,7 +412,7 @@ class _Builder:
         code, reflection = made
         left = without_faults(code, error.output) if len(kernels) > 1 or len(_modes(emitted)) > 1 else None
         if left is None:
-            return self._singly(kernels, first_error(error.output), cpp=True)
+            return self._singly(kernels, first_error(error.output, code), cpp=True)
         names = left[1]
         faulty = [entry for entry in emitted.entry_points if entry.name in names]
         known = {kernel.name: kernel for kernel in kernels}
@@ -382,7 +425,7 @@ class _Builder:
         except ToolchainError:
             data = None
         if data is None:
-            return self._singly(kernels, first_error(error.output), cpp=True)
+            return self._singly(kernels, first_error(error.output, code), cpp=True)
         kept = tuple(entry for entry in emitted.entry_points if entry.name not in names)
         return Built((Library(data, reflection, kept),) if kept else (), alone.refusals)
 
@@ -422,8 +465,8 @@ class _Builder:
 
     def _failing(self, kernels: Sequence[Kernel]) -> dict[int, str]:
         """Return the kernels that Slang does not compile separately, with the reason."""
-        results = [result for _, result in self._tried([[kernel] for kernel in kernels])]
-        return {k: _reason(r, located=self.f64) for k, r in enumerate(results) if not _is_accepted(r)}
+        tried = enumerate(self._tried([[kernel] for kernel in kernels]))
+        return {k: self._located_reason(one) for k, one in tried if not _is_accepted(one.result)}
 
     def _emit(self, kernels: Sequence[Kernel]) -> EmittedModule:
         part = only(self.module, kernels)
@@ -483,10 +526,6 @@ def _modes(emitted: EmittedModule) -> list[str]:
     return list(dict.fromkeys(entry.mode.value for entry in emitted.entry_points))
 
 
-def _refused(kernel: Kernel, result: CompileResult) -> Built:
-    return Built((), (Refusal(kernel.name, kernel.modes[0] if len(kernel.modes) == 1 else "", _reason(result)),))
-
-
 def _joined(parts: Iterable[Built]) -> Built:
     found = list(parts)
     return Built(
@@ -495,11 +534,16 @@ def _joined(parts: Iterable[Built]) -> Built:
     )
 
 
-def _reason(result: CompileResult, *, located: bool = False) -> str:
-    """Return why Slang makes no code, with the line if that is asked for."""
+def _reason(result: CompileResult, texts: Mapping[str, str] | None = None) -> str:
+    """Return why Slang makes no code; with texts, also where, and the line if one of them has it."""
     for diagnostic in result.diagnostics:
         return DEATHS.get(diagnostic.code, diagnostic.message)
     error = next((message for message in result.messages if message.is_error), None)
     if error is None:
         return "Slang gives no code for it"
-    return f"{SLANG}{error.text}" + (f" ({Path(error.file).name}:{error.line})" if located and error.line else "")
+    if texts is None or not error.line:
+        return f"{SLANG}{error.text}"
+    name = Path(error.file).name
+    lines = texts.get(name, "").splitlines()
+    line = lines[error.line - 1].strip() if error.line <= len(lines) else ""
+    return f"{SLANG}{error.text} ({name}:{error.line}{f': {line}' if line else ''})"

@@ -237,8 +237,9 @@ def _generated(subject: Subject, emitted: EmittedModule) -> Generated | None:
     lines = [m.line for m in emitted.mapped if m.span == subject.span]
     if not lines or not subject.kernel:
         return None
-    texts = (text.strip() for text in emitted.text.splitlines()[min(lines) - 1 :])
-    return Generated(emitted.file_name, min(lines), next(text for text in texts if not text.startswith(("[", "//"))))
+    numbered = list(enumerate(emitted.text.splitlines(), 1))[min(lines) - 1 :]
+    line, text = next((k, text.strip()) for k, text in numbered if not text.strip().startswith(("[", "//")))
+    return Generated(emitted.file_name, line, text)
 
 
 def _shapes(subject: Subject, twins: TwinModule, options: CheckOptions) -> Iterator[tuple[str, tuple[int, ...]]]:
