@@ -435,6 +435,9 @@ elsewhere excuses small ones."""
 GRAIN: Final = 1e-13
 """Relative to value over scale. Minimum of the effect that rounding of values has on slopes. Larger: more is excused as
 rounding."""
+HIDDEN_SIZE: Final = 1.0
+"""Absolute. Where values are constant, rounding of numbers up to this size may hide a slope. Larger: more is excused as
+rounding."""
 GRAIN_SHARE: Final = 0.1
 """Share of the grain. It is added to how far rounding moves a derivative. Larger: more is excused as rounding."""
 BEND: Final = 1e-6

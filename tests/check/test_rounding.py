@@ -309,3 +309,16 @@ def test_rounding__of_terms_that_cancel__is_as_large_as_they_are(size: float) ->
 def test_rounding__of_what_is_not_linear__stays_small() -> None:
     far = spread_by_weights(lambda w: w * w, np.ones((50, 1)), ULP64, np.random.default_rng(0))
     assert far.max() < 1e-12
+
+
+def test_check__derivatives_smaller_than_rounding_of_a_constant__accuse_nobody(checked: Checked) -> None:
+    text = """
+// check: range d 0 3
+[Differentiable] float soft_edge(float d) { return 0.5 - 0.5 * tanh(d / 0.04); }
+
+void leaking_bwd(inout DifferentialPair<float> x, float d) { x = diffPair(x.p, x.p < 0.0 ? 1e-9 * d : d); }
+[BackwardDerivative(leaking_bwd)] float leaking(float x) { return max(x, 0.0); }
+"""
+    results = checked(text, ".slang")
+    assert not results["soft_edge"].verdict.bad
+    assert results["leaking"].verdict is Verdict.FAIL

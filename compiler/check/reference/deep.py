@@ -100,7 +100,7 @@ class DeepComparison:
             self._set(mode, undecided & bend & between, State.KINK, which)
             at_kink = undecided & ~between & bend
             smooth = undecided & ~bend & ~jump & ~across_steps & sharp[which] & ~((entries == 0.0) & stairs)
-            smooth &= ~self._is_near(self.estimate.pick(which), entries, slack)
+            smooth &= ~self._is_near(self.estimate.pick(which), entries, slack) & ~self._is_faint(entries, which)
             self._accuse(mode, which, at_kink, smooth, (low - bars, high + bars))
         self._note_interval(which, bend | jump, low - bars, high + bars)
         self.findings.jumps[self.pairs[which[jump.any(axis=1)], 0]] = True
@@ -119,6 +119,17 @@ class DeepComparison:
                 for side in sides
             ]
         return np.asarray(right[0] & right[1])
+
+    def _is_faint(self, entries: Floats, which: Indices) -> Bools:
+        """Return True where values are constant, for entries that rounding of numbers up to 1 may hide in them.
+
+        ``0.5 - 0.5 * tanh(x)`` is 0 at 20, and its derivative is not.
+        """
+        constant = (self.estimate.slope[which] == 0.0) & (self.estimate.bar[which] == 0.0)
+        finite = np.where(np.isfinite(self.values), np.abs(self.values), 0.0)
+        hidden = tol.GRAIN * np.minimum(finite.max(axis=0), tol.HIDDEN_SIZE) / self.slices.scales[which][:, None]
+        with np.errstate(all="ignore"):
+            return np.asarray(constant & (np.abs(entries) <= hidden))
 
     def _accuse(self, mode: Leg, which: Indices, at_kink: Bools, smooth: Bools, hull: tuple[Floats, Floats]) -> None:
         """Confirm what disagrees, at kinks and elsewhere, and call wrong what nothing explains."""
