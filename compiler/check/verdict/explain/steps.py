@@ -1,8 +1,8 @@
 """Narrow a wrong gradient down to one statement of a custom derivative.
 
 A statement is suspected if every wrong gradient depends on it and no right gradient does. Of several, the one with the
-most operators is the likeliest: copies of a value are seldom wrong. The head of a branch or loop is suspected last: it
-is the only statement that several gradients share if a condition is wrong.
+most operators is the likeliest: copies of a value are seldom wrong. The head of a branch or loop is suspected if nothing
+but copies is left: several gradients share no other statement if a condition is wrong.
 """
 
 from __future__ import annotations
@@ -62,10 +62,11 @@ def suspect(steps: Sequence[Step], names: Accused, parts: Accused) -> Span:
     spared = frozenset[int]().union(*(slice_of(steps, name) for name in names.right))
     candidates = common - spared or common or frozenset[int]().union(*slices)
 
-    def likelihood(number: int) -> tuple[bool, bool, bool, int]:
+    def likelihood(number: int) -> tuple[bool, bool, bool, bool, int]:
         step = steps[number]
         of_wrong = bool(parts.right) and step.part in parts.wrong
-        return of_wrong, step.part not in parts.right, not step.is_head, step.operators
+        computes = not step.is_head and bool(step.operators or step.stores & names.wrong)
+        return of_wrong, step.part not in parts.right, computes, step.is_head, step.operators
 
     return steps[max(sorted(candidates), key=likelihood)].span
 
