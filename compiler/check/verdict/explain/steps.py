@@ -1,8 +1,8 @@
 """Narrow a wrong gradient down to one statement of a custom derivative.
 
 A statement is suspected if every wrong gradient depends on it and no right gradient does. Of several, the one with the
-most operators is the likeliest: copies of a value are seldom wrong. The head of a branch or loop is suspected if nothing
-but copies is left: several gradients share no other statement if a condition is wrong.
+most operators is the likeliest: copies of a value are seldom wrong. The head of a branch or loop is suspected if only
+copies are left: several gradients share no other statement if a condition is wrong.
 """
 
 from __future__ import annotations
