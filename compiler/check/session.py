@@ -157,7 +157,7 @@ class _Session:
                 _refuse_unknown(read, options)
         fresh: dict[Path, FileResults] = {}
         if options.shard is not None:
-            mine = paths_of_shard(dict.fromkeys(groups.values()), options.shard)
+            mine = paths_of_shard(dict.fromkeys(groups.values()), options.shard, options.include_dirs)
             inputs = [item for item in inputs if item.path in mine]
             self._files = len(inputs)
         for self._finished, item in enumerate(inputs):

@@ -65,7 +65,22 @@ def test_paths_of_shard__files_of_different_size__are_split_by_their_functions(t
     shards = [paths_of_shard(groups, (number, 2)) for number in (1, 2)]
     assert {path.name for path in shards[0]} == {"c"}
     assert {path.name for path in shards[1]} == {"a", "b", "d", "e"}
+    for number in (1, 2):  # in any order of the inputs
+        assert paths_of_shard(reversed(groups), (number, 2)) == shards[number - 1]
     both = (Input(tmp_path / "a"), Input(tmp_path / "b"))
     many = [paths_of_shard([both, *groups[2:]], (number, 4)) for number in range(1, 5)]
     assert all(not one & other for one, other in combinations(many, 2))
     assert any({item.path for item in both} <= shard for shard in many)
+
+
+def test_paths_of_shard__functions_of_unequal_files__are_spread_evenly_and_each_once(tmp_path: Path) -> None:
+    counts = [1, 2, 3, 5, 8, 13, 21, 34, 2, 2, 1, 1, 1, 40]
+    for name, count in enumerate(counts):
+        (tmp_path / f"f{name}.slang").write_text(RIGHT.format("f") * count)
+    (tmp_path / "part.slangh").write_text(RIGHT.format("f") * 39)
+    (tmp_path / "f13.slang").write_text('#include "part.slangh"\n' + RIGHT.format("g"))
+    groups = [(Input(tmp_path / f"f{name}.slang"),) for name in range(len(counts))]
+    shards = [paths_of_shard(groups, (number, 3)) for number in (1, 2, 3)]
+    assert sorted(path for shard in shards for path in shard) == sorted(item.path for (item,) in groups)
+    sizes = [sum(counts[int(path.stem[1:])] for path in shard) for shard in shards]
+    assert max(sizes) - min(sizes) <= 5
