@@ -322,3 +322,18 @@ void leaking_bwd(inout DifferentialPair<float> x, float d) { x = diffPair(x.p, x
     results = checked(text, ".slang")
     assert not results["soft_edge"].verdict.bad
     assert results["leaking"].verdict is Verdict.FAIL
+
+
+def test_check__what_changes_near_zero_below_rounding__accuses_nobody(checked: Checked) -> None:
+    text = """
+[Differentiable] float shadowing(float a, float z)
+{
+    float t = a * a * 1e-34 / (z * z);
+    return 1.0 / (1.0 + (sqrt(1.0 + t) - 1.0) * 0.5);
+}
+void tiny_bwd(inout DifferentialPair<float> x, float d) { x = diffPair(x.p, abs(x.p) < 1e-20 ? 0.0 : 2.0 * d); }
+[BackwardDerivative(tiny_bwd)] float tiny(float x) { return 2.0 * x; }
+"""
+    results = checked(text, ".slang")
+    assert results["shadowing"].verdict is not Verdict.FAIL, results["shadowing"].reason
+    assert results["tiny"].verdict is Verdict.FAIL

@@ -7,7 +7,7 @@ noise and edges of a domain are no mistakes.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,12 +18,14 @@ from slangad.compiler.check.reference.differences import (
     confirming_estimate,
     has_stairs,
     is_on_step,
+    measure,
     noise_excuses,
     one_sided_estimate,
     slopes_around,
 )
 from slangad.compiler.check.reference.rounding import scatter, spread_by_weights
 from slangad.compiler.check.reference.slack import entry_slack
+from slangad.compiler.check.reference.stencil import central
 from slangad.compiler.report.model import Leg
 
 if TYPE_CHECKING:
@@ -120,6 +122,20 @@ class DeepComparison:
             ]
         return np.asarray(right[0] & right[1])
 
+    def _is_overlooked(self, entries: Floats, slack: Floats, which: Indices) -> Bools:
+        """Return True for entries that all windows allow which are narrower than the distance to zero.
+
+        Wider windows overlook what changes at that distance, if rounding hides it from them.
+        ``sqrt(1 + k / (x * x))`` with a small ``k`` is 1 in wide windows.
+        """
+        slices = self.slices.pick(which)
+        distance = np.abs(slices.rows[np.arange(len(which)), slices.columns])
+        with np.errstate(all="ignore"):
+            scales = np.where(distance > 0.0, np.exp2(np.floor(np.log2(distance))), slices.scales)
+            near = measure(self.function.evaluate, replace(slices, scales=scales), tol.SCREEN_LEVELS, central())
+            far = np.abs(entries[:, None] - near.slope) > near.bar + slack[:, None]
+        return np.asarray(~far.any(axis=1) & (distance > 0.0)[:, None])
+
     def _is_faint(self, entries: Floats, which: Indices) -> Bools:
         """Return True where values are constant, for entries that rounding of numbers up to 1 may hide in them.
 
@@ -154,7 +170,7 @@ class DeepComparison:
             outside = np.maximum(hull[0][accused] - entries, entries - hull[1][accused]) - slack
         confirmed = self._is_sharp(second, which) & ~(distance <= 0.0)
         confirmed &= ~noise_excuses(self.ladder.pick(which), first, entries, slack, noise)
-        wrong = smooth & confirmed & ~around
+        wrong = smooth & confirmed & ~around & ~self._is_overlooked(entries, slack, which)
         bad = at_kink & ~(outside <= 0.0) & ~around
         scattered = self._scatter(mode, which, wrong | bad)
         wrong &= ~(distance <= scattered)
