@@ -133,7 +133,7 @@ class DeepComparison:
         with np.errstate(all="ignore"):
             scales = np.where(distance > 0.0, np.exp2(np.floor(np.log2(distance))), slices.scales)
             near = measure(self.function.evaluate, replace(slices, scales=scales), tol.SCREEN_LEVELS, central())
-            far = np.abs(entries[:, None] - near.slope) > near.bar + slack[:, None]
+            far = ~(np.abs(entries[:, None] - near.slope) <= near.bar + slack[:, None]) & np.isfinite(near.slope)
         return np.asarray(~far.any(axis=1) & (distance > 0.0)[:, None])
 
     def _is_faint(self, entries: Floats, which: Indices) -> Bools:
