@@ -11,17 +11,22 @@ from typing import TYPE_CHECKING
 
 from slangad.compiler.errors.diagnostics import CompileError, Diagnostic, Severity, ToolchainError
 from slangad.compiler.errors.spans import Span
-from slangad.compiler.slang_text.search import folders_of
+from slangad.compiler.frontends.slang.model import NO_TEXTS, ReflectedFile
+from slangad.compiler.slang_text.copies import SourceTexts, places_of, with_copies
+from slangad.compiler.slang_text.files import text_of
+from slangad.compiler.slang_text.search import folders_of, search
 from slangad.compiler.toolchain.jobs.request import CompileJob, CompileResult
 from slangad.compiler.toolchain.messages.messages import to_diagnostics
 from slangad.compiler.toolchain.session import Toolchain
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from slangad.compiler.driver.model import Options
-    from slangad.compiler.frontends.slang.model import ReflectedFile, SlangSetting
+    from slangad.compiler.frontends.slang.model import SlangSetting
+
+    _Copies = Mapping[str, tuple[str, str]]
 
 _REFLECTED = "spirv"
 """The target that declarations are read for. They are the same for all targets."""
@@ -65,6 +70,7 @@ class SlangCompilers:
         file: Path,
         asked: tuple[str, ...],
         text: str | None = None,
+        others: Mapping[str, str] = NO_TEXTS,
     ) -> ReflectedFile:
         """Return what a Slang file declares; see ``frontends.slang.model.Reflector``.
 
@@ -72,11 +78,11 @@ class SlangCompilers:
             file: The file.
             asked: Functions to look up by name.
             text: The text to read in its place.
+            others: Texts to read in place of other files, by their real paths.
         """
-        from slangad.compiler.frontends.slang.model import ReflectedFile
-
-        result = self._reflect(file, asked, text)
-        if result.diagnostics and asked and not self._reflect(file, (), text).diagnostics:
+        copies = self._copies(file, text, others)
+        result = self._reflect(file, asked, copies)
+        if result.diagnostics and asked and not self._reflect(file, (), copies).diagnostics:
             named = ", ".join(f"'{text}'" for text in asked)
             help_ = "check the number, order and kind of the arguments"
             raise CompileError([Diagnostic("SA083", f"Slang crashed when it made {named}", _at(file), help=help_)])
@@ -86,23 +92,35 @@ class SlangCompilers:
                 [replace(d, message=m, span=_at(file)) for d, m in zip(result.diagnostics, messages, strict=True)]
             )
         reported = user_names(to_diagnostics(result.messages, lambda *_: None), (str(file),))
-        if text is not None:
-            reported = [replace(d, span=_renamed(d.span, file)) for d in reported]
+        if copies:
+            reported = [replace(d, span=_renamed(d.span, copies)) for d in reported]
         errors = [_inside(file, d) for d in reported if d.severity is Severity.ERROR]
         if errors:
             raise CompileError(errors)
-        return ReflectedFile(result.reflection_text(_REFLECTED) or "", result.dependencies, tuple(reported))
+        dependencies = (*result.dependencies, *(path for path, _ in copies.values() if path != str(file)))
+        return ReflectedFile(result.reflection_text(_REFLECTED) or "", dependencies, tuple(reported))
 
-    def _reflect(self, file: Path, asked: tuple[str, ...], text: str | None) -> CompileResult:
+    def _copies(self, file: Path, text: str | None, others: Mapping[str, str]) -> _Copies:
+        """Return the files that Slang reads from copies, and their texts, by the places of the copies."""
+        if not others:
+            return {} if text is None else {file.name: (str(file), text)}
+        folders = folders_of(file, self._options.include_dirs)
+        own = text if text is not None else text_of(str(file))
+        reached = search(file, self._options.include_dirs).files
+        given = SourceTexts("", {str(file): own} | {one: others.get(one) or text_of(one) for one in reached}, folders)
+        placed = places_of(given)
+        _, copies = with_copies("", given)
+        return {place: (placed[place], copy) for place, copy in copies.items()}
+
+    def _reflect(self, file: Path, asked: tuple[str, ...], copies: _Copies) -> CompileResult:
         options = self._options
-        modules = {} if text is None else {file.name: text}
-        place = file.resolve().as_posix() if text is None else file.name
+        place = file.name if copies else file.resolve().as_posix()
         job = CompileJob(
             name=_staged_name(file),
             source=f'#include "{place}"\n',
             entry_points=(),
             targets=(_REFLECTED,),
-            modules=tuple(modules.items()),
+            modules=tuple((place, text) for place, (_, text) in copies.items()),
             include_dirs=folders_of(file, options.include_dirs),
             defines=options.defines,
             whole=True,
@@ -153,6 +171,6 @@ def _at(file: Path) -> Span:
     return Span(str(file), 0, 0, 0, 0)
 
 
-def _renamed(span: Span, file: Path) -> Span:
-    """Return a location in the text that was read in a file's place as one in the file."""
-    return replace(span, file=str(file)) if span.file == file.name else span
+def _renamed(span: Span, copies: _Copies) -> Span:
+    """Return a location in a copy as one in the file."""
+    return replace(span, file=copies[span.file][0]) if span.file in copies else span

@@ -39,32 +39,52 @@ class Parts:
         every: Its parts in the order of the text. A struct comes before its functions.
         macros: The words of each macro's text, those of macros in it included.
         conforming: The structs that have an interface besides ``IDifferentiable``.
+        others: Further texts of the same module. Their parts are in ``every``, too.
     """
 
     source: SlangSource
     every: tuple[Part, ...]
     macros: Mapping[str, frozenset[str]]
     conforming: frozenset[str]
+    others: tuple[Parts, ...] = ()
+
+    def with_others(self, others: Sequence[Parts]) -> Parts:
+        """Return the parts of this text and of further texts of the same module."""
+        texts = (self, *others)
+        return replace(
+            self,
+            every=tuple(part for one in texts for part in one.every),
+            macros={name: words for one in texts for name, words in one.macros.items()},
+            conforming=frozenset().union(*(one.conforming for one in texts)),
+            others=tuple(others),
+        )
+
+    def of(self, span: Span) -> Parts:
+        """Return the parts of the text that a location lies in; these if it is none of the others."""
+        return next((one for one in self.others if one.source.file == span.file), self)
 
     def at(self, span: Span) -> Part | None:
         """Return the smallest part that contains a location. A comment above a function belongs to that."""
+        if (other := self.of(span)) is not self:
+            return other.at(span)
         offset = self.source.offset(span)
         if offset is None:
             return None
         commented = (
             f for f in self.source.functions if any(comment.line == span.line for comment in f.header.comments)
         )
-        around = [part for part in self.every if part.start <= offset <= part.end]
+        own = [part for part in self.every if part.span.file == span.file]
+        around = [part for part in own if part.start <= offset <= part.end]
         return min(around, key=lambda part: part.end - part.start, default=next(commented, None))
 
     def is_in_head(self, part: Part, span: Span) -> bool:
         """Return True if a location lies in a function before its body."""
-        offset = self.source.offset(span)
+        offset = self.of(span).source.offset(span)
         return isinstance(part, SlangFunction) and offset is not None and part.start <= offset < part.body
 
     def is_differentiable(self, part: Part) -> bool:
         """Return True if a part is a function that can be differentiated."""
-        return isinstance(part, SlangFunction) and self.source.is_differentiable(part)
+        return isinstance(part, SlangFunction) and self.of(part.span).source.is_differentiable(part)
 
     def brings_in(self, file: str) -> Declaration | None:
         """Return the import or inclusion of a file, found by its name."""
@@ -98,8 +118,8 @@ class Parts:
         return _blanked(self.source, ranges)
 
     def without(self, marks: Mapping[Part, str], gone: Collection[Part]) -> Remains:
-        """Return the text with some parts marked and emptied, and others removed."""
-        out = {*marks, *gone}
+        """Return the text with some parts marked and emptied, and others removed. Parts of other texts do not count."""
+        out = {part for part in (*marks, *gone) if part.span.file == self.source.file}
         kept = [part for part in out if not any(contains(one, part) for one in out)]
         blanks, added = list[tuple[int, int]](), list[tuple[int, str]]()
         for part in kept:
@@ -144,7 +164,8 @@ def read_parts(text: str, file: str) -> Parts:
 
 def contains(part: Part, other: Part) -> bool:
     """Return True if a part is a declaration that contains another part."""
-    return isinstance(part, Declaration) and part != other and part.start <= other.start and other.end <= part.end
+    here = part.span.file == other.span.file and part != other
+    return here and isinstance(part, Declaration) and part.start <= other.start and other.end <= part.end
 
 
 def is_derivative(part: Part, other: Part) -> bool:

@@ -6,13 +6,13 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from slangad.compiler.check.build.copies import with_copies
 from slangad.compiler.emit.library import DOUBLE, library_text
+from slangad.compiler.slang_text.copies import with_copies
 from slangad.compiler.toolchain.jobs.request import CompileJob
 
 if TYPE_CHECKING:
-    from slangad.compiler.check.build.copies import SourceTexts
     from slangad.compiler.emit.model import EmittedModule
+    from slangad.compiler.slang_text.copies import SourceTexts
 
 _SHAPES: Final = ("", "2", "3", "4", *(f"{r}x{c}" for r in (2, 3, 4) for c in (2, 3, 4)))
 MACROS: Final = (

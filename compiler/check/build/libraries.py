@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from slangad.compiler.check import tolerances as tol
-from slangad.compiler.check.build.copies import SourceTexts
 from slangad.compiler.check.build.cpp_faults import first_error, without_faults
 from slangad.compiler.check.build.double import build_job
 from slangad.compiler.check.build.reached import ReachedTexts
@@ -27,6 +26,7 @@ from slangad.compiler.ir.kernels import Memory
 from slangad.compiler.ir.subset import only, without_other_files
 from slangad.compiler.runtime.device.cpu_rows import with_rows
 from slangad.compiler.runtime.device.cxx import RejectionError, build_shared_library
+from slangad.compiler.slang_text.copies import SourceTexts
 from slangad.compiler.slang_text.endings import is_slang
 from slangad.compiler.slang_text.files import text_of
 from slangad.compiler.toolchain.workers.processes import end_processes_until
@@ -183,7 +183,7 @@ def _reached_texts(module: Module, setting: BuildSetting) -> ReachedTexts | None
 def sources_of(module: Module, setting: BuildSetting) -> SourceTexts:
     """Return the Slang files of a module, each with the text to use."""
     files = [path for path in module.sources if is_slang(module.source) or is_slang(path)]
-    texts = {file: setting.texts.get(Path(file).name) or text_of(file) for file in files}
+    texts = {file: setting.texts.get(file) or setting.texts.get(Path(file).name) or text_of(file) for file in files}
     return SourceTexts(module.source, texts, setting.include_dirs)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from slangad.compiler.check import tolerances as tol
@@ -92,6 +93,7 @@ def describe_file(item: Input, options: CheckOptions, compilers: SlangCompilers)
     loaded = with_shapes(mended.module, options.shapes)
     if options.mutate:
         loaded = add_mutants(loaded, options.probed)
+    setting = replace(setting, reflect=partial(setting.reflect, others=mended.others))
     memory = _memory(item, mended, loaded, setting) if not options.mutate else None
     module, subjects = find_subjects(memory.module if memory else loaded)
     subjects = with_memory(subjects, memory) if memory else subjects
@@ -108,7 +110,7 @@ def describe_file(item: Input, options: CheckOptions, compilers: SlangCompilers)
     subjects = tuple(replace(subject, unclipped=_is_loose(subject, loose)) for subject in subjects)
     twins = _with_twins(module)
     text = memory.text if memory else mended.text
-    texts = {} if text is None else {item.path.name: text}
+    texts = {**mended.others, **({} if text is None else {item.path.name: text})}
     twins = replace(twins, racing=memory.racing if memory else {})
     if not is_slang(item.path) or options.mutate:
         return FileDescription(subjects, module, twins, texts)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.check.build.libraries import prelude, sources_of
@@ -57,9 +58,10 @@ def device_job(module: Module, setting: BuildSetting, device: str, unclipped: Co
     """Return what a worker needs to run a module's kernels in float32 on a device."""
     kernels = tuple(k for k in module.kernels if not k.name.startswith("oracle_") and k.name not in unclipped)
     emitted = emit_module(only(module, kernels))
+    texts = {name: text for name, text in setting.texts.items() if not Path(name).is_absolute()}
     return DeviceJob(
         device,
-        replace(emitted, text=prelude(module) + emitted.text, libraries={**emitted.libraries, **setting.texts}),
+        replace(emitted, text=prelude(module) + emitted.text, libraries={**emitted.libraries, **texts}),
         BuildOptions(setting.include_dirs, setting.defines, setting.cache),
         dict.fromkeys(unclipped, _CLIPPED)
         | {k.name: reasons[0].message for k in kernels if (reasons := not_on(device, module, (k.name,)))},

@@ -7,6 +7,7 @@ error outside of both, such as a bracket that never closes, fails the whole file
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -20,10 +21,12 @@ from slangad.compiler.check.repair.repaired import FaultReport, Mended
 from slangad.compiler.errors.diagnostics import CompileError, ToolchainError
 from slangad.compiler.frontends import load
 from slangad.compiler.frontends.reading.encoding import decode, read_bytes
+from slangad.compiler.frontends.slang.locations import shown
 from slangad.compiler.ir.nodes import External, Kernel, LeftOut, Module
 from slangad.compiler.slang_text.bodies import SlangFunction
 from slangad.compiler.slang_text.declarations import Declaration
 from slangad.compiler.slang_text.endings import is_slang
+from slangad.compiler.slang_text.files import source_of, text_of
 from slangad.compiler.slang_text.parts import (
     Part,
     Parts,
@@ -34,10 +37,10 @@ from slangad.compiler.slang_text.parts import (
     names_of,
     read_parts,
 )
-from slangad.compiler.slang_text.search import files_behind
+from slangad.compiler.slang_text.search import files_behind, search
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from slangad.compiler.errors.diagnostics import Diagnostic
     from slangad.compiler.errors.spans import Span
@@ -101,7 +104,18 @@ def mend(path: Path, setting: SlangSetting, error: CompileError | ToolchainError
     except CompileError:
         return None
     parts = read_parts(text, str(path))
-    return _Mender(path, setting, parts, spent).run(error) if parts.source.is_closed else None
+    if not parts.source.is_closed:
+        return None
+    return _Mender(path, setting, parts.with_others([*_parts_of_module(path, setting)]), spent).run(error)
+
+
+def _parts_of_module(path: Path, setting: SlangSetting) -> Iterator[Parts]:
+    """Yield the parts of the other files of a module (``implementing m;``)."""
+    for file in sorted(search(path, setting.include_dirs).textual):
+        if source_of(str(file)).scan.is_part:
+            parts = read_parts(text_of(str(file)), shown(str(file)))
+            if parts.source.is_closed:
+                yield parts
 
 
 def decoded_text(path: Path) -> str:
@@ -123,7 +137,7 @@ class _Mender:
         users: Parts that use a removed part, each with that part.
         gone: Removed parts without head or stub, because these did not compile either.
         own: The errors that a part had when fewer parts were removed. They are its own errors.
-        current: The text that Slang read last; None for the unchanged one.
+        current: The changed texts that Slang read last, by file.
         warnings: Slang's warnings about that text.
     """
 
@@ -135,12 +149,12 @@ class _Mender:
     users: dict[Part, Part] = field(default_factory=dict)
     gone: set[Part] = field(default_factory=set)
     own: set[tuple[Part, str]] = field(default_factory=set)
-    current: Remains | None = None
+    current: dict[str, Remains] = field(default_factory=dict)
     warnings: tuple[Diagnostic, ...] = ()
 
     def run(self, error: CompileError | ToolchainError) -> Mended | None:
         """Remove the causes until Slang accepts the rest, then the users of removed parts until there are none."""
-        found: Module | CompileError | ToolchainError = error
+        found: Module | CompileError | ToolchainError = self._with_names(error)
         for _ in range(tol.REPAIR_ROUNDS):
             removed = len(self.faults), len(self.users), len(self.gone)
             if isinstance(found, Module):
@@ -176,17 +190,23 @@ class _Mender:
             ToolchainError: There is no Slang.
         """
         marks = {part: f"{_MARK}{self.parts.every.index(part)}" for part in emptied}
-        self.current = self.parts.without(marks, self.gone)
+        touched = {part.span.file for part in (*emptied, *self.gone)}
+        texts = (self.parts, *(one for one in self.parts.others if one.source.file in touched))
+        self.current = {one.source.file: one.without(marks, self.gone) for one in texts}
         self.warnings = ()
+        changed = self._others()
 
-        def reflect(file: Path, asked: tuple[str, ...], text: str | None = None) -> ReflectedFile:
-            reflection = self.setting.reflect(file, asked, text)
-            self.warnings = reflection.warnings
+        def reflect(
+            file: Path, asked: tuple[str, ...], text: str | None = None, others: Mapping[str, str] = changed
+        ) -> ReflectedFile:
+            reflection = self.setting.reflect(file, asked, text, others)
+            self.warnings = tuple(replace(d, span=self._named(d.span)) for d in reflection.warnings)
             return reflection
 
         start = self.spent.clock()
         try:
-            setting = replace(self.setting, reflect=reflect, text=self.current.text, instances=instances)
+            text = self.current[str(self.path)].text
+            setting = replace(self.setting, reflect=reflect, text=text, instances=instances)
             return load(self.path, setting)
         except (CompileError, ToolchainError) as error:
             self.spent.add(start)
@@ -195,11 +215,29 @@ class _Mender:
                 return Module(name=self.path.stem, source=str(self.path), sources=(str(self.path),))
             if isinstance(error, ToolchainError) and code not in DEATHS:
                 raise
-            return error
+            return self._with_names(error)
+
+    def _with_names(self, error: CompileError | ToolchainError) -> CompileError | ToolchainError:
+        """Return an error with the names that files have in the parts."""
+        return type(error)([replace(d, span=self._named(d.span)) for d in error.diagnostics])
+
+    def _others(self) -> dict[str, str]:
+        """Return the changed texts of other files that Slang read last, by their real paths."""
+        changed = ((file, one) for file, one in self.current.items() if file != str(self.path))
+        return {os.path.realpath(file): one.text for file, one in changed}
+
+    def _named(self, span: Span) -> Span:
+        """Return a location with the name that its file has in the parts."""
+        return replace(span, file=self._names.get(os.path.realpath(span.file), span.file)) if span.file else span
+
+    @cached_property
+    def _names(self) -> dict[str, str]:
+        """The names of the files of the module by their real paths."""
+        return {os.path.realpath(one.source.file): one.source.file for one in (self.parts, *self.parts.others)}
 
     def _place(self, span: Span) -> Span:
         """Return the location in the file of a location in the text that was read last."""
-        return self.current.before(span) if self.current and span.file == str(self.path) else span
+        return self.current[span.file].before(span) if span.file in self.current else span
 
     def _at(self, span: Span) -> Part | None:
         """Return the part that contains a location of the text that was read last."""
@@ -330,8 +368,8 @@ class _Mender:
             *(_left_out(kernel, part, module) for kernel, part in hollow.items()),
         )
         broken = tuple(FaultReport(self.parts, self.faults, self.users).broken())
-        text = self.current.text if self.current else None
-        return Mended(text, replace(module, kernels=kept, left_out=left_out), broken)
+        text = self.current[str(self.path)].text if self.current else None
+        return Mended(text, replace(module, kernels=kept, left_out=left_out), broken, self._others())
 
 
 def _types_of(part: Part) -> Iterator[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.check.model.outcomes import CheckOutcome, Disagreement
@@ -58,18 +58,26 @@ class BrokenPart:
 
 @dataclass(frozen=True, slots=True)
 class Mended:
-    """The checkable rest of a file: its text without the broken parts (None: unchanged), its module and these parts."""
+    """The checkable rest of a file.
+
+    Attributes:
+        text: Its text without the broken parts; None if it is unchanged.
+        module: The module of the rest.
+        broken: The broken parts.
+        others: The changed texts of the other files of its module, by their real paths.
+    """
 
     text: str | None
     module: Module
     broken: tuple[BrokenPart, ...] = ()
+    others: Mapping[str, str] = field(default_factory=dict)
 
     def with_broken(self, subjects: Iterable[Subject]) -> tuple[Subject, ...]:
         """Return subjects and broken parts, by location if there are broken parts."""
         if not self.broken:
             return with_labels(subjects)
         every = (*subjects, *(one.subject for one in self.broken))
-        return with_labels(sorted(every, key=lambda one: (not one.span.line, one.span.line, one.span.column)))
+        return with_labels(sorted(every, key=_by_place))
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +154,12 @@ class FaultReport:
         outcome = self._outcome(part)
         message = f"{message}. {SLOW_REMEDY}" if outcome is CheckOutcome.SLOW_COMPILE else message
         return Disagreement(Leg.COMPILE, outcome, re.sub(r"\s+", " ", message), notes=notes)
+
+
+def _by_place(subject: Subject) -> tuple[bool, str, int, int]:
+    """Return a sort key by location. Unknown locations come last."""
+    span = subject.span
+    return not span.line, span.file, span.line, span.column
 
 
 def _brings_in(part: Part) -> bool:

@@ -151,11 +151,11 @@ class SourceFiles:
     def _scans(self, among: Collection[str] | None = None) -> Iterator[Scan]:
         for path in self._others if among is None else [path for path in self._others if path in among]:
             if path not in self._scanned:
-                self._scanned[path] = scan_text(text_of(path), _shown(path))
+                self._scanned[path] = scan_text(text_of(path), shown(path))
             yield self._scanned[path]
 
 
-def _shown(path: str) -> str:
+def shown(path: str) -> str:
     """Return a path as reports show it: relative if it lies below the working directory."""
     full = Path(path)
     return full.relative_to(Path.cwd()).as_posix() if full.is_relative_to(Path.cwd()) else path

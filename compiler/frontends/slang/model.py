@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final, Protocol
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from slangad.compiler.errors.diagnostics import Diagnostic
+
+
+NO_TEXTS: Final[Mapping[str, str]] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +34,12 @@ class ReflectedFile:
 class Reflector(Protocol):
     """Let Slang read a file."""
 
-    def __call__(self, file: Path, asked: tuple[str, ...], text: str | None = None) -> ReflectedFile:
-        """Read a file, or ``text`` in its place. Look up the ``asked`` functions by name, such as ``f<float, 4>``.
+    def __call__(
+        self, file: Path, asked: tuple[str, ...], text: str | None = None, others: Mapping[str, str] = NO_TEXTS
+    ) -> ReflectedFile:
+        """Read a file, or ``text`` in its place, and the texts of ``others`` in place of files that it brings in.
+
+        Look up the ``asked`` functions by name, such as ``f<float, 4>``.
 
         Raises:
             CompileError: Slang rejects the file.

@@ -48,7 +48,7 @@ def with_copies(
         users: The files that import the library.
     """
     files, folders = given.files, given.folders
-    placed = {place: file for file in reversed([*files]) for place in reversed([*_places(file, folders)])}
+    placed = places_of(given)
     texts = {
         place: f'{files[file]}\nimport "{"../" * place.count("/")}{library}";\n' if file in users else files[file]
         for place, file in placed.items()
@@ -61,6 +61,11 @@ def with_copies(
     at = {Path(placed[place]).resolve(): place for place in sorted(kept, key=len, reverse=True)}
     copies = {place: _led(texts[place], place, (str(Path(placed[place]).parent), *folders), at) for place in kept}
     return _led(main, "", folders, at), copies
+
+
+def places_of(given: SourceTexts) -> dict[str, str]:
+    """Return the files by the places of their copies."""
+    return {p: file for file in reversed([*given.files]) for p in reversed([*_places(file, given.folders)])}
 
 
 def _places(file: str, folders: tuple[str, ...]) -> Iterator[str]:
