@@ -305,8 +305,16 @@ def _name_before(tokens: Sequence[Token], start: int, index: int) -> int | None:
 
 
 def _operator_before(tokens: Sequence[Token], start: int, index: int) -> int | None:
-    """Return the word ``operator`` if only marks stand between it and a parenthesis, and something stands before it."""
-    word = index - 1
+    """Return the word ``operator`` if only marks stand between it and a parenthesis, and something stands before it.
+
+    Generic parameters may stand behind the marks.
+    """
+    word, depth = index - 1, 0
+    for k in range(index - 1, start, -1) if tokens[word].text == ">" else ():
+        depth += (tokens[k].text == ">") - (tokens[k].text == "<")
+        if not depth or tokens[k].text == "operator":
+            word = word if depth else k - 1
+            break
     while word > start and tokens[word].kind == "mark" and tokens[word].text not in ("]", ")", "}"):
         word -= 1
     return word if word > start and tokens[word].text == "operator" else None
@@ -336,9 +344,8 @@ def _header(text: TokenizedText, at: tuple[int, int, int, int], path: tuple[str,
         elif tokens[index].kind == "word":
             words.append(tokens[index].text)
         index += 1
-    is_operator = tokens[name].text == "operator"
     return Header(
-        name="".join(token.text for token in tokens[name : opening if is_operator else name + 1]),
+        name="".join(token.text for token in tokens[name : _behind_name(tokens, name, opening)]),
         path=path,
         params=tuple(declared_names(tokens[opening + 1 : end])),
         attributes=tuple(attributes),
@@ -346,8 +353,17 @@ def _header(text: TokenizedText, at: tuple[int, int, int, int], path: tuple[str,
         comments=tuple(_comments(text, tokens[start].line, tokens[name].line)),
         span=tokens[name].span(file),
         types=tuple(types_of(tokens[opening + 1 : end])),
-        generic=(tokens[name + 1].text == "<" and not is_operator) or "__generic" in words,
+        generic=tokens[_behind_name(tokens, name, opening)].text == "<" or "__generic" in words,
     )
+
+
+def _behind_name(tokens: Sequence[Token], name: int, opening: int) -> int:
+    """Return the token behind a function's name: one of a parenthesis or of generic parameters."""
+    if tokens[name].text != "operator":
+        return name + 1
+    words = (k for k in range(name + 1, opening) if tokens[k].kind != "mark")
+    first = next(words, None)
+    return opening if first is None else max(k for k in range(name + 1, first) if tokens[k].text == "<")
 
 
 def declared_names(tokens: Sequence[Token]) -> Iterator[str]:

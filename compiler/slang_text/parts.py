@@ -92,12 +92,18 @@ class Parts:
         named = (part for part in self.every if isinstance(part, Declaration) and part.brings_in)
         return next((part for part in named if _plain(part.name) == stem), None)
 
-    def users_of(self, part: Part, *, gone: bool) -> Iterator[Part]:
+    def users_of(self, part: Part, *, gone: bool, lost: Collection[str] = ()) -> Iterator[Part]:
         """Yield the parts that may use one in a way that Slang does not report.
 
         Slang reports no use of a generic function or of one that is gone. It reports a use in a macro at the macro.
         A method of an interface may be used wherever its struct is mentioned. Members of a declaration go with it. If
-        there are two of a name, Slang may take the other one.
+        there are two of a name, Slang may take the other one: but a function with a type of ``lost`` in its head can
+        only be meant where that type occurs.
+
+        Args:
+            part: The part.
+            gone: True if neither a head nor a stub of it is left.
+            lost: The names of types that are removed, or not whole.
         """
         names = names_of(part)
         macros = {macro for macro, words in self.macros.items() if names & words}
@@ -108,9 +114,18 @@ class Parts:
             return
         unknown = names if gone or part.header.generic else frozenset()
         suspect = macros | self.conforming.intersection(part.header.path[-1:])
+        types = self.head_of(part).intersection(lost)
         for one in others:
-            if isinstance(one, SlangFunction) and (unknown & one.called or suspect & one.words):
+            if not isinstance(one, SlangFunction):
+                continue
+            meant = unknown & one.called and (not types or types & one.words)
+            if meant or suspect & one.words:
                 yield one
+
+    def head_of(self, function: SlangFunction) -> frozenset[str]:
+        """Return the words of a function before its body."""
+        tokens = self.of(function.span).source.tokens
+        return words_of(tokens[function.first : function.opening])
 
     def blanked(self, parts: Collection[Part]) -> str:
         """Return the text with blanks in place of some parts; all of it if brackets do not close."""

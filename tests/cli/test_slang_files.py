@@ -95,6 +95,23 @@ def test_every_differentiable_function_of_the_given_files__has_a_row(project: Pr
     assert slow["problems"] == ["nothing was checked, though there are differentiable functions"]
 
 
+def test_errors_in_one_part_of_a_module__cost_what_uses_them_only(project: Project) -> None:
+    lost = "struct Lost { Missing k; }\n[Differentiable] float takes(Lost l, float x) { return x; }\n"
+    operators = "struct Own<T> { T k; }\nOwn<T> operator+<T>(Own<T> a, Own<T> b) { return a; }\n"
+    bad = f"implementing m;\n{operators}{function('broken', 'missing * x')}{function('fine', 'x * x')}{lost}"
+    project.write("in/parts/bad.slang", bad)
+    project.write("in/parts/good.slang", f"implementing m;\n{function('good', 'fine(x)')}")
+    uses = f"{function('own', 'good(x)')}{function('through', 'broken(x) * x')}"
+    project.write("in/m.slang", f"module m;\n__include parts.good;\n__include parts.bad;\n{uses}")
+    found = report(project, "in", code=3)
+    rows = {name: verdict for name, (_, verdict) in verdicts(found).items()}
+    right = dict.fromkeys(("fine", "good", "own"), "PASS")
+    assert rows == {**right, **dict.fromkeys(("broken", "Lost", "takes", "through"), "FAIL")}
+    places = {one["function"]: (one["span"]["file"], one["span"]["line"]) for one in found["results"]}
+    assert places["broken"] == ("in/parts/bad.slang", 4)
+    assert verdicts(report(project, "in/parts/good.slang")) == {"good": ("in/parts/good.slang", "PASS")}
+
+
 def test_functions_that_stand_twice_behind_conditions__are_the_ones_that_slang_reads(project: Project) -> None:
     root = "sqrt(x - 4.0)"
     fast, slow = f"// check: range x 0 1\n{function('two', 'x')}", f"// check: range x 5 6\n{function('two', root)}"

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from slangad.compiler.check.planning.files import Described
     from slangad.compiler.driver.inputs import Input
-    from slangad.compiler.errors.spans import Span
     from slangad.compiler.slang_text.bodies import SlangFunction, SlangSource
 
 _OWN_DIFFERENTIAL: Final = frozenset({"dzero", "dadd", "dmul"})
@@ -40,7 +39,7 @@ def with_every_function(described: Mapping[Path, Described], include_dirs: Seque
 
     These files are the inputs, and the parts of their modules.
     """
-    seen = [s.span for _, one in described.values() if not isinstance(one, Result) for s in one.subjects]
+    seen = [s for _, one in described.values() if not isinstance(one, Result) for s in one.subjects]
     listed = {file for item, _ in described.values() for file in item.files}
     made: dict[Path, Described] = {}
     for path, (item, one) in described.items():
@@ -83,19 +82,22 @@ def _parts_of(item: Input, include_dirs: Sequence[str]) -> Iterator[Path]:
     yield from (file for file in search(item.path, include_dirs).textual if source_of(str(file)).scan.is_part)
 
 
-def _source(file: Path, item: Input, seen: Iterable[Span]) -> SlangSource:
+def _source(file: Path, item: Input, seen: Iterable[Subject]) -> SlangSource:
     """Return a file by the name that reports use."""
     own = item.path if file == item.path.resolve() else file
-    return source_of(next((span.file for span in seen if span.file and same_file(span.file, str(own))), str(own)))
+    return source_of(next((s.span.file for s in seen if s.span.file and same_file(s.span.file, str(own))), str(own)))
 
 
-def _unseen(source: SlangSource, seen: Sequence[Span]) -> Iterator[SlangFunction]:
+def _unseen(source: SlangSource, seen: Sequence[Subject]) -> Iterator[SlangFunction]:
     """Yield the differentiable functions without a row, except custom derivatives.
 
     Of functions that only conditions of the preprocessor distinguish, Slang shows one.
     """
-    places = [replace(span, file=source.file) for span in seen if span.file and same_file(span.file, source.file)]
-    rows = {function for span in places if (function := source.at(span)) is not None}
+    here = [one for one in seen if one.span.file and same_file(one.span.file, source.file)]
+    rows = {function for one in here if (function := source.at(replace(one.span, file=source.file))) is not None}
+    # Columns of a text without its broken parts may be others.
+    lines = {(one.span.line, one.plain.rpartition(".")[2]) for one in here}
+    rows |= {function for function in source.functions if (function.span.line, function.header.name) in lines}
     known = {(one.name, one.header.signature) for one in rows}
     attributes = {word for function in source.functions for word in function.header.attributes}
     for function in source.functions:

@@ -323,9 +323,10 @@ class _Mender:
         known: set[Part] = set()
         while fresh := [part for part in (*self.faults, *self.users) if part not in known]:
             known.update(fresh)
+            lost = {name for part in known for name in _types_of(part)}
             alone = (part for part in fresh if not any(contains(one, part) for one in (*self.faults, *self.users)))
             for part in alone:
-                for user in self.parts.users_of(part, gone=part in self.gone):
+                for user in self.parts.users_of(part, gone=part in self.gone, lost=lost):
                     if user not in self.faults:
                         self.users.setdefault(user, part)
                     if part in self.gone and is_derivative(part, user):
