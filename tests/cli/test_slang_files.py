@@ -99,16 +99,19 @@ def test_errors_in_one_part_of_a_module__cost_what_uses_them_only(project: Proje
     lost = "struct Lost { Missing k; }\n[Differentiable] float takes(Lost l, float x) { return x; }\n"
     operators = "struct Own<T> { T k; }\nOwn<T> operator+<T>(Own<T> a, Own<T> b) { return a; }\n"
     bad = f"implementing m;\n{operators}{function('broken', 'missing * x')}{function('fine', 'x * x')}{lost}"
-    project.write("in/parts/bad.slang", bad)
-    project.write("in/parts/good.slang", f"implementing m;\n{function('good', 'fine(x)')}")
+    method = "[Differentiable] public float act(float x)"
+    project.write("in/parts/bad.slang", f"{bad}public struct Sq : IAct {{ {method} {{ return x * x; }} }}\n")
+    act = f"public interface IAct {{ {method}; }}\n"
+    project.write("in/parts/good.slang", f"implementing m;\n{act}{function('good', 'fine(x)')}")
     uses = f"{function('own', 'good(x)')}{function('through', 'broken(x) * x')}"
     project.write("in/m.slang", f"module m;\n__include parts.good;\n__include parts.bad;\n{uses}")
     found = report(project, "in", code=3)
     rows = {name: verdict for name, (_, verdict) in verdicts(found).items()}
-    right = dict.fromkeys(("fine", "good", "own"), "PASS")
+    right = dict.fromkeys(("fine", "good", "own", "Sq.act"), "PASS")
     assert rows == {**right, **dict.fromkeys(("broken", "Lost", "takes", "through"), "FAIL")}
     places = {one["function"]: (one["span"]["file"], one["span"]["line"]) for one in found["results"]}
     assert places["broken"] == ("in/parts/bad.slang", 4)
+    assert places["Sq.act"][0] == "in/parts/bad.slang"
     assert verdicts(report(project, "in/parts/good.slang")) == {"good": ("in/parts/good.slang", "PASS")}
 
 

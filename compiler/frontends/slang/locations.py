@@ -95,11 +95,13 @@ class SourceFiles:
         """Return the location of a function, None if an included file declares it; ``which`` is as in ``Scan.find``."""
         names = tuple(param.name for param in function.params)
         name = function.name if function.name.isidentifier() else f"operator{function.name}"
-        for scan in self.own:
-            generic = function.pattern.endswith("<>")
-            header = scan.find(name, function.path, names, which, generic=generic, hidden=self._hidden_lines(scan))
-            if header is not None:
-                return FunctionLocation(header.span, header)
+        generic = function.pattern.endswith("<>")
+        hidden = ((scan, self._hidden_lines(scan)) for scan in self.own)
+        found = [scan.find(name, function.path, names, which, generic=generic, hidden=lines) for scan, lines in hidden]
+        headers = [header for header in found if header is not None]
+        header = next((one for one in headers if one.path == function.path), headers[0] if headers else None)
+        if header is not None:
+            return FunctionLocation(header.span, header)
         if any(scan.find(name, function.path, names) for scan in self._scans()):
             return None
         return FunctionLocation(self.main.words.get(name, whole_file(self.main.file)))
