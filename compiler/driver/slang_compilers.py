@@ -38,6 +38,7 @@ class SlangCompilers:
     def __init__(self, options: Options) -> None:
         self._options = options
         self._started: dict[bool, Toolchain] = {}
+        self._last: dict[CompileJob, CompileResult] = {}
 
     def __enter__(self) -> SlangCompilers:
         return self
@@ -128,7 +129,9 @@ class SlangCompilers:
             extra_arguments=("-ignore-capabilities", *options.slang_flags),
             time_limit=options.time_limit,
         )
-        return self._toolchain(external=False).compile([job])[0]
+        if job not in self._last:  # the front end asks several times for one file
+            self._last = {job: self._toolchain(external=False).compile([job])[0]}
+        return self._last[job]
 
     def _toolchain(self, *, external: bool) -> Toolchain:
         if external not in self._started:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
@@ -105,8 +106,9 @@ class SlangSource:
         return not DIFFERENTIABLE.isdisjoint(self.scan.attributes_of(function.header))
 
 
+@lru_cache(maxsize=128)
 def read_source(text: str, file: str) -> SlangSource:
-    """Read the functions of a text. ``file`` is its name in spans."""
+    """Read the functions of a text, once for all users. ``file`` is its name in spans."""
     code = read_text(text)
     starts = tuple(accumulate((len(line) + 1 for line in text.split("\n")), initial=0))[:-1]
     offsets = tuple(starts[token.line - 1] + token.column - 1 for token in code.tokens)

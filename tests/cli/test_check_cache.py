@@ -8,9 +8,17 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from slangad.compiler.check.kept_results import is_repeatable
+from slangad.compiler.check.options import CheckOptions
+from slangad.compiler.check.session import check
+from slangad.compiler.driver.inputs import parse_inputs
 from slangad.compiler.report.model import Result, Verdict
+from slangad.compiler.slang_text.bodies import read_source
+from slangad.compiler.toolchain.session import Toolchain
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from slangad.compiler.toolchain.jobs.request import CompileJob, CompileResult
     from tests.cli.conftest import Project
 
 pytestmark = pytest.mark.toolchain
@@ -156,3 +164,25 @@ def test_check__a_caller_before_its_wrong_callee__has_its_cause_in_its_row(proje
     rows = [line.split()[:2] for line in shown if line.startswith("  ") and line.split()[0] in ("PASS", "FAIL")]
     assert rows == [["FAIL", "caller"], ["FAIL", "wrong"], ["PASS", "right"]]
     assert "its derivative is made from that of 'wrong'" in shown[2]
+
+
+def test_check__the_declarations_and_the_text_of_a_file__are_read_once_in_a_run(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, text in FOLDER.items():
+        project.write(f"s/{name}.slang", text)
+    read: list[str] = []
+    run = Toolchain.compile
+
+    def recorded(self: Toolchain, jobs: Sequence[CompileJob], progress: Any = None) -> list[CompileResult]:
+        read.extend(job.name for job in jobs if job.declarations == ())
+        return run(self, jobs, progress)
+
+    monkeypatch.setattr(Toolchain, "compile", recorded)
+    read_source.cache_clear()
+    monkeypatch.chdir(project.folder)
+    report = check(parse_inputs(["s"]), CheckOptions(samples=4))
+    assert {result.function for result in report.results} == EVERY
+    assert sorted(read) == ["a_declarations.slang", "b_declarations.slang", "lib_declarations.slang"]
+    texts = len(FOLDER) + 2  # and the copies of b that declared parts change
+    assert read_source.cache_info().misses <= texts
