@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 from slangad.compiler.errors.spans import NOWHERE, Span
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from slangad.compiler.ir.types import Tensor, Texture, Type
 
 
@@ -75,6 +77,12 @@ class Kernel:
     fused: bool = field(default=False, compare=False)
 
 
+def by_value(kernel: Kernel, buffers: Iterable[Buffer]) -> tuple[KernelParam, ...]:
+    """Return the parameters of a kernel that its function has too; the others are memory."""
+    named = {buffer.param for buffer in buffers if buffer.kernel == kernel.name}
+    return tuple(param for param in kernel.params if param.name not in named)
+
+
 class Accumulation(str, Enum):
     """How the gradients of many threads add up in one element."""
 
@@ -101,6 +109,9 @@ class Buffer:
     - ``exact``: ``shared`` or ``scatter``, in sums that do not depend on their order.
 
     ``followed`` is True if gradient flows to the coordinates at which a texture is sampled.
+
+    A large ``Param`` has a buffer for each of its arrays: ``path`` names the struct fields on the way to the array, and
+    ``extents`` are its own. Extents of other tensors and textures are known at launch only.
     """
 
     key: str
@@ -111,4 +122,11 @@ class Buffer:
     accumulation: Accumulation = Accumulation.NONE
     followed: bool = False
     reach: tuple[int, ...] = ()
+    path: tuple[str, ...] = ()
+    extents: tuple[int, ...] = ()
     span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+    @property
+    def name(self) -> str:
+        """The parameter, and the fields on the way to the part of it: ``net.w1``."""
+        return ".".join((self.param, *self.path))

@@ -38,7 +38,7 @@ from slangad.compiler.ir.expressions import (
     Unary,
     Var,
 )
-from slangad.compiler.ir.kernels import Accumulation, Buffer, Kernel, KernelParam, KernelResult, Memory
+from slangad.compiler.ir.kernels import Accumulation, Buffer, Kernel, KernelParam, KernelResult, Memory, by_value
 
 if TYPE_CHECKING:
     from slangad.compiler.ir.pipelines import Pipeline
@@ -104,6 +104,7 @@ __all__ = [
     "Unary",
     "Var",
     "While",
+    "by_value",
 ]
 
 # --- statements ------------------------------------------------------------------------------------------------------

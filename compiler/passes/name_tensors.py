@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.ir import nodes as ir
 from slangad.compiler.ir.gradient_flow import Carrying
+from slangad.compiler.ir.memory_parts import extents_at
 from slangad.compiler.ir.types import Tensor, Texture, carries_gradient, leaves
 from slangad.compiler.ir.walk import (
     body_exprs,
@@ -73,11 +74,15 @@ class _Clones:
     def add_kernel(self, kernel: ir.Kernel, function: ir.Function) -> None:
         """Add the function of a kernel, and clones of the functions that it calls with tensors."""
         given = []
-        for place, param in zip(kernel.params, function.params, strict=True):
-            if isinstance(place.type, (Tensor, Texture)):
-                key = f"{kernel.name}.{param.name}"
-                passive = place.no_diff or not carries_gradient(place.type)
-                self.buffers.append(ir.Buffer(key, kernel.name, param.name, place.type, passive, span=place.span))
+        places = {place.name: place for place in kernel.params}
+        for param in function.params:
+            if isinstance(param.type, (Tensor, Texture)):
+                name, *path = param.name.split(".")
+                place, key = places[name], f"{kernel.name}.{param.name}"
+                passive = place.no_diff or param.no_diff or not carries_gradient(param.type)
+                extents = () if place.type == param.type else extents_at(place.type, tuple(path))
+                found = ir.Buffer(key, kernel.name, name, param.type, passive, path=tuple(path), extents=extents)
+                self.buffers.append(replace(found, span=place.span))
                 given.append((param.name, key))
         self.made[function.key] = self._clone(function, function.key, tuple(given))
 
@@ -142,7 +147,8 @@ def _few_elements(module: ir.Module, buffer: ir.Buffer) -> tuple[int, ...]:
     """Return the extents that threads read of a tensor, if it is so small that each thread adds up by itself."""
     if not isinstance(buffer.type, Tensor) or buffer.type.writes:
         return ()
-    reach = read_extents(module, next(k for k in module.kernels if k.name == buffer.kernel), buffer)
+    kernel = next(k for k in module.kernels if k.name == buffer.kernel)
+    reach = buffer.extents or read_extents(module, kernel, buffer)
     return reach if 0 < math.prod(reach) * len(list(leaves(buffer.type.element))) <= _FEW_SCALARS else ()
 
 

@@ -14,6 +14,7 @@ from slangad.compiler.passes.differentiate_gradients import differentiate_gradie
 from slangad.compiler.passes.equalize_nested_loops import equalize_nested_loops
 from slangad.compiler.passes.extract_inner_loops import extract_inner_loops
 from slangad.compiler.passes.fuse_stages import fuse_stages
+from slangad.compiler.passes.keep_params_in_memory import keep_params_in_memory
 from slangad.compiler.passes.lower_tuples import lower_tuples
 from slangad.compiler.passes.mark_no_diff import mark_no_diff
 from slangad.compiler.passes.name_tensors import name_tensors
@@ -40,6 +41,7 @@ class Pass:
 
 PIPELINE: Final = (
     Pass("fusion", fuse_stages),
+    Pass("params", keep_params_in_memory),
     Pass("tensors", name_tensors),
     Pass("derivatives", lower_derivatives),
     Pass("second_order", differentiate_gradients),

@@ -206,7 +206,7 @@ class _Launches:
         runner = self.runner
         match parameter.role:
             case Role.DOMAIN if entry.work is ThreadWork.SCALARS:
-                return self._scalars(parameter.parameter)
+                return self._scalars(parameter.parameter, parameter.path)
             case Role.DOMAIN:
                 return _plain(runner.extents.domain)
             case Role.EXTENTS:
@@ -218,9 +218,10 @@ class _Launches:
             case _:
                 return 0
 
-    def _scalars(self, name: str) -> int:
-        """Return the number of scalars of a tensor or texture."""
-        return sum(end - start for (owner, _), (start, end) in self.runner.inputs.stretches.items() if owner == name)
+    def _scalars(self, name: str, path: tuple[str | int, ...]) -> int:
+        """Return the number of scalars of a tensor or texture, or of a part of a parameter."""
+        inputs = self.runner.inputs.stretches.items()
+        return sum(end - start for (of, at), (start, end) in inputs if of == name and at[: len(path)] == path)
 
     def _threads(self, entry: EntryPoint) -> npt.NDArray[np.uint32]:
         """Return the threads with work to do: the position of the group, and of the thread in it."""
@@ -233,7 +234,7 @@ class _Launches:
         """Return the number of threads along x, y and z."""
         domain = self.runner.extents.domain
         if entry.work is ThreadWork.SCALARS:
-            return self._scalars(entry.parameters[-1].parameter), 1, 1
+            return self._scalars(entry.parameters[-1].parameter, entry.parameters[-1].path), 1, 1
         if entry.dims == 1:
             return math.prod(domain), 1, 1
         return (*reversed(domain), 1)[:3]  # type: ignore[return-value]  # of two or three extents
@@ -264,7 +265,7 @@ class _Launches:
             mark = 77 if dtype is np.uint32 else np.nan
             return np.full((self.count, max(1, parameter.components * self.runner.sums.parts)), mark, dtype)
         if role is Role.TOTALS:
-            return np.zeros((self.count, self.runner.sums.copies * self._scalars(name)), np.float64)
+            return np.zeros((self.count, self.runner.sums.copies * self._scalars(name, path)), np.float64)
         if parameter.access == "unused":
             return np.zeros((self.count, 1), dtype)
         size = self._width(role, name, path)

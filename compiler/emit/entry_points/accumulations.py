@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.emit.memory.tensors import has_gradient
-from slangad.compiler.ir.nodes import Accumulation, Memory
-from slangad.compiler.ir.types import Tensor, Texture, carries_gradient
+from slangad.compiler.ir import nodes as ir
+from slangad.compiler.ir.types import Tensor, carries_gradient
 
 if TYPE_CHECKING:
     from collections.abc import Collection
-
-    from slangad.compiler.ir.nodes import Kernel, KernelParam, Module
 
 WORDS: Final = {
     "store": "one thread for each element: a plain store",
@@ -50,18 +48,24 @@ def means(macros: Collection[str]) -> str:
     return ", then ".join(step for step, has in steps.items() if has)
 
 
-def accumulations(module: Module, kernel: Kernel) -> dict[str, str]:
+def accumulations(module: ir.Module, kernel: ir.Kernel) -> dict[str, str]:
     """Return the way for every parameter that has a gradient: a key of ``WORDS``."""
-    ways = {param.name: _way(module, kernel, param) for param in kernel.params}
-    return {name: way for name, way in ways.items() if way}
+    own = [b for b in module.buffers if b.kernel == kernel.name]
+    ways = {buffer.name: _way_of_memory(buffer) for buffer in own}
+    ways |= {param.name: _way(param) for param in ir.by_value(kernel, own)}
+    order = [param.name for param in kernel.params]
+    named = sorted((item for item in ways.items() if item[1]), key=lambda item: order.index(item[0].partition(".")[0]))
+    return dict(named)
 
 
-def _way(module: Module, kernel: Kernel, param: KernelParam) -> str:
-    if isinstance(param.type, (Tensor, Texture)):
-        buffer = next(b for b in module.buffers if (b.kernel, b.param) == (kernel.name, param.name))
-        if not has_gradient(buffer) or buffer.accumulation is Accumulation.NONE:
-            return "adjoint" if has_gradient(buffer) else ""
-        return "adjoint" if isinstance(param.type, Tensor) and param.type.writes else buffer.accumulation.value
+def _way_of_memory(buffer: ir.Buffer) -> str:
+    if not has_gradient(buffer):
+        return ""
+    writes = isinstance(buffer.type, Tensor) and buffer.type.writes
+    return "adjoint" if writes or buffer.accumulation is ir.Accumulation.NONE else buffer.accumulation.value
+
+
+def _way(param: ir.KernelParam) -> str:
     if param.no_diff or not carries_gradient(param.type):
         return ""
-    return {Memory.EACH: "store", Memory.PARAM: "sum"}.get(param.memory, "")
+    return {ir.Memory.EACH: "store", ir.Memory.PARAM: "sum"}.get(param.memory, "")

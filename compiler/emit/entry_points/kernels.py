@@ -29,11 +29,12 @@ from slangad.compiler.emit.entry_points.thread_loop import print_share
 from slangad.compiler.emit.entry_points.totals import print_sums
 from slangad.compiler.emit.entry_points.written_arguments import InOutArgument, OutArgument
 from slangad.compiler.emit.memory.tensors import TensorPrinter, has_gradient
+from slangad.compiler.emit.memory.textures import TexturePrinter
 from slangad.compiler.emit.model import GROUPS_A_ROW, EntryPoint, Mode, ThreadWork
 from slangad.compiler.emit.print.functions import differentiable, print_doc
 from slangad.compiler.emit.text.names import NameScope
 from slangad.compiler.ir import nodes as ir
-from slangad.compiler.ir.types import Struct, Tensor, Texture, carries_gradient
+from slangad.compiler.ir.types import Struct, Tensor, carries_gradient
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -62,8 +63,7 @@ PLACES: Final[dict[ir.Memory, Callable[[KernelScope, ir.KernelParam, Slots], Par
 
 def modes_of(kernel: ir.Kernel, function: ir.Function, buffers: tuple[ir.Buffer, ...]) -> tuple[Mode, ...]:
     """Return all three modes, or only the forward one where no gradient can flow."""
-    given = [p for p in kernel.params if not isinstance(p.type, (Tensor, Texture))]
-    pairs = zip(given, (p for p in function.params if p.direction != "out"), strict=True)
+    pairs = zip(ir.by_value(kernel, buffers), (p for p in function.params if p.direction != "out"), strict=True)
     own = [b for b in buffers if b.kernel == kernel.name and has_gradient(b)]
     into = any(p.memory is not ir.Memory.UNIFORM and differentiable(q) for p, q in pairs) or any(
         _is_read(b) for b in own
@@ -93,13 +93,14 @@ def print_kernel(
 ) -> tuple[EntryPoint, ...]:
     """Print the entry points of a kernel; ``fresh`` names additional ones."""
     function = names.functions[kernel.function]
+    given = ir.by_value(kernel, (m.buffer for m in memory if isinstance(m, (TensorPrinter, TexturePrinter))))
     points: list[EntryPoint] = []
     for mode, name in entry_names.items():
         called = names.call(function), names.reference(function)
         taken = (*called, *names.taken, *(p.name for m in memory for p in m.parameters(mode)))
         scope = KernelScope(names, NameScope(taken, ()), accessors, kernel.dims)
         slots = Slots()
-        places = tuple(_places(scope, kernel, function, slots))
+        places = tuple(_places(scope, kernel, function, slots, given))
         results = _results(scope, kernel, function, slots)
         for part in (*results, *places):
             if isinstance(part, (SumPart, SharedParam)):
@@ -116,9 +117,11 @@ def print_kernel(
     return tuple(points)
 
 
-def _places(scope: KernelScope, kernel: ir.Kernel, function: ir.Function, slots: Slots) -> Iterator[ParameterPrinter]:
+def _places(
+    scope: KernelScope, kernel: ir.Kernel, function: ir.Function, slots: Slots, by_value: tuple[ir.KernelParam, ...]
+) -> Iterator[ParameterPrinter]:
     """Yield one for each parameter of the function."""
-    inputs = iter(p for p in kernel.params if not isinstance(p.type, (Tensor, Texture)))
+    inputs = iter(by_value)
     stored = {result.param: ElementResult(scope, result, "") for result in kernel.results if result.param}
     for param in function.params:
         if param.direction == "out":

@@ -137,7 +137,8 @@ class Slots:
         for extent in reversed(tensor.reach):
             type_ = types.Array(type_, extent)
         self.add(parameter, ParameterRole.GRADIENT, type_, added=True)
-        self.all[-1] = replace(self.all[-1], tensor=tensor)
+        leaf = replace(self.all[-1].leaf, path=tensor.path)
+        self.all[-1] = replace(self.all[-1], tensor=tensor, leaf=leaf)
 
     def of(self, parameter: str, role: ParameterRole) -> tuple[SumSlot, ...]:
         """Return the slots of one value."""
@@ -185,10 +186,10 @@ def total_parameters(scope: KernelScope, group: SumGroup) -> Iterator[EntryParam
             parameter=slot.parameter,
             path=slot.leaf.path,
             scalar=slot.scalar,
-            shape=shape_of(tensor.element) if tensor else slot.leaf.shape,
+            shape=shape_of(tensor.element) if tensor and tensor.extents else slot.leaf.shape,
             type=f"RWStructuredBuffer<{slot.scalar.name}>",
             access="add" if slot.added else "write",
-            axes=len(tensor.reach) if tensor else 0,
+            axes=len(tensor.reach) if tensor and tensor.extents else 0,
         )
 
 
@@ -204,17 +205,23 @@ def print_totals(scope: KernelScope, writer: Writer, group: SumGroup, which: str
         if group.scalar != slot.scalar:
             value = f"{slot.scalar.name}({value})"
         buffer = scope.buffer(slot.parameter, slot.leaf, slot.role)
-        if slot.tensor:
+        if slot.tensor and slot.tensor.extents:
             with writer.block():
-                _print_element_total(scope, writer, slot.tensor, index, f"{buffer}[{{}}] += {value};")
+                addition = f"{buffer}[{{}}] += {value};"
+                _print_element_total(scope, writer, slot.tensor, slot.tensor.extents, index, addition)
             continue
         with writer.indented(1 if len(group.slots) > 1 else 0):
             writer.line(f"{buffer}[{index}] {'+=' if slot.added else '='} {value};")
 
 
-def _print_element_total(scope: KernelScope, writer: Writer, tensor: SummedTensor, index: str, addition: str) -> None:
-    """Print the addition of a total to an element, if the tensor has it; ``addition`` takes the scalar's number."""
-    at, place, extents, rank = scope.local("at"), scope.local("place"), tensor.extents.name, len(tensor.reach)
+def _print_element_total(
+    scope: KernelScope, writer: Writer, tensor: SummedTensor, parameter: EntryParameter, index: str, addition: str
+) -> None:
+    """Print the addition of a total to an element, if the tensor has it; ``addition`` takes the scalar's number.
+
+    ``parameter`` holds the tensor's extents.
+    """
+    at, place, extents, rank = scope.local("at"), scope.local("place"), parameter.name, len(tensor.reach)
     size = components_of(tensor.element)
     writer.line(f"uint {at} = {index};")
     element = f"{at} / {size}" if size > 1 else at
@@ -224,7 +231,7 @@ def _print_element_total(scope: KernelScope, writer: Writer, tensor: SummedTenso
         part = f"{element} / {inner}" if inner > 1 else element
         parts.append(f"{part} % {extent}" if axis else part)
     made = parts[0] if rank == 1 else f"uint{rank}({', '.join(parts)})"
-    writer.line(f"{tensor.extents.type} {place} = {made};")
+    writer.line(f"{parameter.type} {place} = {made};")
     flat = place if rank == 1 else f"{place}.x"
     for axis in range(1, rank):
         flat = f"{f'({flat})' if ' ' in flat else flat} * {extents}.{'xyzw'[axis]} + {place}.{'xyzw'[axis]}"

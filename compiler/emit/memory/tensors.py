@@ -46,7 +46,7 @@ class MemoryNames:
 
 def name_memory(scope: NameScope, buffer: Buffer) -> MemoryNames:
     """Return names for all parts that a tensor or texture may need."""
-    stem = f"{buffer.kernel}_{buffer.param}"
+    stem = "_".join((buffer.kernel, buffer.param, *buffer.path))
     summed = buffer.accumulation is Accumulation.SUM
     gradient = "adjoint" if _writes(buffer) else "totals" if is_scattered(buffer) else "sums" if summed else "grad"
     words = (
@@ -117,16 +117,18 @@ def totals_parameters(buffer: Buffer, names: MemoryNames, shape: tuple[int, ...]
     """Return the parameters of a scattered gradient: its totals and the number of copies."""
     total = "Exact" if is_exact(buffer) else "Total"
     yield EntryParameter(
-        names.gradient, ParameterRole.TOTALS, buffer.param, (), *_totals_layout(buffer, shape),
+        names.gradient, ParameterRole.TOTALS, buffer.param, buffer.path, *_totals_layout(buffer, shape),
         f"RWStructuredBuffer<sa.{total}>", "add", axes=rank_of(buffer), shared=True,
     )  # fmt: skip
     yield EntryParameter(
-        names.copies, ParameterRole.COPIES, buffer.param, (), types.UINT, (), "uint", "value", axes=0, shared=True
-    )
+        names.copies, ParameterRole.COPIES, buffer.param, buffer.path, types.UINT, (), "uint", "value", axes=0,
+        shared=True,
+    )  # fmt: skip
 
 
 def _totals_layout(buffer: Buffer, shape: tuple[int, ...]) -> tuple[types.Scalar, tuple[int, ...]]:
     """Return the scalar type of totals, and the axes of those of one element."""
+    shape = (*buffer.extents, *shape)
     return (types.UINT, (*shape, EXACT_WORDS)) if is_exact(buffer) else (types.FLOAT, shape)
 
 
@@ -134,24 +136,34 @@ def copies_parameters(buffer: Buffer, scalar: types.Scalar, shape: tuple[int, ..
     """Return the parameters of the entry point that adds up copies: numbers of scalars and copies, totals, gradient."""
 
     def value(word: str, role: ParameterRole) -> EntryParameter:
-        return EntryParameter(word, role, buffer.param, (), types.UINT, (), "uint", "value", axes=0)
+        return EntryParameter(word, role, buffer.param, buffer.path, types.UINT, (), "uint", "value", axes=0)
 
     def memory(
         word: str, role: ParameterRole, scalar: types.Scalar, shape: tuple[int, ...], type_: str, access: str
     ) -> EntryParameter:
-        return EntryParameter(word, role, buffer.param, (), scalar, shape, type_, access, axes=rank_of(buffer))
+        return EntryParameter(word, role, buffer.param, buffer.path, scalar, shape, type_, access, axes=rank_of(buffer))
 
     held = "sa.ExactWord" if is_exact(buffer) else "sa.Copied"
+    added, shape_added = f"RWStructuredBuffer<{scalar.name}>", (*buffer.extents, *shape)
     return (
         value("count", ParameterRole.DOMAIN),
         value("copies", ParameterRole.COPIES),
         memory("totals", ParameterRole.TOTALS, *_totals_layout(buffer, shape), f"StructuredBuffer<{held}>", "read"),
-        memory("gradient", ParameterRole.GRADIENT, scalar, shape, f"RWStructuredBuffer<{scalar.name}>", "add"),
+        memory(
+            "gradient",
+            ParameterRole.GRADIENT,
+            scalar,
+            (*buffer.extents, *shape),
+            f"RWStructuredBuffer<{scalar.name}>",
+            "add",
+        ),
     )
 
 
 def rank_of(buffer: Buffer) -> int:
-    """Return the number of axes of a tensor or texture."""
+    """Return the number of axes that are known at launch only."""
+    if buffer.extents:
+        return 0
     return buffer.type.rank if isinstance(buffer.type, types.Tensor) else 2
 
 
@@ -161,14 +173,16 @@ class SummedTensor:
 
     Attributes:
         sums: The name of a thread's sums, to which the derivative of reading adds.
-        extents: The name of the tensor's extents.
+        extents: The tensor's extents; None if they are known and all elements are summed.
         element: Their type.
+        path: The fields from the parameter to the tensor.
     """
 
     sums: str
-    extents: EntryParameter
+    extents: EntryParameter | None
     element: types.Type
     reach: tuple[int, ...]
+    path: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +208,10 @@ class TensorPrinter:
     def parameters(self, mode: Mode) -> Iterator[EntryParameter]:
         """Yield the buffers and values that the entry point of a mode uses."""
         yield self._values(mode)
-        yield self._parameter(self.names.extents, ParameterRole.EXTENTS, self._extents_type, "value", scalar=types.UINT)
+        if not self.buffer.extents:
+            yield self._parameter(
+                self.names.extents, ParameterRole.EXTENTS, self._extents_type, "value", scalar=types.UINT
+            )
         if mode is Mode.FORWARD or not has_gradient(self.buffer):
             return
         if mode is Mode.JVP:
@@ -234,12 +251,12 @@ class TensorPrinter:
             name=name,
             role=role,
             parameter=self.buffer.param,
-            path=(),
+            path=self.buffer.path,
             scalar=scalar or buffer_scalar(self.tensor.element),
-            shape=self._value_shape(role) if value else shape_of(self.tensor.element),
+            shape=self._value_shape(role) if value else (*self.buffer.extents, *shape_of(self.tensor.element)),
             type=type_,
             access=access,
-            axes=0 if value else self.tensor.rank,
+            axes=0 if value else rank_of(self.buffer),
             shared=True,
         )
 
@@ -265,7 +282,7 @@ class TensorPrinter:
         declared = {p.name: p.type for mode in modes for p in self.parameters(mode)}
         writer.gap()
         what = types.show(self.tensor)
-        writer.line(f"// {self.buffer.param} of {self.buffer.kernel}: {what}{self._gradient_note(modes)}")
+        writer.line(f"// {self.buffer.name} of {self.buffer.kernel}: {what}{self._gradient_note(modes)}")
         for name, type_ in declared.items():
             writer.line(f"{'' if 'Buffer' in type_ else 'uniform '}{type_} {name};")
         if Mode.BACKWARD in modes and self.buffer.accumulation is Accumulation.SUM:
@@ -300,11 +317,17 @@ class TensorPrinter:
             return "i"
         return f"{self.names.at}({', '.join('ijkl'[: self.tensor.rank])})"
 
+    def _extent(self, axis: int) -> str:
+        """Return the number of elements along an axis, in Slang."""
+        if self.buffer.extents:
+            return str(self.buffer.extents[axis])
+        return self.names.extents if self.tensor.rank == 1 else f"{self.names.extents}.{'xyzw'[axis]}"
+
     def _print_at(self, writer: Writer) -> None:
         text = "uint(i)"
         for axis in range(1, self.tensor.rank):
             text = f"({text})" if " " in text else text
-            text = f"{text} * {self.names.extents}.{'xyzw'[axis]} + uint({'ijkl'[axis]})"
+            text = f"{text} * {self._extent(axis)} + uint({'ijkl'[axis]})"
         writer.gap()
         writer.line(f"uint {self.names.at}({self._indices})")
         with writer.block():
@@ -350,8 +373,7 @@ class TensorPrinter:
         if not is_scattered(self.buffer):
             writer.line(self.accessors.add(self.names.gradient, self._place, element, "d_out"))
             return
-        extents = self.names.extents
-        axes = [extents] if self.tensor.rank == 1 else [f"{extents}.{'xyzw'[a]}" for a in range(self.tensor.rank)]
+        axes = [self._extent(axis) for axis in range(self.tensor.rank)]
         size = components_of(element)
         stride = f"{size} * " if size > 1 else ""
         place = f"uint({self._place})" if self.tensor.rank == 1 else self._place
@@ -375,8 +397,8 @@ class TensorPrinter:
         """Return the sums that entry points add up of it, if every thread has its own sums."""
         if self.buffer.accumulation is not Accumulation.SUM:
             return None
-        extents = next(p for p in self.parameters(Mode.FORWARD) if p.role is ParameterRole.EXTENTS)
-        return SummedTensor(self.names.gradient, extents, self.tensor.element, self.buffer.reach)
+        extents = next((p for p in self.parameters(Mode.FORWARD) if p.role is ParameterRole.EXTENTS), None)
+        return SummedTensor(self.names.gradient, extents, self.tensor.element, self.buffer.reach, self.buffer.path)
 
     def _print_write(self, writer: Writer, modes: tuple[Mode, ...]) -> None:
         element, name = self.tensor.element, self.names.write

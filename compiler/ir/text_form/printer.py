@@ -74,10 +74,13 @@ def _module(module: ir.Module) -> Iterator[str]:
 
 
 def _buffer(buffer: ir.Buffer) -> str:
-    head = f"buffer {_word(buffer.key)} {_word(buffer.kernel)} {_word(buffer.param)}"
+    head = f"buffer {_word(buffer.key)} {_word(buffer.kernel)} {_word(buffer.name)}{_numbers('[', buffer.extents, ']')}"
     no_diff = "no_diff " if buffer.no_diff else ""
-    reach = f" ({', '.join(map(str, buffer.reach))})" if buffer.reach else ""
-    return f"{head}: {no_diff}{show_type(buffer.type)} {buffer.accumulation.value}{reach}"
+    return f"{head}: {no_diff}{show_type(buffer.type)} {buffer.accumulation.value}{_numbers('(', buffer.reach, ')')}"
+
+
+def _numbers(before: str, values: tuple[int, ...], after: str) -> str:
+    return f" {before}{', '.join(map(str, values))}{after}" if values else ""
 
 
 def _modes(modes: tuple[str, ...]) -> str:

@@ -129,7 +129,8 @@ class _Reader:
 
     def _buffer(self) -> ir.Buffer:
         tokens = self.tokens
-        key, kernel, param = tokens.word(), tokens.word(), tokens.word()
+        key, kernel, (param, *path) = tokens.word(), tokens.word(), tokens.word().split(".")
+        extents = self._numbers("[", "]")
         tokens.expect(":")
         no_diff = tokens.accept("no_diff")
         type_ = self.types.read()
@@ -137,12 +138,16 @@ class _Reader:
             raise ReadError("a buffer is a tensor or texture")
         self.known.buffers[key] = type_
         accumulation = ir.Accumulation(tokens.word())
-        reach: list[int] = []
-        while tokens.accept("," if reach else "("):
-            reach.append(tokens.integer())
-        if reach:
-            tokens.expect(")")
-        return ir.Buffer(key, kernel, param, type_, no_diff, accumulation, reach=tuple(reach))
+        found = ir.Buffer(key, kernel, param, type_, no_diff, accumulation, reach=self._numbers("(", ")"))
+        return replace(found, path=tuple(path), extents=extents)
+
+    def _numbers(self, before: str, after: str) -> tuple[int, ...]:
+        values: list[int] = []
+        while self.tokens.accept("," if values else before):
+            values.append(self.tokens.integer())
+        if values:
+            self.tokens.expect(after)
+        return tuple(values)
 
     def _function(self) -> ir.Function:
         tokens = self.tokens

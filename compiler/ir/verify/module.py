@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.errors.diagnostics import Diagnostic
 from slangad.compiler.ir import nodes as ir
+from slangad.compiler.ir.memory_parts import memory_parts
 from slangad.compiler.ir.types import DiffPair, Struct, Tensor, Texture, Tuple, Type, carries_gradient, leaves, show
 from slangad.compiler.ir.verify.bodies import verify_body
 from slangad.compiler.ir.verify.pipelines import verify_pipeline
@@ -180,8 +181,15 @@ def _verify_buffers(module: ir.Module) -> Iterator[Diagnostic]:
     params = {(k.name, p.name): p for k in module.kernels for p in k.params}
     for buffer in module.buffers:
         of = params.get((buffer.kernel, buffer.param))
-        if of is None or of.type != buffer.type or (of.no_diff and not buffer.no_diff):
+        if of is None or buffer.type not in _types_at(of, buffer.path) or (of.no_diff and not buffer.no_diff):
             yield Diagnostic("SA904", f"buffer {buffer.key!r} is no parameter of {buffer.kernel!r}", buffer.span)
+
+
+def _types_at(param: ir.KernelParam, path: tuple[str, ...]) -> tuple[Type, ...]:
+    """Return the types that a buffer of a part of a parameter may have."""
+    if param.memory is not ir.Memory.PARAM:
+        return (param.type,)
+    return tuple(part.tensor for part in memory_parts(param.type) if part.path == path)
 
 
 def _verify_memories(kernel: ir.Kernel) -> Iterator[Diagnostic]:

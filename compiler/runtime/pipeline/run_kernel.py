@@ -50,6 +50,8 @@ _OF_PARAMETERS: Final = (Role.INPUT, Role.GRADIENT, Role.TANGENT, Role.ADJOINT, 
 """Roles of parameters. The others belong to results, or to a written tensor without a result."""
 
 
+_Tensor = tuple[str, tuple[str | int, ...]]
+"""A tensor, texture or large ``Param`` in memory: the parameter's name, and the fields on the way to a part of it."""
 _STORED: Final = (Memory.EACH, Memory.INOUT_TENSOR)
 """Memories whose gradients are stored, one for each element, rather than added to."""
 
@@ -147,7 +149,7 @@ class Run:
     def add(self, mode: Mode) -> None:
         """Plan the launches of a mode."""
         for entry in self.plan.entries[mode]:
-            if entry.work is ThreadWork.SCALARS and self._is_direct(entry.parameters[-1].parameter):
+            if entry.work is ThreadWork.SCALARS and self._is_direct(_tensor_of(entry.parameters[-1])):
                 continue
             bindings: dict[str, object] = {}
             for parameter in entry.parameters:
@@ -174,7 +176,7 @@ class Run:
             case ThreadWork.TOTALS:
                 return entry.totals * group, 1, 1
             case ThreadWork.SCALARS:
-                return folded(self._scalars(entry.parameters[-1].parameter), group)
+                return folded(self._scalars(_tensor_of(entry.parameters[-1])), group)
             case ThreadWork.ELEMENTS if entry.dims == 1:
                 return folded(self.elements, group)
             case ThreadWork.ELEMENTS:
@@ -186,31 +188,32 @@ class Run:
         scatters = any(p.role is Role.TOTALS and not p.is_exact for p in main.parameters)
         return self.device.parts(self.elements, math.prod(main.group_size), main.totals, scatters=scatters)
 
-    def _copies(self, tensor: str) -> int:
+    def _copies(self, tensor: _Tensor) -> int:
         scalars = self._scalars(tensor)
         if self._is_exact(tensor) and not self.device.host:
             return min(_EXACT_COPIES, self.device.copies(self.elements, EXACT_WORDS * scalars))
         return self.device.copies(self.elements, scalars)
 
-    def _scalars(self, name: str) -> int:
+    def _scalars(self, tensor: _Tensor) -> int:
         """Return the number of scalars of a tensor."""
+        name, path = tensor
         value = self._value(name)
-        return sum(self._count(value, part) for part in value.parts)
+        return sum(self._count(value, part) for part in value.parts if part.path[: len(path)] == path)
 
-    def _is_direct(self, tensor: str) -> bool:
+    def _is_direct(self, tensor: _Tensor) -> bool:
         """Return True if threads add straight to a tensor's gradient: one copy, of the gradient's own type."""
         gradient = self._summing(tensor)[-1]
         direct = not self.device.host and gradient.scalar.name == "float" and not self._is_exact(tensor)
         return direct and self._copies(tensor) == 1
 
-    def _is_exact(self, tensor: str) -> bool:
+    def _is_exact(self, tensor: _Tensor) -> bool:
         """Return True if a tensor's gradient is added up without rounding."""
         return any(parameter.is_exact for parameter in self._summing(tensor))
 
-    def _summing(self, tensor: str) -> tuple[EntryParameter, ...]:
+    def _summing(self, tensor: _Tensor) -> tuple[EntryParameter, ...]:
         """Return the arguments of the entry point that adds up the copies of a tensor's gradient."""
         entries = (e.parameters for e in self.plan.entries[Mode.BACKWARD] if e.work is ThreadWork.SCALARS)
-        return next(parameters for parameters in entries if parameters[-1].parameter == tensor)
+        return next(parameters for parameters in entries if _tensor_of(parameters[-1]) == tensor)
 
     # --- what is bound ---
 
@@ -218,7 +221,7 @@ class Run:
         name = parameter.parameter
         match parameter.role:
             case Role.DOMAIN if entry.work is ThreadWork.SCALARS:
-                return self._scalars(name)
+                return self._scalars(_tensor_of(parameter))
             case Role.DOMAIN:
                 return _value_of(self.prepared.domain)
             case Role.EXTENTS:
@@ -226,11 +229,15 @@ class Run:
             case Role.PARTS:
                 return self._parts(entry)
             case Role.COPIES:
-                return 1 if self.device.host and entry.work is not ThreadWork.SCALARS else self._copies(name)
+                return (
+                    1
+                    if self.device.host and entry.work is not ThreadWork.SCALARS
+                    else self._copies(_tensor_of(parameter))
+                )
             case Role.UNIFORM:
                 return uniform_value(parameter, entry, self.plan.signature, self.prepared.arrays, self.plan.fields)
             case Role.TOTALS if self.device.host and entry.work is not ThreadWork.SCALARS:
-                return Sliced(self._buffer(parameter, entry), self._copies(name))
+                return Sliced(self._buffer(parameter, entry), self._copies(_tensor_of(parameter)))
             case Role.SAMPLER:
                 return self.device.sampler(self._texture_of(name))
             case _ if parameter.access == "texture":
@@ -271,7 +278,7 @@ class Run:
             return role, entry.mode.value, (parameter.scalar.name,)
         if parameter.access == "unused":
             return role, f"{name} unused", path
-        if role is Role.TOTALS and self._is_direct(name):
+        if role is Role.TOTALS and self._is_direct(_tensor_of(parameter)):
             return Role.GRADIENT, name, path
         if role in (Role.COTANGENT, Role.ADJOINT):
             for source in (Role.RESULT_TANGENT, Role.TANGENT):
@@ -332,7 +339,7 @@ class Run:
             case Role.PARTIALS:
                 return parameter.components * self._parts(entry)
             case Role.TOTALS:
-                sums = self._copies(parameter.parameter) * self._scalars(parameter.parameter)
+                sums = self._copies(_tensor_of(parameter)) * self._scalars(_tensor_of(parameter))
                 return _exact_words(sums, parameter) if parameter.is_exact and not self.device.host else sums
             case Role.PROBE:
                 return math.prod((*self.prepared.domain, *parameter.shape))
@@ -392,6 +399,10 @@ class Run:
         given = self.prepared.arrays.get((role, value.name, part.path)) if stored else None
         found: Array = plus(typed(array, part.dtype).reshape(shape), given)
         return found
+
+
+def _tensor_of(parameter: EntryParameter) -> _Tensor:
+    return parameter.parameter, parameter.path
 
 
 def _exact_words(sums: int, parameter: EntryParameter) -> int:
