@@ -207,7 +207,7 @@ class _Body:
                 value is not None and (view := self._view(value)) and not view.is_value
             ):
                 if self.stored[name] > 1 or not all(map(self._is_fixed, view.indices)):
-                    yield from self._copy(stmt, view)
+                    yield from self._copy(stmt, ir.Var(name, view.type), view)
                 else:
                     self.views = {**self.views, name: view}
             case ir.Let(value=value) | ir.Return(value=value):
@@ -225,12 +225,12 @@ class _Body:
             case _:
                 yield stmt
 
-    def _copy(self, stmt: ir.Let | ir.Assign, view: _View) -> Iterator[ir.Stmt]:
+    def _copy(self, stmt: ir.Let | ir.Assign, local: ir.Var, view: _View) -> Iterator[ir.Stmt]:
         """Yield the statements that copy an array into a local, which is changed afterwards."""
-        if not isinstance(stmt, ir.Let) or not isinstance(view.type, Array) or stmt.name in self.views:
+        if not isinstance(view.type, Array) or local.name in self.views:
             raise _WholeError(view.of)
         yield replace(stmt, value=ir.Construct((), view.type, stmt.span))
-        yield self._copies(ir.Var(stmt.name, stmt.type), view, stmt.span)
+        yield self._copies(local, view, stmt.span)
 
     def _copies(self, target: ir.Expr, view: _View, span: Span) -> ir.Stmt:
         if not isinstance(view.type, Array):

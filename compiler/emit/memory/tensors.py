@@ -149,14 +149,7 @@ def copies_parameters(buffer: Buffer, scalar: types.Scalar, shape: tuple[int, ..
         value("count", ParameterRole.DOMAIN),
         value("copies", ParameterRole.COPIES),
         memory("totals", ParameterRole.TOTALS, *_totals_layout(buffer, shape), f"StructuredBuffer<{held}>", "read"),
-        memory(
-            "gradient",
-            ParameterRole.GRADIENT,
-            scalar,
-            (*buffer.extents, *shape),
-            f"RWStructuredBuffer<{scalar.name}>",
-            "add",
-        ),
+        memory("gradient", ParameterRole.GRADIENT, scalar, shape_added, added, "add"),
     )
 
 

@@ -17,7 +17,7 @@ from slangad.compiler.ir.verify.pipelines import verify_pipeline
 from slangad.compiler.ir.walk import body_exprs, statements
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
 _TENSORS: Final = {
     (True, False): ir.Memory.TENSOR,
@@ -192,6 +192,13 @@ def _types_at(param: ir.KernelParam, path: tuple[str, ...]) -> tuple[Type, ...]:
     return tuple(part.tensor for part in memory_parts(param.type) if part.path == path)
 
 
+def _passed(param: ir.KernelParam, named: Mapping[str, Type]) -> tuple[Type, ...]:
+    """Return the types of a function's parameters for one of its kernel: tensors for a ``Param`` left in memory."""
+    if named.get(param.name) == param.type or param.memory is not ir.Memory.PARAM:
+        return (param.type,)
+    return tuple(part.tensor for part in memory_parts(param.type))
+
+
 def _verify_memories(kernel: ir.Kernel) -> Iterator[Diagnostic]:
     for p in kernel.params:
         if memory_of(p.type) != (p.memory if isinstance(p.type, (Tensor, Texture)) else None):
@@ -219,7 +226,8 @@ def _verify_kernel(kernel: ir.Kernel, by_key: dict[str, ir.Function], buffered: 
     if function is None:
         yield Diagnostic("SA904", f"kernel {kernel.name}: no function {kernel.function!r}", kernel.span)
         return
-    given = [p.type for p in kernel.params if p.name not in buffered]
+    named = {p.name: p.type for p in function.params}
+    given = [type_ for p in kernel.params if p.name not in buffered for type_ in _passed(p, named)]
     if given != [p.type for p in function.params if p.direction != "out"]:
         yield Diagnostic("SA904", f"kernel {kernel.name} and its function differ in parameters", kernel.span)
     stored = {p.name: p.type for p in function.params if p.direction != "in"}
