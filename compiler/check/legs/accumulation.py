@@ -230,7 +230,9 @@ class _LaunchSize:
             else:
                 threads = ThreadSums(self.launches.thread, f64)
                 rows = threads.finite(rows)
-                rows = rows[threads.inside(rows)]
+                rows = rows[threads.inside(rows)] if len(rows) else rows
+                if not len(rows):  # an index by the thread's number leads outside in a launch of this size
+                    return rows
                 values, _ = threads.values(rows)
             finite = np.isfinite(values).all(axis=1)
         good = np.flatnonzero(finite)

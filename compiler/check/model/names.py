@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from slangad.compiler.check import tolerances as tol
+from slangad.compiler.ir.memory_parts import scalar_count
 from slangad.compiler.ir.nodes import Kernel, Memory
 
 STAGE: Final = "slangad_stage_"
@@ -23,11 +25,12 @@ _PER_THREAD: Final = (Memory.EACH, Memory.UNIFORM, Memory.PARAM, Memory.SUM, Mem
 
 
 def is_launch(kernel: Kernel) -> bool:
-    """Return True if threads share memory: a whole launch is one function then."""
+    """Return True if threads share memory that no function takes by value: a whole launch is one function then."""
     if is_stage(kernel):
         return True
     memories = [*(param.memory for param in kernel.params), *(result.memory for result in kernel.results)]
-    return any(memory not in _PER_THREAD for memory in memories)
+    large = any(p.memory is Memory.PARAM and scalar_count(p.type) > tol.PARAM_BY_VALUE for p in kernel.params)
+    return large or any(memory not in _PER_THREAD for memory in memories)
 
 
 TWIN = " unclipped"
