@@ -22,6 +22,8 @@ NOT_TOLERANCES = {
     ("subjects/requested_shapes.py", "_EXAMPLES"): "examples in a message",
     ("kept_results.py", "_LEVEL"): "level of compression",
     ("repair/repaired.py", "_SHOWN"): "names in a message",
+    ("planning/plans.py", "_SHOWN"): "names in a message",
+    ("memory/pointers.py", "_STEPS"): "depth of brackets",
     ("verdict/describe.py", "_NAMED"): "names in a message",
     ("versions.py", "_PATIENCE"): "seconds to wait for the version of a compiler",
 }

@@ -74,7 +74,8 @@ def _module(module: ir.Module) -> Iterator[str]:
 
 
 def _buffer(buffer: ir.Buffer) -> str:
-    head = f"buffer {_word(buffer.key)} {_word(buffer.kernel)} {_word(buffer.name)}{_numbers('[', buffer.extents, ']')}"
+    param = " at ".join(_word(step) for step in (buffer.param, *buffer.path))
+    head = f"buffer {_word(buffer.key)} {_word(buffer.kernel)} {param}{_numbers('[', buffer.extents, ']')}"
     no_diff = "no_diff " if buffer.no_diff else ""
     return f"{head}: {no_diff}{show_type(buffer.type)} {buffer.accumulation.value}{_numbers('(', buffer.reach, ')')}"
 

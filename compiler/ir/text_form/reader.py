@@ -129,7 +129,10 @@ class _Reader:
 
     def _buffer(self) -> ir.Buffer:
         tokens = self.tokens
-        key, kernel, (param, *path) = tokens.word(), tokens.word(), tokens.word().split(".")
+        key, kernel, param = tokens.word(), tokens.word(), tokens.word()
+        path: list[str] = []
+        while tokens.accept("at"):
+            path.append(tokens.word())
         extents = self._numbers("[", "]")
         tokens.expect(":")
         no_diff = tokens.accept("no_diff")
