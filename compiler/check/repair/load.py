@@ -323,7 +323,8 @@ class _Mender:
         known: set[Part] = set()
         while fresh := [part for part in (*self.faults, *self.users) if part not in known]:
             known.update(fresh)
-            lost = {name for part in known for name in _types_of(part)}
+            whole = (part for part in known if not isinstance(part, Declaration) or part.kind != "extension")
+            lost = {name for part in whole for name in _types_of(part)}
             alone = (part for part in fresh if not any(contains(one, part) for one in (*self.faults, *self.users)))
             for part in alone:
                 for user in self.parts.users_of(part, gone=part in self.gone, lost=lost):
