@@ -89,7 +89,8 @@ namespace inner
         T a;
         [Differentiable] T act(T x) { return a * x * x; }
     }
-    extension<T : __BuiltinFloatingPointType, int W> Elu<T, W>
+    typealias IReal = __BuiltinFloatingPointType;
+    extension<T : IReal, int W> Elu<T, W>
     {
         [BackwardDifferentiable] T[W + 1] forward(T x[W + 1])
         {

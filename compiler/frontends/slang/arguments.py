@@ -6,7 +6,7 @@ Nothing here is certain. Slang decides which arguments a function takes.
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain, islice, pairwise, product
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -50,6 +50,7 @@ class Surroundings:
         cases: By enum, its enumerators. Those of ``counted`` enums have the numbers from 0.
         own: The structs of the module's own file.
         structs: The structs that have a body in these files.
+        aliases: The words that a ``typealias`` stands for.
     """
 
     texts: Sequence[Sequence[Token]]
@@ -61,6 +62,7 @@ class Surroundings:
     counted: set[str] = field(default_factory=set)
     own: list[str] = field(default_factory=list)
     structs: set[str] = field(default_factory=set)
+    aliases: dict[str, tuple[str, ...]] = field(default_factory=dict)
     _open: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
@@ -79,6 +81,9 @@ class Surroundings:
                 start = k + 1
             elif token.text in _TYPES and tokens[k + 1].kind == "word":
                 self._add_type(tokens, k, "".join(f"{scope}." for scope in scopes if scope))
+            elif token.text == "typealias" and tokens[k + 2 : k + 3] and tokens[k + 2].text == "=":
+                words = (one.text for one in until(tokens[k + 3 :], ";") if one.kind == "word")
+                self.aliases[tokens[k + 1].text] = tuple(words)
             elif token.kind == "word" and tokens[k + 1].text == "<":
                 row = _row(tokens, k + 1)
                 if row:
@@ -167,6 +172,8 @@ class Surroundings:
 
     def values(self, parameter: GenericParameter) -> Row:
         """Return arguments for one parameter."""
+        meant = (word for bound in parameter.bounds for word in self.aliases.get(bound, (bound,)))
+        parameter = replace(parameter, bounds=tuple(meant))
         if parameter.kind != TYPE:
             cases = tuple(f"{parameter.kind}.{case}" for case in self.cases.get(parameter.kind, ()))
             return {BOOL: ("false", "true"), NUMBER: ("1", "2", "3", "4")}.get(parameter.kind, cases)
