@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
@@ -100,6 +101,26 @@ class SlangSource:
         if span.file != self.file or not 0 < span.line <= len(self.starts):
             return None
         return self.starts[span.line - 1] + max(0, span.column - 1)
+
+    def headers_in(self, start: int, end: int) -> list[Header]:
+        """Return the heads of functions from one offset to another, both included."""
+        offsets, headers = self._sorted_headers
+        return headers[bisect_left(offsets, start) : bisect_right(offsets, end)]
+
+    @cached_property
+    def _sorted_headers(self) -> tuple[list[int], list[Header]]:
+        found = sorted(((self.offset(one.span) or 0, one) for one in self.scan.headers), key=lambda pair: pair[0])
+        return [offset for offset, _ in found], [one for _, one in found]
+
+    def functions_in(self, start: int, end: int) -> list[SlangFunction]:
+        """Return the functions that begin from one offset to another, both included."""
+        starts, functions = self._sorted_functions
+        return functions[bisect_left(starts, start) : bisect_right(starts, end)]
+
+    @cached_property
+    def _sorted_functions(self) -> tuple[list[int], list[SlangFunction]]:
+        found = sorted(self.functions, key=lambda one: one.start)
+        return [one.start for one in found], found
 
     def is_differentiable(self, function: SlangFunction) -> bool:
         """Return True if the function or one of its derivatives declares that it can be differentiated."""

@@ -84,16 +84,14 @@ class _DeclarationTokens:
     scopes: tuple[str, ...]
 
     @property
-    def headers(self) -> Iterator[Header]:
+    def headers(self) -> list[Header]:
         """The heads of functions in it."""
-        for header in self.source.scan.headers:
-            if self.start <= (self.source.offset(header.span) or 0) <= self.end:
-                yield header
+        return self.source.headers_in(self.start, self.end)
 
     @property
     def words(self) -> Iterator[str]:
         """The words in it, outside of functions."""
-        inside = [(f.start, f.end) for f in self.source.functions if self.start <= f.start <= self.end]
+        inside = [(f.start, f.end) for f in self.source.functions_in(self.start, self.end)]
         for token, offset in zip(self.tokens, self.offsets, strict=True):
             if token.kind == "word" and not any(start <= offset <= end for start, end in inside):
                 yield token.text

@@ -82,8 +82,7 @@ def _heads(file: Parts, part: Part) -> Iterator[str]:
     if isinstance(part, SlangFunction):
         headers = [part.header]
     else:
-        inside = range(part.start, part.end) if part.kind == "function" else range(0)
-        headers = [header for header in file.source.scan.headers if file.source.offset(header.span) in inside]
+        headers = file.source.headers_in(part.start, part.end - 1) if part.kind == "function" else []
         if part.kind == "extension":
             yield " ".join(file.source.text[part.start : part.end].partition("{")[0].split())
     for header in headers:
