@@ -390,7 +390,8 @@ def _symbol(kernel: Kernel, module: Module) -> str:
 
 def _arguments(kernel: Kernel, module: Module) -> list[str]:
     """Return the words of the generic arguments in the name of an instance: those of ``f<Flat, 4>``."""
-    return _ARGUMENTS.findall(_symbol(kernel, module))
+    _, bracket, arguments = _symbol(kernel, module).partition("<")
+    return _ARGUMENTS.findall(f"{bracket}{arguments}")
 
 
 def _left_out(kernel: Kernel, part: Part, module: Module) -> LeftOut:
