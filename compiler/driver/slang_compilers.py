@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from slangad.compiler.errors.diagnostics import CompileError, Diagnostic, Severity, ToolchainError
 from slangad.compiler.errors.spans import Span
-from slangad.compiler.frontends.slang.model import NO_TEXTS, ReflectedFile
 from slangad.compiler.slang_text.copies import SourceTexts, places_of, with_copies
 from slangad.compiler.slang_text.files import text_of
 from slangad.compiler.slang_text.search import folders_of, search
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from slangad.compiler.driver.model import Options
-    from slangad.compiler.frontends.slang.model import SlangSetting
+    from slangad.compiler.frontends.slang.model import ReflectedFile, SlangSetting
 
     _Copies = Mapping[str, tuple[str, str]]
 
@@ -71,7 +71,7 @@ class SlangCompilers:
         file: Path,
         asked: tuple[str, ...],
         text: str | None = None,
-        others: Mapping[str, str] = NO_TEXTS,
+        others: Mapping[str, str] = MappingProxyType({}),
     ) -> ReflectedFile:
         """Return what a Slang file declares; see ``frontends.slang.model.Reflector``.
 
@@ -81,6 +81,8 @@ class SlangCompilers:
             text: The text to read in its place.
             others: Texts to read in place of other files, by their real paths.
         """
+        from slangad.compiler.frontends.slang.model import ReflectedFile
+
         copies = self._copies(file, text, others)
         result = self._reflect(file, asked, copies)
         if result.diagnostics and asked and not self._reflect(file, (), copies).diagnostics:

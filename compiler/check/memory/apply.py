@@ -577,6 +577,8 @@ def _joined(module: Module, made: Module, plans: Sequence[_Plan], copy: str) -> 
         functions=(*own, *replaced.values()),
         kernels=tuple(every),
         left_out=left_out,
+        slang_imports=tuple(dict.fromkeys((*made.slang_imports, *module.slang_imports))),
+        taken=tuple(sorted({*made.taken, *module.taken})),
         sources=module.sources,
     )
     return MemoryCopy(joined, copy, subjects)

@@ -115,7 +115,7 @@ def build_shared_library(
 
     Args:
         source: The C++ text.
-        optimization: What stands after ``-O``: a digit, or ``g`` for a fast build of code that runs seldom.
+        optimization: What stands after ``-O``.
         native: Whether the library may use all instructions of this machine.
         cache: Where libraries are kept by content.
 
