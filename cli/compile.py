@@ -270,7 +270,7 @@ def _print_accumulation(session: Session, one: CompiledInput) -> None:
         return
     from slangad.compiler.emit.entry_points.accumulations import SCATTERED, WORDS, means
     from slangad.compiler.emit.model import ThreadWork
-    from slangad.compiler.toolchain.targets import TARGETS
+    from slangad.compiler.ir.targets import TARGETS
 
     for kernel in one.slang.kernels:
         for name, way in kernel.accumulation.items():

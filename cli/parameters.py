@@ -31,7 +31,7 @@ class TargetName(click.ParamType[str]):
         """Return a known name; suggest the nearest one otherwise."""
         from difflib import get_close_matches
 
-        from slangad.compiler.toolchain.targets import TARGETS
+        from slangad.compiler.ir.targets import TARGETS
 
         if value in TARGETS:
             return value
@@ -46,7 +46,7 @@ class TargetName(click.ParamType[str]):
         incomplete: str,
     ) -> list[CompletionItem]:
         """Return the targets whose names start with this."""
-        from slangad.compiler.toolchain.targets import TARGETS
+        from slangad.compiler.ir.targets import TARGETS
 
         return [CompletionItem(t.name, help=t.title) for t in TARGETS.values() if t.name.startswith(incomplete)]
 

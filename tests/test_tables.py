@@ -22,12 +22,12 @@ from slangad.compiler import passes
 from slangad.compiler.driver import settings
 from slangad.compiler.emit.entry_points import steps
 from slangad.compiler.errors import codes, explain
-from slangad.compiler.frontends.targets import TARGET_NAMES
 from slangad.compiler.frontends.yaml import sections
 from slangad.compiler.frontends.yaml.schema import json_schema
 from slangad.compiler.frontends.yaml.shape import Choice, ListOf, Record
 from slangad.compiler.ir.optimizers import OPTIMIZERS
 from slangad.compiler.ir.pipelines import Optimizer
+from slangad.compiler.ir.targets import TARGETS
 from slangad.compiler.lang import public
 from slangad.compiler.lang.intrinsics import INTRINSICS
 from slangad.compiler.lang.types import intrinsic_functions
@@ -36,7 +36,6 @@ from slangad.compiler.report.formats import FORMATS
 from slangad.compiler.runtime.device import inventory
 from slangad.compiler.runtime.device.table import AUTO, DEVICE_NAMES, DEVICES
 from slangad.compiler.runtime.training import train
-from slangad.compiler.toolchain.targets import TARGETS
 
 ROOT = Path(__file__).resolve().parent.parent
 OPTIMIZER_CLASSES = {"sgd": sa.SGD, "adam": sa.Adam, "adamw": sa.AdamW}
@@ -77,7 +76,7 @@ def choices(record: Record, name: str) -> tuple[str, ...]:
 
 
 def test_targets__in_descriptions_settings_and_completion__are_those_of_the_table() -> None:
-    assert tuple(TARGETS) == TARGET_NAMES == choices(settings.SETTINGS, "targets")
+    assert tuple(TARGETS) == choices(settings.SETTINGS, "targets") == choices(sections.ROOT, "targets")
     assert completed(TargetName()) == list(TARGETS)
 
 

@@ -20,9 +20,10 @@ from slangad.compiler.driver.emitted import emit_input, job_of
 from slangad.compiler.driver.model import finish
 from slangad.compiler.errors.diagnostics import Severity
 from slangad.compiler.ir.nodes import External, Kernel, LeftOut, Module
+from slangad.compiler.ir.targets import TARGETS
 from slangad.compiler.toolchain.locate import find_library, fingerprint
 from slangad.compiler.toolchain.messages.messages import to_diagnostics
-from slangad.compiler.toolchain.targets import TARGETS
+from slangad.compiler.toolchain.tools import tool_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -132,7 +133,7 @@ def _is_slang_file(unit: EmittedInput) -> bool:
 
 def _available(job: CompileJob) -> tuple[str, ...]:
     """Return the targets that this machine has the tools for."""
-    return tuple(t for t in job.targets if (tool := TARGETS[t].tool) is None or tool.find() is not None)
+    return tuple(t for t in job.targets if (tool := tool_of(TARGETS[t])) is None or tool.find() is not None)
 
 
 def _missing(job: CompileJob, result: CompileResult) -> set[tuple[str, str]]:

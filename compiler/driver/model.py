@@ -28,7 +28,7 @@ class Options:
     """How to compile. The command line decides what is written and where.
 
     Attributes:
-        targets: Names from ``toolchain.targets``. Without any, only Slang is emitted.
+        targets: Names from ``ir.targets``. Without any, only Slang is emitted.
         modes: The modes of entry points to compile: ``forward``, ``backward``, ``jvp``.
         specialize: Generic functions of Slang files to compile, with their arguments: ``f<float, 4>``.
         dump: Called with the name of each pass and the module after it.

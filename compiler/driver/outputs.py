@@ -18,10 +18,10 @@ from slangad.compiler.driver.slang_compilers import user_names
 from slangad.compiler.driver.unsupported import supported_targets
 from slangad.compiler.errors.diagnostics import CompileError, Diagnostic, Severity
 from slangad.compiler.errors.spans import Span
+from slangad.compiler.ir.targets import TARGETS
 from slangad.compiler.slang_text.endings import is_slang
 from slangad.compiler.slang_text.search import shown_path
 from slangad.compiler.toolchain.messages.messages import to_diagnostics
-from slangad.compiler.toolchain.targets import TARGETS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -19,7 +19,6 @@ from slangad.compiler.errors.diagnostics import CompileError, Diagnostic
 from slangad.compiler.errors.spans import NOWHERE, Span
 from slangad.compiler.frontends.reading.directives import DIRECTIVES, Directives, read_directives
 from slangad.compiler.frontends.reading.problems import Problems
-from slangad.compiler.frontends.targets import TARGET_NAMES
 from slangad.compiler.frontends.yaml.nodes import MappingEntry, MappingNode, Node, ScalarNode, SequenceNode
 from slangad.compiler.frontends.yaml.shape import (
     NAME,
@@ -37,6 +36,7 @@ from slangad.compiler.frontends.yaml.shape import (
     Text,
 )
 from slangad.compiler.frontends.yaml.validate import validate
+from slangad.compiler.ir.targets import TARGETS
 from slangad.compiler.report.model import FAIL_ON
 from slangad.compiler.runtime.device.table import DEVICE_NAMES
 from slangad.compiler.slang_text.directives import DirectiveLine
@@ -93,7 +93,7 @@ SETTINGS: Final = Record(
     (
         Key("inputs", ListOf(Text("a file, FILE:KERNEL or a pattern")), "What to compile; ** stands for any folders."),
         Key("exclude", ListOf(Text("a pattern")), "What patterns of inputs leave out."),
-        Key("targets", ListOf(Choice(TARGET_NAMES), 1), "What to compile for."),
+        Key("targets", ListOf(Choice(tuple(TARGETS)), 1), "What to compile for."),
         Key("modes", ListOf(Choice(MODES), 1), "Which entry points to compile."),
         Key("output", Text("a folder"), "Where to write."),
         *SLANG_KEYS,

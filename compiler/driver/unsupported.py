@@ -17,9 +17,9 @@ from slangad.compiler.errors.diagnostics import CompileError, Diagnostic
 from slangad.compiler.ir import nodes as ir
 from slangad.compiler.ir import types
 from slangad.compiler.ir.calls import reached_in_order
+from slangad.compiler.ir.targets import NOT_FINITE, ROOTS, TARGETS, TRANSCENDENTAL
 from slangad.compiler.ir.walk import body_exprs, statements
 from slangad.compiler.runtime.device.table import DEVICES
-from slangad.compiler.toolchain.targets import NOT_FINITE, ROOTS, TARGETS, TRANSCENDENTAL
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from slangad.compiler.errors.diagnostics import Diagnostic
+from slangad.compiler.ir.targets import TARGETS
 from slangad.compiler.toolchain.jobs.arguments import module_arguments
 from slangad.compiler.toolchain.jobs.cached_results import ResultCache
 from slangad.compiler.toolchain.jobs.collect import Collector
@@ -23,7 +24,7 @@ from slangad.compiler.toolchain.jobs.tasks import CompileTask, cut, worker_count
 from slangad.compiler.toolchain.locate import find_library, find_slangc
 from slangad.compiler.toolchain.messages.failures import failed
 from slangad.compiler.toolchain.messages.messages import COMMAND_LINE
-from slangad.compiler.toolchain.targets import TARGETS
+from slangad.compiler.toolchain.tools import tool_of
 from slangad.compiler.toolchain.workers.backends import LibraryBackend, SlangcBackend
 from slangad.compiler.toolchain.workers.events import CompilerCall
 from slangad.compiler.toolchain.workers.library import SlangSession
@@ -198,13 +199,13 @@ def _refuse_flags(results: Sequence[CompileResult]) -> None:
 
 def _without_missing_tools(job: CompileJob) -> tuple[CompileJob, tuple[Diagnostic, ...]]:
     """Return the job for those targets that can be made here, and a diagnostic for each of the others."""
-    lacking = [name for name in job.targets if (tool := TARGETS[name].tool) and tool.find() is None]
+    lacking = [name for name in job.targets if (tool := tool_of(TARGETS[name])) and tool.find() is None]
     if not lacking:
         return job, ()
     return replace(job, targets=tuple(t for t in job.targets if t not in lacking)), tuple(map(_missing_tool, lacking))
 
 
 def _missing_tool(target: str) -> Diagnostic:
-    tool = TARGETS[target].tool
+    tool = tool_of(TARGETS[target])
     name, remedy = (tool.name, tool.remedy) if tool else ("", "")
     return Diagnostic("SA242", f"the target {target} needs {name}, which was not found", help=remedy)

@@ -7,10 +7,12 @@ import shutil
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from slangad.compiler.ir.targets import Target
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,21 +80,29 @@ _SYSTEM_FOLDERS = (
     "/usr/lib",
 )
 
-DXC = Tool(
-    "DXC (the DirectX shader compiler)",
-    find_dxc,
-    "install the DirectX Shader Compiler (github.com/microsoft/DirectXShaderCompiler) and set SLANGAD_DXC to its "
-    "library; or compile the hlsl target and run dxc on it",
-    "-dxc-path",
-)
-NVRTC = Tool(
-    "NVRTC (NVIDIA's run-time compiler)",
-    find_nvrtc,
-    "install the CUDA toolkit, or `pip install nvidia-cuda-nvrtc`; or compile the cuda target and run nvcc on it",
-    "-nvrtc-path",
-)
-CXX_COMPILER = Tool(
-    "a C++ compiler",
-    find_cxx_compiler,
-    "install g++ or clang++ (on Windows: the Visual Studio build tools)",
-)
+TOOLS: Final = {
+    "nvrtc": Tool(
+        "NVRTC (NVIDIA's run-time compiler)",
+        find_nvrtc,
+        "install the CUDA toolkit, or `pip install nvidia-cuda-nvrtc`; or compile the cuda target and run nvcc on it",
+        "-nvrtc-path",
+    ),
+    "dxc": Tool(
+        "DXC (the DirectX shader compiler)",
+        find_dxc,
+        "install the DirectX Shader Compiler (github.com/microsoft/DirectXShaderCompiler) and set SLANGAD_DXC to its "
+        "library; or compile the hlsl target and run dxc on it",
+        "-dxc-path",
+    ),
+    "c++": Tool(
+        "a C++ compiler",
+        find_cxx_compiler,
+        "install g++ or clang++ (on Windows: the Visual Studio build tools)",
+    ),
+}
+"""What targets name as their tool."""
+
+
+def tool_of(target: Target) -> Tool | None:
+    """Return the tool that a target needs besides Slang, if it needs one."""
+    return TOOLS.get(target.tool)

@@ -11,9 +11,9 @@ import pytest
 from slangad.compiler.emit import emit_module
 from slangad.compiler.errors.diagnostics import ToolchainError
 from slangad.compiler.frontends import load
+from slangad.compiler.ir.targets import ALWAYS
 from slangad.compiler.passes import run_passes
 from slangad.compiler.toolchain.jobs.request import CompileJob
-from slangad.compiler.toolchain.targets import ALWAYS
 
 if TYPE_CHECKING:
     from slangad.compiler.api.load import LoadedFile

@@ -10,10 +10,10 @@ import pytest
 from slangad.compiler.emit import emit_module
 from slangad.compiler.frontends import load
 from slangad.compiler.ir.nodes import Accumulation
+from slangad.compiler.ir.targets import ALWAYS
 from slangad.compiler.passes import run_passes
 from slangad.compiler.passes.sum_exactly import sum_exactly
 from slangad.compiler.toolchain.jobs.request import CompileJob
-from slangad.compiler.toolchain.targets import ALWAYS
 
 if TYPE_CHECKING:
     from collections.abc import Callable

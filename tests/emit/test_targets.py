@@ -11,9 +11,9 @@ import pytest
 from slangad.compiler.driver.unsupported import first_uses
 from slangad.compiler.emit import emit_module
 from slangad.compiler.frontends import load
+from slangad.compiler.ir.targets import ALWAYS, ROOTS
 from slangad.compiler.passes import run_passes
 from slangad.compiler.toolchain.jobs.request import CompileJob
-from slangad.compiler.toolchain.targets import ALWAYS, ROOTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from support.library import IMPORTS, LIBRARY, Function, build, run
 
+from slangad.compiler.ir.targets import ALWAYS
 from slangad.compiler.runtime.device.cpu_kernels import CpuModule, build_module
 from slangad.compiler.toolchain.jobs.request import CompileJob
 from slangad.compiler.toolchain.session import compile_here
-from slangad.compiler.toolchain.targets import ALWAYS
 
 pytestmark = pytest.mark.toolchain
 

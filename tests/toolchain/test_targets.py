@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from slangad.compiler.toolchain.targets import ALWAYS, TARGETS
+from slangad.compiler.ir.targets import ALWAYS, TARGETS
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import Final
 
-from slangad.compiler.frontends.targets import TARGET_NAMES
 from slangad.compiler.frontends.yaml.shape import (
     CHECKED,
     END,
@@ -31,6 +30,7 @@ from slangad.compiler.frontends.yaml.shape import (
     When,
 )
 from slangad.compiler.ir.optimizers import OPTIMIZERS, Setting
+from slangad.compiler.ir.targets import TARGETS
 
 VERSION: Final = 1
 SLANG_FILE: Final = rf"\.slang{END}"
@@ -271,7 +271,7 @@ ROOT: Final = Record(
             )),
             "What `slangad check` should know.",
         ),
-        Key("targets", ListOf(Choice(TARGET_NAMES), 1), "What to compile for, when the command line doesn't say."),
+        Key("targets", ListOf(Choice(tuple(TARGETS)), 1), "What to compile for, when the command line doesn't say."),
     ),
     some_of=("structs", "functions", "kernels", "pipelines"),
 )  # fmt: skip

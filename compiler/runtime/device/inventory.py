@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from slangad import __version__
 from slangad.compiler.errors.diagnostics import ToolchainError
+from slangad.compiler.ir.targets import TARGETS
 from slangad.compiler.runtime.device.choice import try_device
 from slangad.compiler.runtime.device.cxx import build_shared_library, find_cxx
 from slangad.compiler.runtime.device.table import DEVICES
@@ -20,8 +21,7 @@ from slangad.compiler.toolchain.cache import cache_directory, default_cache
 from slangad.compiler.toolchain.jobs.request import CompileJob, CompileResult
 from slangad.compiler.toolchain.locate import toolchain_record
 from slangad.compiler.toolchain.session import compile_jobs
-from slangad.compiler.toolchain.targets import TARGETS
-from slangad.compiler.toolchain.tools import CXX_COMPILER
+from slangad.compiler.toolchain.tools import TOOLS, tool_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -63,7 +63,7 @@ class Inventory:
     @property
     def usable(self) -> bool:
         """Return True if the Slang compiler is there and every target works that needs nothing else."""
-        needed = {name for name, target in TARGETS.items() if target.tool is None}
+        needed = {name for name, target in TARGETS.items() if not target.tool}
         return all(check.works for check in self.versions) and all(c.works for c in self.targets if c.name in needed)
 
 
@@ -93,7 +93,7 @@ def _versions(slangc: Path | None) -> tuple[Check, ...]:
 def _tools() -> tuple[Check, ...]:
     compiler = find_cxx()
     cxx = Check("C++ compiler", _builds(), compiler.described() if compiler else "", _cpu_remedy())
-    needed = {tool.name: tool for target in TARGETS.values() if (tool := target.tool) not in (None, CXX_COMPILER)}
+    needed = {tool.name: tool for key, tool in TOOLS.items() if key != "c++"}
     found = {name: tool.find() for name, tool in needed.items()}
     downstream = (Check(name, path is not None, str(path or ""), needed[name].remedy) for name, path in found.items())
     return (cxx, *downstream)
@@ -127,8 +127,9 @@ def _target_check(name: str, result: CompileResult) -> Check:
     target = TARGETS[name]
     if result.artefact(name, "probe"):
         return Check(name, works=True, detail=target.title)
-    if target.tool is not None and target.tool.find() is None:
-        return Check(name, works=False, detail=f"{target.title}; needs {target.tool.name}", remedy=target.tool.remedy)
+    tool = tool_of(target)
+    if tool is not None and tool.find() is None:
+        return Check(name, works=False, detail=f"{target.title}; needs {tool.name}", remedy=tool.remedy)
     reasons = [*(d.message for d in result.diagnostics), *(m.text for m in result.messages)]
     return Check(name, works=False, detail=next(iter(reasons), "no code came out"))
 

@@ -19,6 +19,7 @@ from pathlib import Path
 from threading import RLock
 from typing import TYPE_CHECKING, Any, Final, Literal
 
+from slangad.compiler.ir.targets import TARGETS
 from slangad.compiler.runtime.device.choice import is_software
 from slangad.compiler.runtime.device.gpu_launches import KeptBindings, copies_of, leave_busy, spread
 from slangad.compiler.runtime.device.memory import require_memory, too_little_memory
@@ -26,7 +27,6 @@ from slangad.compiler.runtime.device.segments import free_addresses, free_memory
 from slangad.compiler.runtime.device.table import DEVICES
 from slangad.compiler.runtime.device.tensors import TensorBuffer
 from slangad.compiler.toolchain.messages.failures import failed, temporary_files
-from slangad.compiler.toolchain.targets import TARGETS
 from slangad.compiler.toolchain.temporary import TemporaryFolder
 
 if TYPE_CHECKING:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Final
 
-from slangad.compiler.toolchain.targets import TARGETS, Target
+from slangad.compiler.ir.targets import TARGETS, Target
+from slangad.compiler.toolchain.tools import tool_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -88,7 +89,8 @@ def module_arguments(source: str, output: str) -> tuple[str, ...]:
 
 
 def _tool_arguments(target: Target) -> tuple[str, ...]:
-    if target.tool is None or not target.tool.argument:
+    tool = tool_of(target)
+    if tool is None or not tool.argument:
         return ()
-    found = target.tool.find()
-    return (target.tool.argument, os.fspath(found)) if found else ()
+    found = tool.find()
+    return (tool.argument, os.fspath(found)) if found else ()

@@ -14,10 +14,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from slangad import __version__
+from slangad.compiler.ir.targets import TARGETS
 from slangad.compiler.toolchain.jobs.arguments import slangc_arguments
 from slangad.compiler.toolchain.jobs.records import pack_result, unpack_result
 from slangad.compiler.toolchain.locate import fingerprint
-from slangad.compiler.toolchain.targets import TARGETS
+from slangad.compiler.toolchain.tools import tool_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -77,7 +78,7 @@ def _finish() -> list[str]:
 
 def _tools(job: CompileJob) -> list[str]:
     """Which tools beyond Slang the targets use; a change of tool is a change of output."""
-    tools = [tool for name in job.targets if (tool := TARGETS[name].tool)]
+    tools = [tool for name in job.targets if (tool := tool_of(TARGETS[name]))]
     return [fingerprint(path) for tool in tools if (path := tool.find())]
 
 

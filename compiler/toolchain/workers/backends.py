@@ -10,8 +10,8 @@ import subprocess
 from contextlib import closing
 from typing import TYPE_CHECKING, Protocol, cast
 
+from slangad.compiler.ir.targets import TARGETS
 from slangad.compiler.toolchain.messages.failures import failed, temporary_files
-from slangad.compiler.toolchain.targets import TARGETS
 from slangad.compiler.toolchain.temporary import TemporaryFolder
 from slangad.compiler.toolchain.workers.deadlines import deadline, kill
 from slangad.compiler.toolchain.workers.events import (

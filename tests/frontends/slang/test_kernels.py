@@ -10,11 +10,11 @@ from support.cpu import Checker, build_beside
 from support.slang_files import SHADERS, Loader
 
 from slangad.compiler.emit import EmittedModule, EntryParameter, Mode, emit_module
+from slangad.compiler.ir.targets import TARGETS
 from slangad.compiler.ir.text_form.printer import parse, show
 from slangad.compiler.ir.verify.module import verify
 from slangad.compiler.passes import run_passes
 from slangad.compiler.toolchain.jobs.request import CompileJob
-from slangad.compiler.toolchain.targets import TARGETS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -105,7 +105,7 @@ def test_kernels__of_a_file__compile_for_every_target(
     modules: dict[str, Module], compilers: SlangCompilers, name: str
 ) -> None:
     emitted = emit_module(modules[name])
-    targets = tuple(target.name for target in TARGETS.values() if target.tool is None)
+    targets = tuple(target.name for target in TARGETS.values() if not target.tool)
     job = CompileJob(
         emitted.file_name,
         emitted.text,

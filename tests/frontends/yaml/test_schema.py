@@ -17,14 +17,12 @@ from support.yaml_mutations import CORPUS, GOOD, changed_data, shapes
 from slangad.compiler.errors.diagnostics import CompileError
 from slangad.compiler.frontends import load
 from slangad.compiler.frontends.reading.problems import Problems
-from slangad.compiler.frontends.targets import TARGET_NAMES
 from slangad.compiler.frontends.yaml.compose import compose
 from slangad.compiler.frontends.yaml.nodes import plain_data
 from slangad.compiler.frontends.yaml.schema import json_schema
 from slangad.compiler.frontends.yaml.sections import TABLE
 from slangad.compiler.frontends.yaml.shape import Either, Named, Record, kinds
 from slangad.compiler.frontends.yaml.validate import validate
-from slangad.compiler.toolchain.targets import TARGETS
 
 HERE = Path(__file__).parent
 TESTS = HERE.parents[1]
@@ -95,10 +93,6 @@ def test_table__every_key_of_every_record__is_in_the_sample_of_everything() -> N
     keys = {key.name for shape in shapes() if isinstance(shape, Record) for key in shape.keys}
     missing = {key for key in keys if f"{key}:" not in EVERYTHING}
     assert not missing
-
-
-def test_table__targets__are_those_of_the_toolchain() -> None:
-    assert tuple(TARGETS) == TARGET_NAMES
 
 
 @pytest.mark.parametrize("shape", [s for s in shapes() if isinstance(s, Record)], ids=lambda s: s.what)

@@ -1,15 +1,12 @@
 """Define every compile target once: name, extension, arguments of slangc, needed tool, and what it lacks.
 
-The argument builder, the command line and ``doctor`` follow this table. To add a target: add a row here and its name to
-``frontends/targets.py``.
+The argument builder, the command line, descriptions, settings and ``doctor`` follow this table.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Final
-
-from slangad.compiler.toolchain.tools import CXX_COMPILER, DXC, NVRTC, Tool
 
 SCALAR_LAYOUT = ("-fvk-use-scalar-layout",)
 """Buffers and uniforms packed as in C, CUDA and numpy, so that one host layout serves Vulkan, CUDA and the CPU."""
@@ -32,7 +29,7 @@ class Target:
         is_text: Whether people can read it.
         title: Half a line for listings: whose format it is.
         arguments: What slangc needs besides ``-target name``.
-        tool: A program or library that Slang calls for it; ``None`` when Slang needs nothing else.
+        tool: A program or library that Slang calls for it, a key of ``TOOLS``; empty when Slang needs nothing else.
         whole: Whether one artefact can hold all entry points of a job.
         macros: What its devices have, as slangad's Slang libraries ask for it.
         lacks: Scalar types, and functions of them, that it has no counterpart of.
@@ -43,7 +40,7 @@ class Target:
     is_text: bool
     title: str
     arguments: tuple[str, ...] = ()
-    tool: Tool | None = None
+    tool: str = ""
     whole: bool = True
     macros: tuple[str, ...] = ()
     lacks: tuple[str, ...] = ()
@@ -97,24 +94,22 @@ _ROWS = (
     ),
     Target("cuda", ".cu", is_text=True, title="CUDA source", macros=_CUDA),
     Target("cpp", ".cpp", is_text=True, title="C++ source, runs on the CPU", macros=_CPU),
-    Target("ptx", ".ptx", is_text=True, title="CUDA, assembled by NVRTC", tool=NVRTC, macros=_CUDA),
+    Target("ptx", ".ptx", is_text=True, title="CUDA, assembled by NVRTC", tool="nvrtc", macros=_CUDA),
     Target(
         "dxil",
         ".dxil",
         is_text=False,
         title="Direct3D 12",
         arguments=("-profile", "sm_6_6"),
-        tool=DXC,
+        tool="dxc",
         whole=False,
         macros=_WAVES,
         lacks=(TRANSCENDENTAL, ROOTS),
     ),
-    Target(
-        "shader-sharedlib", ".so", is_text=False, title="shared library for the CPU", tool=CXX_COMPILER, macros=_CPU
-    ),
+    Target("shader-sharedlib", ".so", is_text=False, title="shared library for the CPU", tool="c++", macros=_CPU),
 )
 
 TARGETS: dict[str, Target] = {row.name: row for row in _ROWS}
 
-ALWAYS = tuple(row.name for row in _ROWS if row.tool is None)
+ALWAYS = tuple(row.name for row in _ROWS if not row.tool)
 """Targets that work wherever slangad is installed."""
