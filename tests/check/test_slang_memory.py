@@ -281,6 +281,24 @@ import part_two;
     assert state_of(results["loads"], Leg.ACCUMULATION) is LegState.AGREES
 
 
+SHAPED = """
+StructuredBuffer<float> weights;
+RWStructuredBuffer<Atomic<float>> weights_grad;
+[BackwardDerivative(load_bwd)] float load(int i) { return weights[i]; }
+void load_bwd(int i, float d) { weights_grad[i].add(d); }
+// check: as shape weights=20
+[Differentiable] float far(float x) { return x * load(17); }
+"""
+
+
+def test_check__a_shape_for_a_buffer__is_the_number_of_its_elements(checked: Checked) -> None:
+    result = checked(SHAPED, ".slang", samples=16)["far"]
+    names = {value.path for value in result.samples[0].inputs}
+    assert result.verdict is Verdict.PASS
+    assert {f"weights[{k}]" for k in range(20)} <= names
+    assert "weights[20]" not in names
+
+
 def test_check__textures__are_constant_inputs_without_gradient(checked: Checked) -> None:
     text = """
 Texture2D albedo : register(t0);

@@ -33,7 +33,7 @@ from slangad.compiler.check.memory.wrappers import (
 )
 from slangad.compiler.check.subjects.source_facts import facts_of
 from slangad.compiler.errors.diagnostics import CompileError, ToolchainError
-from slangad.compiler.frontends.reading.directives import SINGLE
+from slangad.compiler.frontends.reading.directives import SHAPE, SINGLE
 from slangad.compiler.frontends.slang.functions import modes_of
 from slangad.compiler.frontends.slang.generics import without_arguments
 from slangad.compiler.frontends.slang.module import candidates_of, load_slang
@@ -148,7 +148,7 @@ def add_memory(path: Path, text: str, module: Module, setting: SlangSetting) -> 
     declared, candidates = candidates_of(path, text, setting, instances)
     holders = {name for name in declared.structs if holds_memory(name, declared.structs)}
     facts = facts_of(files), facts_of(files, {one.name for one in parameters})
-    planner = _Planner(source, whole, declared, parameters, module, facts)
+    planner = _Planner(source, whole, declared, parameters, module, facts, _sizes(whole, str(path)))
     # A function that is in neither does not compile.
     sound = {*(kernel.span for kernel in module.kernels), *(left.span for left in module.left_out)}
     known = [one for one in candidates if one.place.span in sound]
@@ -265,6 +265,7 @@ class _Planner:
         source: The text of the file.
         whole: The same with what it imports.
         facts: The facts about functions, without and with the globals that the check sets.
+        sizes: The numbers of elements of buffers that comments give, by name.
     """
 
     source: SlangSource
@@ -273,6 +274,7 @@ class _Planner:
     parameters: tuple[GlobalParameter, ...]
     module: Module
     facts: tuple[Mapping[tuple[str, int, int], SourceFacts], Mapping[tuple[str, int, int], SourceFacts]]
+    sizes: Mapping[str, int]
 
     def plan(self, candidate: Candidate, number: int) -> _Plan | None:
         """Return the wrapper of a function; None if it uses no memory, or cannot have one."""
@@ -432,7 +434,7 @@ class _Planner:
         words, stored, passive = used
         numbers = {one.name: number for number, one in enumerate(every)}
         gradients = {
-            gradient.name: _entries(every[numbers[name]]) * per_element(every[numbers[name]], gradient)
+            gradient.name: self._entries(every[numbers[name]]) * per_element(every[numbers[name]], gradient)
             for name, gradient in pairs.items()
         }
         taken = {param.name for param in params if param.memory < 0}
@@ -447,11 +449,19 @@ class _Planner:
                     "" if is_empty else _free(one.name, taken),
                     numbers[gradient.name] if gradient else -1,
                     per_element(one, gradient) if gradient else 1,
-                    gradients.get(one.name, _entries(one)),
+                    gradients.get(one.name, self._entries(one)),
                     is_local,
                     stored=one.is_pair and not one.words.isdisjoint(stored),
                     passive=one.name in passive,
                 )
+
+    def _entries(self, one: GlobalParameter) -> int:
+        """Return the number of elements of memory."""
+        if one.kind in (*TEXTURES, SAMPLER):
+            return 1
+        if one.kind not in BUFFERS:
+            return tol.TENSOR_ENTRIES
+        return self.sizes.get(one.name, tol.MEMORY_ENTRIES)
 
     def _scopes(self, path: tuple[str, ...]) -> tuple[str, ...]:
         """Return the namespaces of a path."""
@@ -471,11 +481,14 @@ class _Planner:
         return not any(line.name == SINGLE for line in lines) and not any(chooses_atomic(code) for code in codes)
 
 
-def _entries(one: GlobalParameter) -> int:
-    """Return the number of elements of memory."""
-    if one.kind in (*TEXTURES, SAMPLER):
-        return 1
-    return tol.MEMORY_ENTRIES if one.kind in BUFFERS else tol.TENSOR_ENTRIES
+def _sizes(whole: SlangSource, file: str) -> dict[str, int]:
+    """Return the numbers of elements that lines ``check: as shape buffer=20`` of a text give."""
+    found: dict[str, int] = {}
+    lines = (line for header in whole.scan.headers for line in directive_lines(header.comments, file))
+    for name, _, size in (text.partition("=") for line in lines if line.name == SHAPE for text, _ in line.words[2:]):
+        if size.isascii() and size.isdigit():
+            found[name] = max(int(size), found.get(name, 1))
+    return found
 
 
 def _values_alone(codes: Sequence[FunctionCode]) -> Mapping[str, bool]:

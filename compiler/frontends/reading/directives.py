@@ -74,6 +74,8 @@ class Directives:
 
 SINGLE: Final = "single"
 """The directive that says that threads do not add to memory at once."""
+SHAPE: Final = "as"
+"""The directive that gives memory a shape."""
 NO_DIRECTIVES: Final = Directives()
 
 
@@ -242,7 +244,12 @@ DIRECTIVES: Final[dict[str, DirectiveKind]] = {
         "Only one thread adds to an element of a gradient buffer: additions need not be atomic.",
         lambda words: Directives(single_thread=words.choice(("thread",)) == "thread"),
     ),
-    "as": DirectiveKind("as shape w=16x4", "Gives a tensor or buffer this shape.", _as, repeated=True),
+    SHAPE: DirectiveKind(
+        "as shape w=16x4",
+        "Gives a tensor of a description, or a buffer of a Slang file, this shape.",
+        _as,
+        repeated=True,
+    ),
 }
 """All directives by their names."""
 
