@@ -88,9 +88,7 @@ def build_beside(emitted: EmittedModule, folder: Path, *, wide: bool = False) ->
     )
     (result,) = compile_here([job])
     assert result.ok, (result.messages, result.diagnostics)
-    return Program(
-        emitted, build_module(result.artefacts[0].data, result.reflection_text("cpp"), optimization="0"), wide
-    )
+    return Program(emitted, build_module(result.artefacts[0].data, result.reflection_text("cpp"), optimization=0), wide)
 
 
 def build_emitted(emitted: EmittedModule, *, wide: bool = False) -> Program:
@@ -102,9 +100,7 @@ def build_emitted(emitted: EmittedModule, *, wide: bool = False) -> Program:
     (result,) = compile_here([job])
     assert not result.messages, result.messages
     assert result.ok, result.diagnostics
-    return Program(
-        emitted, build_module(result.artefacts[0].data, result.reflection_text("cpp"), optimization="0"), wide
-    )
+    return Program(emitted, build_module(result.artefacts[0].data, result.reflection_text("cpp"), optimization=0), wide)
 
 
 def _built(emitted: EmittedModule, *, wide: bool) -> tuple[str, ...]:

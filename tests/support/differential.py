@@ -127,7 +127,7 @@ def _build(module: Module, modes: tuple[Mode, ...]) -> Program:
     job = CompileJob(emitted.file_name, emitted.text, names, ("cpp",), modules=modules, optimization=0, whole=True)
     (result,) = compile_here([job])
     assert result.ok, (result.diagnostics, [m for m in result.messages if m.is_error], emitted.text)
-    return Program(emitted, build_module(result.artefacts[0].data, result.reflection_text("cpp"), optimization="0"))
+    return Program(emitted, build_module(result.artefacts[0].data, result.reflection_text("cpp"), optimization=0))
 
 
 @dataclass(frozen=True)

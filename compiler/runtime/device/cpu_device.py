@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 LAUNCH_LIMIT: Final = 600.0
 """Seconds one submission may take."""
-OPTIMIZATION: Final = "3"
+OPTIMIZATION: Final = 3
 _TARGET: Final = "cpp"
 _WORKER: Final = "slangad.compiler.runtime.device.cpu_worker"
 _HELPS: Final = {

@@ -107,7 +107,7 @@ def load_module(library: bytes, reflection: str) -> CpuModule:
     return CpuModule(loaded, entries, tuple(p for p in parsed["parameters"] if "binding" in p))
 
 
-def build_module(source: bytes, reflection: str, *, optimization: str = "1", cache: Cache | None = None) -> CpuModule:
+def build_module(source: bytes, reflection: str, *, optimization: int = 1, cache: Cache | None = None) -> CpuModule:
     """Compile the ``cpp`` target's output (of one entry point or all) and load it."""
     return load_module(build_shared_library(source, optimization=optimization, cache=cache), reflection)
 

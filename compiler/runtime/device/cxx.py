@@ -60,14 +60,14 @@ class CxxCompiler:
         """Return True if there is a program of its name."""
         return shutil.which(self.command[0]) is not None
 
-    def arguments(self, source: Path, output: Path, optimization: str, *, native: bool = False) -> list[str]:
+    def arguments(self, source: Path, output: Path, optimization: int, *, native: bool = False) -> list[str]:
         """Return the command line that makes a shared library of one source file.
 
         Contraction into fused multiply-adds stays off, so that results do not depend on the machine, not even with
         ``native``, which uses all instructions that this one has.
         """
         if self.msvc:
-            level = "/Od" if optimization == "0" else "/O2"
+            level = "/Od" if optimization == 0 else "/O2"
             return [*self.command, *_MSVC_FLAGS, level, str(source), f"/Fe:{output}", f"/Fo:{output}.obj"]
         own = (*_FOR_SPEED, *_NATIVE.get(platform.machine().lower(), ())) if native else ()
         return [*self.command, *_GNU_FLAGS, *own, f"-O{optimization}", str(source), "-o", str(output)]
@@ -109,7 +109,7 @@ def _words(command: str) -> list[str]:
 
 
 def build_shared_library(
-    source: bytes, *, optimization: str = "1", native: bool = False, cache: Cache | None = None
+    source: bytes, *, optimization: int = 1, native: bool = False, cache: Cache | None = None
 ) -> bytes:
     """Compile C++ text to a shared library; ``native`` ones run on machines like this one only.
 
@@ -143,7 +143,7 @@ def build_shared_library(
     return library
 
 
-def _key(source: bytes, compiler: CxxCompiler, optimization: str, *, native: bool) -> str:
+def _key(source: bytes, compiler: CxxCompiler, optimization: int, *, native: bool) -> str:
     digest = hashlib.sha256(source)
     arguments = compiler.arguments(Path(), Path(), optimization, native=native)
     digest.update(f"|{compiler.identity()}|{arguments}|{_machine() if native else ''}".encode())
@@ -160,7 +160,7 @@ def _machine() -> str:
     return hashlib.sha256("\n".join(sorted({line for line in lines if line.startswith(kinds)})).encode()).hexdigest()
 
 
-def _build(compiler: CxxCompiler, source: bytes, optimization: str, *, native: bool) -> bytes:
+def _build(compiler: CxxCompiler, source: bytes, optimization: int, *, native: bool) -> bytes:
     with temporary_files():
         made = TemporaryFolder()
     with made as folder:
