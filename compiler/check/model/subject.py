@@ -133,3 +133,9 @@ class Subject:
     def label(self) -> str:
         """Return its name in reports, which nothing else in its file has."""
         return f"{self.name}{self.apart}"
+
+
+def by_place(subject: Subject) -> tuple[bool, str, int, int]:
+    """Return a sort key by location. Unknown locations come last."""
+    span = subject.span
+    return not span.line, span.file, span.line, span.column

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from slangad.compiler.check.model.subject import Subject
+from slangad.compiler.check.model.subject import Subject, by_place
 from slangad.compiler.check.subjects.overloads import with_labels
 from slangad.compiler.report.model import Result, Verdict
 from slangad.compiler.slang_text.calls import same_file
@@ -51,7 +51,7 @@ def with_every_function(described: Mapping[Path, Described], include_dirs: Seque
         files = tuple(dict.fromkeys((*item.files, *parts)))
         missing = [_skipped(function) for file in files for function in _unseen(_source(file, item, seen), seen)]
         if missing:
-            subjects = with_labels(sorted((*one.subjects, *missing), key=_by_place))
+            subjects = with_labels(sorted((*one.subjects, *missing), key=by_place))
             made[path] = replace(item, files=files), replace(one, subjects=subjects)
     return made
 
@@ -120,7 +120,3 @@ def _skipped(function: SlangFunction) -> Subject:
     kind = header.name if header.name in _REASONS else "".join(header.path[-1:]).partition(" ")[0]
     why = _REASONS.get(kind, _HIDDEN)
     return Subject(function.name, "function", function.span, skipped=why, signature=header.signature)
-
-
-def _by_place(subject: Subject) -> tuple[bool, str, int, int]:
-    return not subject.span.line, subject.span.file, subject.span.line, subject.span.column

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.check.model.outcomes import CheckOutcome, Disagreement
-from slangad.compiler.check.model.subject import Subject
+from slangad.compiler.check.model.subject import Subject, by_place
 from slangad.compiler.check.subjects.overloads import with_labels
 from slangad.compiler.report.model import Leg
 from slangad.compiler.slang_text.bodies import SlangFunction
@@ -77,7 +77,7 @@ class Mended:
         if not self.broken:
             return with_labels(subjects)
         every = (*subjects, *(one.subject for one in self.broken))
-        return with_labels(sorted(every, key=_by_place))
+        return with_labels(sorted(every, key=by_place))
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,12 +154,6 @@ class FaultReport:
         outcome = self._outcome(part)
         message = f"{message}. {SLOW_REMEDY}" if outcome is CheckOutcome.SLOW_COMPILE else message
         return Disagreement(Leg.COMPILE, outcome, re.sub(r"\s+", " ", message), notes=notes)
-
-
-def _by_place(subject: Subject) -> tuple[bool, str, int, int]:
-    """Return a sort key by location. Unknown locations come last."""
-    span = subject.span
-    return not span.line, span.file, span.line, span.column
 
 
 def _brings_in(part: Part) -> bool:
