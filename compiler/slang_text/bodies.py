@@ -146,7 +146,7 @@ def _function(header: Header, tokens: Sequence[Token], offsets: Sequence[int], n
     while first > 0 and tokens[first - 1].text not in (";", "}", "{"):
         first -= 1
     opening = body_of(tokens, name)
-    if opening is None:
+    if opening is None or first == name:  # a constructor without attributes is a part of its struct
         return None
     last = closing(tokens, opening)
     return SlangFunction(

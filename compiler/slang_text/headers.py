@@ -22,6 +22,8 @@ _NESTING: Final = {**CLOSING_OF, "<": ">"}
 _SCOPES: Final = frozenset(["struct", "class", "interface", "extension", "namespace", "enum"])
 _UNREFLECTED: Final = frozenset({"extension", "class"})
 """Scopes whose methods reflection omits."""
+CONSTRUCTOR: Final = "__init"
+"""The name of constructors."""
 _VISIBILITY: Final = frozenset(["public", "internal", "private", "module", "implementing"])
 _PASSING: Final = frozenset(["in", "const", "uniform", "no_diff"])
 """Words before a parameter that are no part of the signature."""
@@ -65,6 +67,11 @@ class Header:
     def signature(self) -> str:
         """Its parameter types, which distinguish it from its overloads: ``(float3, inout float)``."""
         return f"({', '.join(self.types)})"
+
+    @property
+    def called(self) -> str:
+        """The name by which text calls it: its own, for a constructor that of its type."""
+        return self.path[-1].split()[-1] if self.name == CONSTRUCTOR and self.path else self.name
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,7 +293,10 @@ def _after_generics(tokens: Sequence[Token], start: int) -> int:
 
 
 def _name_before(tokens: Sequence[Token], start: int, index: int) -> int | None:
-    """Return the token of a function's name before a parenthesis, or None. A name needs a word before it."""
+    """Return the token of a function's name before a parenthesis, or None.
+
+    A name needs a word before it, unless it is that of a constructor.
+    """
     if (operator := _operator_before(tokens, start, index)) is not None:
         return operator
     name = index - 1
@@ -297,6 +307,8 @@ def _name_before(tokens: Sequence[Token], start: int, index: int) -> int | None:
             name -= 1
             if not depth:
                 break
+    if name == start and tokens[name].text == CONSTRUCTOR:
+        return name
     word = tokens[name] if name > start else None
     if word is None or word.kind != "word" or word.text in _NOT_NAMES:
         return None

@@ -181,6 +181,10 @@ class _Count:
         self._tell(self._through, self._total)
 
 
+_ABOUT_ARGUMENTS = range(10000)
+"""Codes of Slang's messages about arguments. Others at the command line are about the text of a macro of ``-D``."""
+
+
 def _ignore(through: int, total: int) -> None:
     """Nobody watches."""
 
@@ -192,7 +196,7 @@ def _refuse_flags(results: Sequence[CompileResult]) -> None:
         ToolchainError: A message is about the command line.
     """
     said = (m for result in results for m in result.messages if m.is_error and m.file == COMMAND_LINE)
-    message = next(said, None)
+    message = next((m for m in said if m.code in _ABOUT_ARGUMENTS), None)
     if message is not None:
         raise failed("SA256", f"Slang does not take an argument: {message.text}", help="correct -X, or the key 'flags'")
 

@@ -56,6 +56,24 @@ def test_check__a_function_that_reaches_a_bit_cast__is_no_pass_unless_no_diff_te
         assert results[name].verdict.good, results[name].reason
 
 
+HALF_BITS = """
+struct Cell { uint16_t bits; int16_t other; [mutating] void set(half v) { bits = asuint16(v); other = asint16(v); } }
+[Differentiable] float kept(float x, no_diff float y)
+{
+    Cell c = {};
+    c.set(half(y));
+    return c.bits > uint16_t(0x3c00) || c.other > int16_t(0x3c00) ? 2.0 * x * x : 3.0 * x * x;
+}
+[Differentiable] float cut(float x) { return x * float(asuint16(half(x)) & uint16_t(0xff)); }
+"""
+
+
+def test_check__the_bits_of_half_floats__have_a_float64_twin(checked: Checked) -> None:
+    results = checked(HALF_BITS, ".slang")
+    assert "no float64 twin" not in results["kept"].reason
+    assert results["cut"].verdict in (Verdict.INCONCLUSIVE, Verdict.FAIL)
+
+
 TO_FLOAT = """
 struct Box<T : __BuiltinFloatingPointType> : IDifferentiable
 {
@@ -109,6 +127,12 @@ def test_check__textures_and_bits_in_files_of_other_folders__have_a_float64_twin
     assert {name: (one.verdict.value, one.counts.compared > 100) for name, one in results.items()} == {
         **dict.fromkeys(("f", "g", "calls", "calls_up", "h", "i"), ("PASS", True)),
     }
+
+
+def test_check__to_float_of_what_is_only_known_as_a_float__is_no_fault_of_the_arguments(checked: Checked) -> None:
+    results = checked("[Differentiable] float f<T : IFloat>(T r) { return r.toFloat(); }", suffix=".slang")
+    assert results["f<float>"].verdict is Verdict.INCONCLUSIVE
+    assert "no float64 twin" in results["f<float>"].reason
 
 
 ONE_BAD = """

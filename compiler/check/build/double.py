@@ -23,7 +23,7 @@ _BITS: Final = "slangad_check_bits.slang"
 _NUMBER: Final = r"-?\s*(?:\d+\.\d*|\.\d+|\d+(?=[eE]))(?:[eE][-+]?\d+)?[fFhH]?"
 _LITERALS: Final = re.compile(rf"(\bdiffPair\s*\(\s*|\b(?:var|let)\s+\w+\s*=\s*)({_NUMBER})(?=\s*[,;)])")
 """Float literals that make a variable or a pair of their type."""
-_CASTS: Final = re.compile(r"\b(?:asuint|asint|f32tof16|toFloat)\b")
+_CASTS: Final = re.compile(r"\b(?:as(?:uint|int)(?:16)?|f32tof16|toFloat)\b")
 _TEXELS: Final = re.compile(
     r"\b((?:RW)?(?:Texture|Sampler)(?:1D|2D|3D|Cube)(?:Array)?\s*<\s*)(?:float|half)([234]?\s*>)"
 )

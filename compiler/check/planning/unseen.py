@@ -11,7 +11,7 @@ from slangad.compiler.report.model import Result, Verdict
 from slangad.compiler.slang_text.calls import same_file
 from slangad.compiler.slang_text.endings import is_slang
 from slangad.compiler.slang_text.files import source_of
-from slangad.compiler.slang_text.headers import DERIVATIVE_OF
+from slangad.compiler.slang_text.headers import CONSTRUCTOR, DERIVATIVE_OF
 from slangad.compiler.slang_text.search import search
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ _HIDDEN: Final = (
 )
 _REASONS: Final = {
     "extension": "it is a method of an extension, which Slang's reflection does not list: call it in a function",
-    "__init": "it is a constructor, which Slang's reflection does not list: call it in a function",
+    CONSTRUCTOR: "it is a constructor, which Slang's reflection does not list: call it in a function",
 }
 
 

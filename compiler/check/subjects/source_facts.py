@@ -34,7 +34,7 @@ _TYPES: Final = frozenset({"struct", "class", "interface", "extension"})
 _OTHERS: Final = frozenset(
     {"import", "using", "typedef", "typealias", "associatedtype", "__include", "module", "implementing", "func", "enum"}
 )
-_CASTS: Final = frozenset({"asuint", "asint", "f32tof16", "bit_cast"})
+_CASTS: Final = frozenset({"asuint", "asint", "asuint16", "asint16", "f32tof16", "bit_cast"})
 _BEFORE_VALUES: Final = frozenset({"return", "no_diff", "else", "case", "do", "throw", "in", "is", "as"})
 _SET: Final = "it reads the global '{}', which the check can't set"
 _GLOBAL: Final = re.compile(_SET.format("(.+)"))
@@ -47,7 +47,8 @@ class _Uses:
     """What a function or macro uses.
 
     Attributes:
-        place: The line and column of a function; None for a macro.
+        name: The name by which text calls it.
+        place: The name, line and column of a function; None for a macro.
         why: Why it cannot be checked by itself; empty if it can.
         calls: The names that it calls.
         plain: Its parameters without ``no_diff``.
@@ -57,7 +58,7 @@ class _Uses:
     """
 
     name: str
-    place: tuple[int, int] | None
+    place: tuple[str, int, int] | None
     why: str
     calls: frozenset[str]
     plain: frozenset[str] = frozenset()
@@ -85,7 +86,7 @@ def facts_of(files: Iterable[str], settable: Collection[str] = ()) -> Mapping[tu
     bits = _with_callers({one.name: one.bits for one in uses if one.bits}, uses)
     calls = _calls_of_derivatives(uses)
     return {
-        (one.name, *one.place): SourceFacts(
+        one.place: SourceFacts(
             unset=one.why or _inherited(one, unset),
             bits=one.bits or _inherited(one, bits),
             plain=one.plain,
@@ -150,10 +151,10 @@ class _Globals:
         custom = not CUSTOM.isdisjoint(header.attributes)
         params = tokens[name + 2 : closing(tokens, name + 1)]
         return _Uses(
-            header.name,
-            (header.span.line, header.span.column),
+            header.called,
+            (header.name, header.span.line, header.span.column),
             self._why(words) or next(_unset(body), ""),
-            header.calls.union(words & self._macros, header.attributes) - {header.name},
+            header.calls.union(words & self._macros, header.attributes) - {header.called},
             frozenset(() if custom else _plain(params)),
             custom,
             header.signature,

@@ -144,11 +144,16 @@ class SourceFiles:
             for scan in scans
             for header in scan.headers
         ]
-        found = {h.name: h.name for h, words in headers if is_backward_alone(words)}
+        found = {h.called: h.called for h, words in headers if is_backward_alone(words)}
         automatic = [h for h, words in headers if "ForwardDerivative" not in words]
-        while grown := [h for h in automatic if h.name not in found and not h.calls.isdisjoint(found)]:
-            found.update((h.name, found[min(h.calls & found.keys())]) for h in grown)
+        while grown := [h for h in automatic if h.called not in found and not h.calls.isdisjoint(found)]:
+            found.update((h.called, found[min(h.calls & found.keys())]) for h in grown)
         return found
+
+    def lost_forward(self, header: Header) -> str:
+        """Return a callee for which Slang gets the forward mode of a function wrong; empty if there is none."""
+        lost = () if "ForwardDerivative" in header.attributes else header.calls & self.without_forward.keys()
+        return min((self.without_forward[name] for name in lost), default="")
 
     def _scans(self, among: Collection[str] | None = None) -> Iterator[Scan]:
         for path in self._others if among is None else [path for path in self._others if path in among]:

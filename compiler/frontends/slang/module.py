@@ -25,7 +25,6 @@ from slangad.compiler.frontends.slang.adapted import (
     operator,
     types_needed,
 )
-from slangad.compiler.frontends.slang.extensions import generic_extension_methods
 from slangad.compiler.frontends.slang.functions import Candidate, Converted, convert, kernel_names
 from slangad.compiler.frontends.slang.generics import without_arguments
 from slangad.compiler.frontends.slang.imports import Repeated, SourceText, repeated_imports
@@ -33,6 +32,7 @@ from slangad.compiler.frontends.slang.instances import Chosen, chosen_instances
 from slangad.compiler.frontends.slang.layout import Unlaid
 from slangad.compiler.frontends.slang.locations import SourceFiles
 from slangad.compiler.frontends.slang.reflected import DeclaredFunction, ReflectedModule, read_declared
+from slangad.compiler.frontends.slang.unreflected import unreflected_functions
 from slangad.compiler.ir.nodes import LeftOut, Module, StructDef
 from slangad.compiler.slang_text.bodies import read_source
 from slangad.compiler.slang_text.endings import SLANG
@@ -96,10 +96,10 @@ def load_slang(path: Path, setting: SlangSetting) -> Module:
     left_out: list[LeftOut] = []
     found = list(_found(declared, asked, files, left_out, every=any(setting.instances)))
     if any(setting.instances):
-        generic = generic_extension_methods(files, read_instead, setting.instances)
-        declared = replace(declared, structs={**generic.structs, **declared.structs})
-        instances = instances.joined([one.symbol for one in generic.candidates], generic.unused)
-        found += (*default_methods(declared, defaults), *extension_methods(declared, files), *generic.candidates)
+        further = unreflected_functions(files, read_instead, setting.instances)
+        declared = replace(declared, structs={**further.structs, **declared.structs})
+        instances = instances.joined([one.symbol for one in further.candidates], further.unused)
+        found += (*default_methods(declared, defaults), *extension_methods(declared, files), *further.candidates)
         found = [made for one in found for made in adapted(one, files, declared.structs, setting.instances[0])]
         left_out = [left for left in left_out if left.span not in {one.place.span for one in found}]
     declared = _with_empty_structs(declared, files)

@@ -28,6 +28,7 @@ _REVERSE: Final = frozenset({Leg.REVERSE, Leg.TRANSPOSE})
 _FORWARD: Final = frozenset({Leg.FORWARD, Leg.TRANSPOSE, Leg.PRIMAL})
 _MEMORY: Final = _REVERSE | {Leg.FLOAT32, Leg.COMPILE}
 """The legs of traps that overrun memory. They may be right in one precision, or die."""
+_BIT_CASTS: Final = ("asuint", "asint", "asfloat", "asuint16", "asint16", "asfloat16", "f32tof16", "f16tof32")
 _BOUND: Final = "loop bound"
 _NOT_DIFFERENTIABLE: Final = "is not IDifferentiable"
 _NOTHING: Final = "no gradient reaches this input"
@@ -143,7 +144,7 @@ TRAPS: Final[tuple[Trap, ...]] = (
         "bits of floats",
         _REVERSE | _FORWARD,
         _finite,
-        lambda code: signs.calls_of(code, "asuint", "asint", "asfloat", "f32tof16", "f16tof32", moving=True),
+        lambda code: signs.calls_of(code, *_BIT_CASTS, moving=True),
         "{} ends the gradient: what is made from the bits of a float has none",
         "compute with the float itself, or declare a derivative of your own if that is meant",
     ),

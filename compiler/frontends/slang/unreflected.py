@@ -1,9 +1,10 @@
-"""Find the differentiable methods of generic extensions, and the generic methods of all extensions, with arguments.
+"""Find differentiable functions that Slang's reflection neither lists nor finds by name, with generic arguments.
 
-Slang's reflection neither lists them nor finds them by name. Slang reads a copy of the text with a function for each
-method and its arguments at the end, and reflects that:
+These are constructors, the methods of generic extensions, and the generic methods of all extensions. Slang reads a copy
+of the text with a function for each of them at the end, and reflects that:
 
-    float2 slangad_extension_0(Elu<float, 2> self_, float2 x) { return self_.forward(x); }
+    float2 slangad_unreflected_0(Elu<float, 2> self_, float2 x) { return self_.forward(x); }
+    Ray<float> slangad_unreflected_1(float3 from, float3 to) { return Ray<float>(from, to); }
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from slangad.compiler.frontends.slang.generics import GenericParameter, argument
 from slangad.compiler.frontends.slang.locations import FunctionLocation
 from slangad.compiler.slang_text.bodies import read_source
 from slangad.compiler.slang_text.brackets import closing, until
+from slangad.compiler.slang_text.headers import CONSTRUCTOR
+from slangad.compiler.slang_text.tokens import Token
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -29,13 +32,13 @@ if TYPE_CHECKING:
     from slangad.compiler.frontends.slang.reflected import DeclaredStruct, ReflectedModule
     from slangad.compiler.slang_text.bodies import SlangFunction, SlangSource
     from slangad.compiler.slang_text.headers import Header
-    from slangad.compiler.slang_text.tokens import Token
 
     Reader = Callable[[str], ReflectedModule]
 
-_PREFIX: Final = "slangad_extension_"
+_PREFIX: Final = "slangad_unreflected_"
 _SELF: Final = "self_"
 _EXTENSION: Final = "extension"
+_STRUCTS: Final = ("struct", "class", _EXTENSION)
 _NO_TYPES: Final = frozenset({"public", "internal", "private", "static", "inline", "override", "const", "export"})
 """Words before the type of a result that are no part of it."""
 _TRIED: Final = 64
@@ -46,15 +49,16 @@ _TIGHT: Final = re.compile(r"\s*(::|[<>.,\[\]()])\s*")
 
 
 @dataclass(frozen=True, slots=True)
-class ExtensionMethod:
-    """A method that reflection omits.
+class Unreflected:
+    """A function that reflection omits.
 
     Attributes:
-        target: The tokens of the extended type.
+        target: The tokens of the extended type, or of the constructed one.
         result: The tokens of its type.
         parameters: The tokens of its parameters.
-        generic: The generic parameters of the extension and of the method, by name.
-        own: The number of those of the method, which are the last ones.
+        generic: The generic parameters of the type and of the function, by name.
+        own: The number of those of the function, which are the last ones.
+        scopes: The namespaces around it.
     """
 
     header: Header
@@ -63,25 +67,30 @@ class ExtensionMethod:
     parameters: Sequence[Token]
     generic: Mapping[str, GenericParameter]
     own: int
+    scopes: tuple[str, ...]
 
     @property
-    def scopes(self) -> tuple[str, ...]:
-        """The namespaces around it."""
-        return self.header.path[:-1]
+    def is_constructor(self) -> bool:
+        """True if it makes a value of its type."""
+        return self.header.name == CONSTRUCTOR
 
 
 class _Instance(NamedTuple):
-    """A method with arguments."""
+    """A function with arguments."""
 
-    method: ExtensionMethod
+    method: Unreflected
     row: Row
 
     @property
     def symbol(self) -> str:
         """Its qualified name: ``ns.Elu<float, 2>.forward``."""
-        method = self.method
-        target = _TIGHT.sub(r"\1", " ".join(self._with_arguments(method.target))).replace(",", ", ")
-        return ".".join((*method.scopes, target, self.name))
+        return f"{self.type}.{self.name}"
+
+    @property
+    def type(self) -> str:
+        """The qualified name of its type: ``ns.Elu<float, 2>``."""
+        target = _TIGHT.sub(r"\1", " ".join(self._with_arguments(self.method.target))).replace(",", ", ")
+        return ".".join((*self.method.scopes, target))
 
     @property
     def name(self) -> str:
@@ -94,12 +103,14 @@ class _Instance(NamedTuple):
         """The expression that calls it with values in place of ``{0}``, ``{1}`` and so on."""
         header, static = self.method.header, self.is_static
         values = ", ".join(f"{{{k + (not static)}}}" for k in range(len(header.params)))
+        if self.method.is_constructor:
+            return f"{self.type}({values})"
         return f"{self.symbol if static else f'{{0}}.{self.name}'}({values})"
 
     @property
     def is_static(self) -> bool:
         """True if it has no object."""
-        return "static" in self.method.header.words
+        return "static" in self.method.header.words or self.method.is_constructor
 
     def text(self, number: int) -> str:
         """Return a function that calls it, on one line."""
@@ -110,22 +121,24 @@ class _Instance(NamedTuple):
         marks = method.header.attributes
         how = "inout " if "mutating" in marks else "no_diff " if "NoDiffThis" in marks else ""
         names = list(method.header.params)
-        owner = target if self.is_static else _SELF
+        called = target if method.is_constructor else f"{target if self.is_static else _SELF}.{self.name}"
         every = ", ".join(filter(None, ("" if self.is_static else f"{how}{target} {_SELF}", params)))
         back = "" if result == "void" else "return "
-        body = f"{result} {_PREFIX}{number}({every}) {{ {back}{owner}.{self.name}({', '.join(names)}); }}"
+        body = f"{result} {_PREFIX}{number}({every}) {{ {back}{called}({', '.join(names)}); }}"
         opened = "".join(f"namespace {scope} {{ " for scope in method.scopes)
         return f"{opened}[Differentiable] {body}{' }' * len(method.scopes)}"
 
     def _with_arguments(self, tokens: Sequence[Token]) -> Iterator[str]:
         arguments = dict(zip(self.method.generic, self.row, strict=True))
+        if tokens is not self.method.target:
+            arguments["This"] = " ".join(self._with_arguments(self.method.target))
         for k, token in enumerate(tokens):
             is_member = k > 0 and tokens[k - 1].text in (".", "::")
             yield token.text if is_member else arguments.get(token.text, token.text)
 
 
 @dataclass(frozen=True, slots=True)
-class GenericExtensions:
+class Instances:
     """Methods with arguments, symbols with other arguments that are not used, and the structs in their types."""
 
     candidates: tuple[Candidate, ...] = ()
@@ -133,7 +146,7 @@ class GenericExtensions:
     structs: Mapping[str, DeclaredStruct] = field(default_factory=dict)
 
 
-def generic_extension_methods(files: SourceFiles, read: Reader, most: tuple[int, int]) -> GenericExtensions:
+def unreflected_functions(files: SourceFiles, read: Reader, most: tuple[int, int]) -> Instances:
     """Return the methods with arguments that Slang accepts.
 
     Args:
@@ -141,7 +154,7 @@ def generic_extension_methods(files: SourceFiles, read: Reader, most: tuple[int,
         read: Reads the module with a text in place of that of its main file.
         most: The most instances of one method, and of all methods if one each is not more.
     """
-    methods = [one for scan in files.own for one in extension_methods_of(read_source(files.text_of(scan), scan.file))]
+    methods = [one for scan in files.own for one in unreflected_of(read_source(files.text_of(scan), scan.file))]
     rows = [(one, _rows(one, files.surroundings)) for one in methods]
     limit, of_all = most
     while limit > 1 and sum(min(limit, len(row)) for _, row in rows) > of_all:
@@ -151,7 +164,7 @@ def generic_extension_methods(files: SourceFiles, read: Reader, most: tuple[int,
         [_Instance(one, row) for one, _, rows in chosen for row in rows], files.text.text, read
     )
     if declared is None:
-        return GenericExtensions()
+        return Instances()
     known = {function.name: function for function in declared.functions}
     found = [(known.get(f"{_PREFIX}{number}"), instance) for number, instance in accepted.items()]
     candidates = tuple(
@@ -159,62 +172,107 @@ def generic_extension_methods(files: SourceFiles, read: Reader, most: tuple[int,
             replace(function, name=one.method.header.name, path=one.method.header.path, owner="", static=True),
             one.symbol,
             FunctionLocation(one.method.header.span, one.method.header),
+            lost=files.lost_forward(one.method.header),
             call=one.call,
         )
         for function, one in found
         if function is not None
     )
     unused = (_Instance(one, row).symbol for one, every, rows in chosen for row in every if row not in rows)
-    return GenericExtensions(candidates, tuple(unused), declared.structs)
+    return Instances(candidates, tuple(unused), declared.structs)
 
 
-def extension_methods_of(source: SlangSource) -> Iterator[ExtensionMethod]:
-    """Yield the differentiable methods of extensions of a text that are generic themselves or by their extension."""
+def unreflected_of(source: SlangSource) -> Iterator[Unreflected]:
+    """Yield the differentiable functions of a text that reflection omits, and that ``adapted`` does not find."""
     for function in source.functions:
-        inside = "".join(function.header.path[-1:]).startswith(f"{_EXTENSION} ")
-        if inside and source.is_differentiable(function):
-            method = _method(source, function)
-            if method is not None and method.generic:
-                yield method
+        made = function.header.name == CONSTRUCTOR
+        extends = "".join(function.header.path[-1:]).startswith(f"{_EXTENSION} ")
+        if (made or extends) and source.is_differentiable(function):
+            found = _unreflected(source, function)
+            if found is not None and (made or found.generic):
+                yield found
 
 
-def _method(source: SlangSource, function: SlangFunction) -> ExtensionMethod | None:
+def _unreflected(source: SlangSource, function: SlangFunction) -> Unreflected | None:
     tokens = source.tokens
-    head = _head_around(tokens, function.first)
-    names = [token.text for token in head]
-    if _EXTENSION not in names:
+    types, scopes = _surrounding(tokens, function.first)
+    of_function, rest = _split(tokens[function.name_token + 1 : function.opening])
+    if not types or len(rest) < 2 or rest[0].text != "(" or "func" in function.header.words:
         return None
-    own = head[names.index(_EXTENSION) + 1 :]
-    generic, target = _split(own)
-    behind = tokens[function.name_token + 1 : function.opening]
-    of_method, rest = _split(behind)
-    parameters = rest[1 : closing(rest, 0)]
-    if len(rest) < 2 or rest[0].text != "(" or "func" in function.header.words:
-        return None
-    return ExtensionMethod(
+    target = types[-1].target
+    for outer in types[-2::-1]:
+        target = [*outer.target, _DOT, *target]
+    made = function.header.name == CONSTRUCTOR
+    return Unreflected(
         function.header,
-        until(target, ":", "where"),
-        tuple(_type(tokens[function.first : function.name_token])),
-        parameters,
+        target,
+        target if made else tuple(_type(tokens[function.first : function.name_token])),
+        rest[1 : closing(rest, 0)],
         {
-            _name(one): read_parameter(one, rest_of)
-            for ones, rest_of in ((generic, target), (of_method, rest))
+            _name(one): read_parameter(one, behind)
+            for ones, behind in (*((one.generic, one.behind) for one in types), (of_function, rest))
             for one in ones
         },
-        len(of_method),
+        len(of_function),
+        scopes,
     )
 
 
-def _head_around(tokens: Sequence[Token], index: int) -> Sequence[Token]:
-    """Return the tokens before the brace around a token."""
-    depth, k = 0, index - 1
-    while k >= 0 and (depth or tokens[k].text != "{"):
+class _Type(NamedTuple):
+    """The head of a type or an extension: the type, its generic parameters, and the tokens behind."""
+
+    target: Sequence[Token]
+    generic: list[list[Token]]
+    behind: Sequence[Token]
+
+
+def _surrounding(tokens: Sequence[Token], index: int) -> tuple[list[_Type], tuple[str, ...]]:
+    """Return the types around a token and the namespaces around these, outermost first; no types if that fails."""
+    types: list[_Type] = []
+    scopes: list[str] = []
+    for head in _heads_around(tokens, index):
+        names = [token.text for token in head]
+        word = next((one for one in (*_STRUCTS, "namespace") if one in names), "")
+        rest = head[names.index(word) + 1 :] if word else []
+        if word == "namespace":
+            scopes[:0] = [token.text for token in rest if token.kind == "word"]
+        elif word == _EXTENSION:
+            generic, target = _split(rest)
+            types.insert(0, _Type(until(target, ":", "where"), generic, target))
+        elif word and not scopes:
+            generic, behind = _split(rest[1:])
+            types.insert(0, _Type([*rest[:1], *_listed(generic)], generic, behind))
+        else:
+            return [], ()
+    return types, tuple(scopes)
+
+
+def _heads_around(tokens: Sequence[Token], index: int) -> Iterator[Sequence[Token]]:
+    """Yield the tokens before each brace around a token, innermost first."""
+    depth = 0
+    for k in range(index - 1, -1, -1):
         depth += (tokens[k].text == "}") - (tokens[k].text == "{")
-        k -= 1
-    start = k - 1
-    while start >= 0 and tokens[start].text not in (";", "{", "}"):
-        start -= 1
-    return tokens[start + 1 : max(k, 0)]
+        if depth < 0:
+            depth, start = 0, k
+            while start and tokens[start - 1].text not in (";", "{", "}"):
+                start -= 1
+            yield tokens[start:k]
+
+
+def _listed(generic: list[list[Token]]) -> Iterator[Token]:
+    """Yield the generic parameters of a type as its arguments: ``<T, N>`` for ``<T : IFloat, let N : int>``."""
+    for k, parameter in enumerate(generic):
+        yield _mark("," if k else "<")
+        yield replace(parameter[0], kind="word", text=_name(parameter))
+    if generic:
+        yield _mark(">")
+
+
+def _mark(text: str) -> Token:
+    return Token("mark", text, 0, 0)
+
+
+_DOT: Final = _mark(".")
 
 
 def _split(tokens: Sequence[Token]) -> tuple[list[list[Token]], Sequence[Token]]:
@@ -245,7 +303,7 @@ def _type(tokens: Sequence[Token]) -> Iterator[Token]:
         k += 1
 
 
-def _rows(method: ExtensionMethod, surroundings: Surroundings) -> list[Row]:
+def _rows(method: Unreflected, surroundings: Surroundings) -> list[Row]:
     """Return rows of arguments: those with which the files use the extended type, then others."""
     name = method.target[0].text if method.target else ""
     inside = [token.text for token in method.target[2:-1] if token.text != ","]
