@@ -14,7 +14,7 @@ from support.limits import small_files
 from slangad.compiler.errors.diagnostics import ToolchainError
 from slangad.compiler.runtime.device import cxx as cxx_module
 from slangad.compiler.runtime.device.cpu_kernels import load_module
-from slangad.compiler.runtime.device.cxx import CxxCompiler, build_shared_library, find_cxx
+from slangad.compiler.runtime.device.cxx import CxxCompiler, RejectionError, build_shared_library, find_cxx
 from slangad.compiler.runtime.device.layout import dtype_of
 from slangad.compiler.toolchain.cache import Cache
 
@@ -199,6 +199,44 @@ def test_build__same_text__comes_from_the_cache(
     first = build_shared_library(b'extern "C" int f() { return 1; }', cache=cache)
     monkeypatch.setattr(cxx_module, "_build", None)
     assert build_shared_library(b'extern "C" int f() { return 1; }', cache=cache) == first
+
+
+PRELUDE = b"""#ifndef PRELUDE
+#define PRELUDE
+inline int one() { return 1; }
+
+#endif"""
+"""A text that ends as Slang's prelude does."""
+
+
+def test_build__prelude__is_read_once_and_changes_nothing(cxx: CxxCompiler, tmp_path: Path) -> None:
+    text = PRELUDE + b'\nextern "C" int f() { return one() + __LINE__; }\n'
+    cache = Cache(tmp_path)
+    assert build_shared_library(text, cache=cache) == build_shared_library(text)
+    is_gcc = "clang" not in cxx.described()
+    assert entries_of(tmp_path).count(b"gpch") == is_gcc
+    before = len(entries_of(tmp_path))
+    build_shared_library(text + b"// another\n", cache=cache)
+    assert len(entries_of(tmp_path)) == before + 1
+
+
+def test_build__prelude_of_another_compiler__is_read_as_text(cxx: CxxCompiler, tmp_path: Path) -> None:
+    text, cache = PRELUDE + b'\nextern "C" int f() { return one(); }\n', Cache(tmp_path)
+    cache.put(cxx_module._key(b"precompiled|" + PRELUDE, cxx, 1, native=False), b"gpch of another compiler")
+    assert build_shared_library(text, cache=cache) == build_shared_library(text)
+
+
+def test_build__error_after_the_prelude__has_the_line_of_the_text(cxx: CxxCompiler, tmp_path: Path) -> None:
+    text = PRELUDE + b"\n\nint f() { return nothing; }\n"
+    with pytest.raises(RejectionError) as caught:
+        build_shared_library(text, cache=Cache(tmp_path))
+    line = text[: text.index(b"nothing")].count(b"\n") + 1
+    assert f"kernel.cpp:{line}" in caught.value.output.replace("(", ":")
+
+
+def entries_of(folder: Path) -> list[bytes]:
+    """What the entries of a cache begin with."""
+    return [path.read_bytes()[40:44] for path in folder.glob("??/*")]
 
 
 def test_find_cxx__environment__wins_and_none_is_told(monkeypatch: pytest.MonkeyPatch, cxx: CxxCompiler) -> None:

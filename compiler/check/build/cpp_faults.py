@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.ir.calls import closure
+from slangad.compiler.toolchain.jobs.cpp_prelude import split_prelude
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,8 +20,6 @@ _AT: Final = re.compile(r"^.*?\.cpp[:(](\d+)", re.MULTILINE)
 _ERROR: Final = re.compile(r"\berror(?: \w+)?: *(.+)")
 _NAME: Final = re.compile(r"\b(\w+)\(")
 _WORDS: Final = re.compile(r"\w+")
-_END: Final = b"\n#endif"
-"""The last line of Slang's prelude. It occurs nowhere after that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +42,7 @@ def without_faults(code: bytes, messages: str) -> tuple[bytes, frozenset[str]] |
         messages: The messages of the compiler.
     """
     lines = code.decode("utf-8", "replace").split("\n")
-    own = code[: code.rfind(_END) + len(_END)].count(b"\n") + 1
+    own = split_prelude(code)[0].count(b"\n") + 1
     places = {int(number) - 1 for number in _AT.findall(messages)}
     parts = list(_parts(lines, own))
     faulty = {part for part in parts if any(part.start <= place < part.stop for place in places)}

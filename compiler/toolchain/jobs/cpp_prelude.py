@@ -54,6 +54,12 @@ def with_whole_prelude(code: bytes) -> bytes:
     return prelude + end + own
 
 
+def split_prelude(code: bytes) -> tuple[bytes, bytes]:
+    """Return the prelude of emitted C++ text and what follows it; the prelude is empty where the text has none."""
+    prelude, end, own = code.rpartition(_END)
+    return prelude + end, own
+
+
 def _missing(functions: tuple[tuple[str, str], ...], prelude: bytes) -> bytes:
     """Return the text of those of several functions, by head and body, that the prelude does not have."""
     texts = [(f"SLANG_FORCE_INLINE {head}", body) for head, body in functions]
