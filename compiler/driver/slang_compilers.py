@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -16,12 +17,12 @@ from slangad.compiler.slang_text.copies import SourceTexts, places_of, with_copi
 from slangad.compiler.slang_text.files import text_of
 from slangad.compiler.slang_text.search import folders_of, search
 from slangad.compiler.toolchain.jobs.request import CompileJob, CompileResult
+from slangad.compiler.toolchain.locate import slangpy_modules
 from slangad.compiler.toolchain.messages.messages import to_diagnostics
 from slangad.compiler.toolchain.session import Toolchain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
-    from pathlib import Path
 
     from slangad.compiler.driver.model import Options
     from slangad.compiler.frontends.slang.model import ReflectedFile, SlangSetting
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 _REFLECTED = "spirv"
 """The target that declarations are read for. They are the same for all targets."""
+_SLANGPY = "slangpy.slang"
 
 
 class SlangCompilers:
@@ -109,7 +111,10 @@ class SlangCompilers:
             return {} if text is None else {file.name: (str(file), text)}
         folders = folders_of(file, self._options.include_dirs)
         own = text if text is not None else text_of(str(file))
+        library = tuple(os.path.realpath(folder) for folder in slangpy_modules())
         reached = search(file, self._options.include_dirs).files
+        if not any(one.startswith(library) for one in (os.path.realpath(file), *others)):
+            reached = tuple(one for one in reached if not one.startswith(library))
         given = SourceTexts("", {str(file): own} | {one: others.get(one) or text_of(one) for one in reached}, folders)
         placed = places_of(given)
         _, copies = with_copies("", given)
@@ -129,11 +134,19 @@ class SlangCompilers:
             whole=True,
             declarations=asked,
             extra_arguments=("-ignore-capabilities", *options.slang_flags),
+            installed=self._installed(file, copies),
             time_limit=options.time_limit,
         )
         if job not in self._last:  # the front end asks several times for one file
             self._last = {job: self._toolchain(external=False).compile([job])[0]}
         return self._last[job]
+
+    def _installed(self, file: Path, copies: _Copies) -> tuple[str, ...]:
+        """Return the main file of slangpy's modules if a file imports it, and no other file has its name."""
+        names = {os.path.realpath(Path(folder) / _SLANGPY) for folder in slangpy_modules()}
+        reached = (*search(file, self._options.include_dirs).files, *(path for path, _ in copies.values()))
+        found = {path for path in reached if Path(path).name == _SLANGPY}
+        return tuple(found) if found <= names and not self._options.slang_flags else ()
 
     def _toolchain(self, *, external: bool) -> Toolchain:
         if external not in self._started:

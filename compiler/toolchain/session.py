@@ -161,10 +161,15 @@ def _session_here(library: str) -> SlangSession:
 
 
 def _build_module(pool: Pool, staging: Staging, name: str, text: str, job: CompileJob) -> bytes | None:
-    """Return a module in Slang's binary form; ``None`` when it has errors, which its users will tell."""
-    source = staging.write_text(name, text)
-    binary = source.with_name(f"{Path(name).stem}{BINARY}")
-    done = pool.call(CompilerCall(module_arguments(os.fspath(source), os.fspath(binary)), (), (), ()), job.time_limit)
+    """Return a module in Slang's binary form; ``None`` when it has errors, which its users will tell.
+
+    An installed module has a path for a name, and is read from there.
+    """
+    is_installed = name in job.installed
+    source = Path(name) if is_installed else staging.write_text(name, text)
+    binary = (staging.folder() if is_installed else source.parent) / f"{source.stem}{BINARY}"
+    arguments = module_arguments(os.fspath(source), os.fspath(binary), job.defines if is_installed else ())
+    done = pool.call(CompilerCall(arguments, (), (), ()), job.time_limit)
     return binary.read_bytes() if done and binary.is_file() else None
 
 

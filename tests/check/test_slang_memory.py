@@ -502,3 +502,15 @@ def test_check__tensors_of_slangpy__are_inputs_and_gradients(checked: Checked) -
     for name, cause in causes.items():
         assert results[f"Wrong.{name}"].verdict is Verdict.FAIL, name
         assert cause in results[f"Wrong.{name}"].failures[0].cause, name
+
+
+def test_check__a_module_of_the_project_with_the_name_of_slangpy__is_the_one_that_is_read(
+    checked: Checked, tmp_path: Path
+) -> None:
+    (tmp_path / "slangpy.slang").write_text(
+        "module slangpy;\npublic struct Own { public float x; }\n"
+        "[Differentiable] public float weighted(float x, Own o) { return o.x * x; }\n"
+    )
+    text = "import slangpy;\n[Differentiable] float f(float x, no_diff Own o) { return weighted(x, o) * x; }\n"
+    results = checked(text, ".slang")
+    assert {name: result.verdict for name, result in results.items()} == {"f": Verdict.PASS}

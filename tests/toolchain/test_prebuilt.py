@@ -103,3 +103,37 @@ def test_prebuilt__small_or_dependent_module__stays_text(builds: list[str]) -> N
             for number in range(2):
                 toolchain.compile([job(number, library=library)])
     assert builds == []
+
+
+def test_prebuilt__installed_module__is_read_in_binary_form_with_the_same_reflection(
+    builds: list[str], tmp_path: Path
+) -> None:
+    (tmp_path / "installed.slang").write_text("module installed;\n__include more;\n")
+    (tmp_path / "more.slang").write_text("implementing installed;\npublic struct Point { public float x; }\n" + FILLER)
+    text = "import installed;\n[Differentiable] float f(Point p) { return p.x WIDTH; }\n"
+
+    def reflected(width: str) -> CompileJob:
+        return CompileJob(
+            "d.slang",
+            text,
+            (),
+            ("spirv",),
+            include_dirs=(str(tmp_path),),
+            defines=(("WIDTH", width),),
+            whole=True,
+            declarations=("Point",),
+            installed=(str(tmp_path / "installed.slang"),),
+        )
+
+    with Toolchain(workers=1) as toolchain:
+        results = [toolchain.compile([reflected("")])[0] for _ in range(3)]
+        assert builds == [str(tmp_path / "installed.slang")]
+        wrong = [toolchain.compile([reflected("+")])[0] for _ in range(2)]
+        (tmp_path / "more.slang").write_text("implementing installed;\npublic struct Point { public double x; }\n")
+        changed = [toolchain.compile([reflected("")])[0] for _ in range(2)]
+    assert results[0].ok
+    assert results[0] == results[1] == results[2]
+    assert [path.rpartition("/")[2] for path in results[2].dependencies] == ["installed.slang", "more.slang"]
+    assert len(builds) == 3
+    assert not any(result.ok for result in wrong)
+    assert {str(result.reflection).count("double") for result in changed} == {1}

@@ -83,9 +83,9 @@ def macros_of(job: CompileJob, target: str) -> tuple[str, ...]:
     return TARGETS[target].macros if asked else ()
 
 
-def module_arguments(source: str, output: str) -> tuple[str, ...]:
+def module_arguments(source: str, output: str, defines: Sequence[tuple[str, str]] = ()) -> tuple[str, ...]:
     """Build the argument list that makes a binary module of a Slang text."""
-    return (source, *COMMON, "-o", output)
+    return (source, *COMMON, *(f"-D{name}={value}" for name, value in defines), "-o", output)
 
 
 def _tool_arguments(target: Target) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from slangad.compiler.errors.diagnostics import Diagnostic
@@ -16,7 +17,6 @@ from slangad.compiler.toolchain.workers.events import Event, Front, UnitCode, Un
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-    from pathlib import Path
 
     from slangad.compiler.toolchain.workers.processes import ProcessDiedError
 
@@ -39,6 +39,8 @@ class Collector:
         if isinstance(event, Front):
             self._say(event.output, "")
             self._dependencies.update(event.dependencies)
+            folders = {Path(path).parent for path in event.dependencies}  # Slang may leave out the file itself
+            self._dependencies.update(path for path in self.job.installed if Path(path).parent in folders)
             self._printed = event.output or self._printed
         elif isinstance(event, UnitReflection):
             self._reflection[event.target, event.entry] = corrected(event.target, event.text)

@@ -1,4 +1,4 @@
-"""Keep library modules that many jobs import in Slang's binary form, which parses in a tenth of the time.
+"""Keep library modules that many jobs import in Slang's binary form, which is read in a tenth of the time.
 
 A build takes as long as two uses of the text. So a module is built only if it is certain to be used again: by several
 jobs of a call, or in a later call. Code made from the binary form is the same, byte for byte.
@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import hashlib
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from slangad.compiler.slang_text.files import text_of
+from slangad.compiler.slang_text.search import search
 from slangad.compiler.toolchain.jobs.arguments import module_arguments
+from slangad.compiler.toolchain.jobs.request import module_of
 from slangad.compiler.toolchain.locate import fingerprint
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-    from pathlib import Path
 
     from slangad.compiler.toolchain.cache import Cache
     from slangad.compiler.toolchain.jobs.request import CompileJob
@@ -37,6 +40,7 @@ class ModuleStore:
         self._cache = cache
         self._memory: dict[str, bytes] = {}
         self._seen: set[str] = set()
+        self._refused: set[str] = set()
 
     def ready(self, jobs: Iterable[CompileJob], build: Build) -> dict[tuple[str, str], bytes]:
         """Return the modules of these jobs that are to be used in binary form: name and text, and the bytes.
@@ -53,16 +57,21 @@ class ModuleStore:
         found = {}
         for (name, text), using in users.items():
             if len(text) >= _WORTHWHILE and not _DEPENDS.search(text) and "SLANGAD_" not in text:
-                binary = self._get(name, text, using, build)
+                binary = self._get((name, text), self._key(name, text), using, build)
                 if binary:
                     found[name, text] = binary
+        for module, using in _installed(jobs).items():
+            binary = self._get(module, self._key_of_installed(*module), using, build)
+            if binary:
+                found[module] = binary
         return found
 
-    def _get(self, name: str, text: str, using: list[CompileJob], build: Build) -> bytes | None:
-        key = self._key(name, text)
+    def _get(self, module: tuple[str, str], key: str, using: list[CompileJob], build: Build) -> bytes | None:
         binary = self._memory.get(key) or self._read(key)
-        if binary is None and (len(using) >= _MANY_JOBS or self._used_before(key)):
-            binary = build(name, text, using[0])
+        wanted = key not in self._refused and (len(using) >= _MANY_JOBS or self._used_before(key))
+        if binary is None and wanted:
+            binary = build(*module, using[0])
+            self._refused |= set() if binary else {key}
             if binary and self._cache:
                 self._cache.put(key, binary)
         if binary is not None:
@@ -81,6 +90,20 @@ class ModuleStore:
             self._cache.put(mark, b"used")
         return before
 
+    def _key_of_installed(self, path: str, defines: str) -> str:
+        """Return a key that covers the texts of a module file and of the files that it reaches."""
+        files = (path, *search(Path(path), ()).files)
+        return self._key(path, "|".join((defines, *(f"{file}|{text_of(file)}" for file in files))))
+
     def _key(self, name: str, text: str) -> str:
         facts = "|".join((self._compiler, *module_arguments(name, ""), text))
         return hashlib.sha256(facts.encode()).hexdigest()
+
+
+def _installed(jobs: Iterable[CompileJob]) -> dict[tuple[str, str], list[CompileJob]]:
+    """Return the jobs that use each installed module."""
+    users: dict[tuple[str, str], list[CompileJob]] = {}
+    for job in jobs:
+        for path in job.installed:
+            users.setdefault(module_of(path, job), []).append(job)
+    return users

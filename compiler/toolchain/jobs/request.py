@@ -34,6 +34,7 @@ class CompileJob:
         declarations: Instead of code, reflect what the module declares (see ``declarations``), with these functions
             looked up by name. Needs one target and ``whole``.
         without: Targets with entry points that are not wanted for them.
+        installed: Module files that the job imports and that seldom change. They may be read in binary form.
         time_limit: Seconds until the job counts as hanging.
     """
 
@@ -49,6 +50,7 @@ class CompileJob:
     extra_arguments: tuple[str, ...] = ()
     declarations: tuple[str, ...] | None = None
     without: tuple[tuple[str, str], ...] = ()
+    installed: tuple[str, ...] = field(default=(), compare=False)
     time_limit: float = field(default=DEFAULT_TIME_LIMIT, compare=False)
 
     def units(self) -> tuple[tuple[str, str], ...]:
@@ -56,6 +58,11 @@ class CompileJob:
         entries = ("",) if self.whole else self.entry_points
         units = ((target, entry) for target in self.targets for entry in entries)
         return tuple(unit for unit in units if unit not in self.without)
+
+
+def module_of(path: str, job: CompileJob) -> tuple[str, str]:
+    """Return the key of an installed module that a job imports: its file, and the macros that it sees."""
+    return path, repr(job.defines)
 
 
 @dataclass(frozen=True, slots=True)

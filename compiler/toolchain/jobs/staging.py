@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from slangad.compiler.toolchain.jobs.request import module_of
 from slangad.compiler.toolchain.messages.failures import temporary_files
 from slangad.compiler.toolchain.temporary import TemporaryFolder
 
@@ -49,7 +50,11 @@ class Staging:
             ToolchainError: They can't be written.
         """
         with temporary_files():
-            folder = self._folder()
+            folder = self.folder()
+            for path in job.installed:
+                binary = (binaries or {}).get(module_of(path, job))
+                if binary is not None:
+                    self._share(folder / f"{Path(path).stem}{BINARY}", binary)
             for module in job.modules:
                 name, text = module
                 binary = (binaries or {}).get(module)
@@ -69,11 +74,11 @@ class Staging:
             ToolchainError: It can't be written.
         """
         with temporary_files():
-            path = self._folder() / name
+            path = self.folder() / name
             path.write_text(text, encoding="utf-8")
         return path
 
-    def _folder(self) -> Path:
+    def folder(self) -> Path:
         """Return one more folder, empty."""
         self._count += 1
         folder = self._root.path / str(self._count) / _STAGED
