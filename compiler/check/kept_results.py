@@ -61,6 +61,7 @@ _NEVER: Final = (
     "does not end within",
     "it crashes (",
     "the check itself fails",
+    "no type in its files fits",
 )
 """Words of results that another run may not give."""
 

@@ -299,6 +299,9 @@ checked, and the check takes longer."""
 INSTANCES_OF_FILE: Final = 48
 """Instances. Maximum for all generic functions of a file, as long as each has one. Larger: more combinations of
 arguments are checked, and the check takes longer."""
+CONFORMING_MODULES: Final = 4
+"""Modules. Tried for one interface to which no type of a file conforms. Larger: more generic functions are checked, and
+a file whose modules all fail takes longer."""
 REPAIR_ROUNDS: Final = 40
 """Rounds. Attempts to leave out parts that do not compile. Larger: fewer files are refused."""
 REPAIR_LEAST: Final = 20.0

@@ -382,7 +382,8 @@ class LeftOut:
     """A function that can't be compiled, and why.
 
     ``modes`` and ``targets`` name the entry points and targets for which it can't; all if empty. ``instances`` are
-    those of a generic function, if it has arguments and none of them can be compiled.
+    those of a generic function, if it has arguments and none of them can be compiled. ``lacking`` are the interfaces
+    for which it has no arguments, because no type of the files conforms to them.
     """
 
     function: str
@@ -391,6 +392,7 @@ class LeftOut:
     targets: tuple[str, ...] = ()
     span: Span = field(default=NOWHERE, compare=False, repr=False)
     instances: tuple[str, ...] = field(default=(), compare=False, repr=False)
+    lacking: tuple[str, ...] = field(default=(), compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

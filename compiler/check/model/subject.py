@@ -95,6 +95,7 @@ class Subject:
         chosen: True if it is an instance of a generic function with arguments that the check chose.
         directives: What the user declares about its check.
         untried: Instances of the same generic function that Slang knows and that are not checked, on its first one.
+        brought: A sentence about the import of a module that it needs as an instance of a generic function.
     """
 
     name: str
@@ -118,6 +119,7 @@ class Subject:
     chosen: bool = False
     directives: Directives = NO_DIRECTIVES
     untried: tuple[str, ...] = ()
+    brought: str = ""
 
     @property
     def plain(self) -> str:

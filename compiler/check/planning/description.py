@@ -12,6 +12,7 @@ from slangad.compiler.check.model.names import is_mutant
 from slangad.compiler.check.model.subject import Subject
 from slangad.compiler.check.mutation.mutate import add_mutants, left_alone
 from slangad.compiler.check.planning.directives import with_directives
+from slangad.compiler.check.repair.conforming import with_conforming_types
 from slangad.compiler.check.repair.load import decoded_text, load_what_compiles
 from slangad.compiler.check.repair.repaired import Mended
 from slangad.compiler.check.subjects.find import find_subjects, with_shapes
@@ -90,10 +91,11 @@ def describe_file(item: Input, options: CheckOptions, compilers: SlangCompilers)
         included=options.included,
     )
     mended = load_what_compiles(item.path, setting) if options.repair else Mended(None, load(item.path, setting))
+    setting = replace(setting, reflect=partial(setting.reflect, others=mended.others))
+    mended, brought = (mended, {}) if options.mutate else with_conforming_types(item.path, mended, setting)
     loaded = with_shapes(mended.module, options.shapes)
     if options.mutate:
         loaded = add_mutants(loaded, options.probed)
-    setting = replace(setting, reflect=partial(setting.reflect, others=mended.others))
     memory = _memory(item, mended, loaded, setting) if not options.mutate else None
     module, subjects = find_subjects(memory.module if memory else loaded)
     subjects = with_memory(subjects, memory) if memory else subjects
@@ -104,6 +106,7 @@ def describe_file(item: Input, options: CheckOptions, compilers: SlangCompilers)
     asked = {text.replace("::", ".") for text in options.specialize}
     subjects = tuple(replace(s, chosen=s.name not in asked and s.plain != s.name) for s in subjects)
     subjects = tuple(_with_untried(subjects, loaded))
+    subjects = tuple(replace(s, brought=brought.get(s.plain, "")) if s.chosen else s for s in subjects)
     if not options.mutate:
         subjects = with_directives(subjects, module, str(item.path), options)
     module, loose = without_clips(module)

@@ -75,6 +75,7 @@ def make_plan(
         _constants(function, subject, path, codes, twins.module)[: tol.CONSTANTS_MOST],
         tuple(missing),
         (
+            *((Note(NoteKind.MISSING, subject.brought),) if subject.brought else ()),
             *_notes(function, subject, twins),
             *_untried(function, subject, path, ranges),
             *_narrowed(subject, emitted, options.device),

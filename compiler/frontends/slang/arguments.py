@@ -111,7 +111,11 @@ class Surroundings:
 
     def is_empty(self, name: str) -> bool:
         """Return True if a struct without known fields has none: it is declared here and inherits from no struct."""
-        return name in self.structs and self.bases[name].isdisjoint(self.structs)
+        return name in self.structs and not self.base_structs(name)
+
+    def base_structs(self, name: str) -> set[str]:
+        """Return the structs from which a struct inherits."""
+        return self.bases[name] & self.structs
 
     def inherits(self, name: str, base: str) -> bool:
         """Return True if an interface inherits from another one."""
@@ -146,12 +150,19 @@ class Surroundings:
             pattern: Its qualified name with ``<>`` in place of arguments.
             span: The location of its name in the first text, if it stands there.
         """
-        parts = pattern.split(".")
-        places = [(part.removesuffix("<>"), span if part is parts[-1] else None) for part in parts if "<" in part]
+        places = _places(pattern, span)
         used = [[*(self._used(*place) or self._unused(*place))] for place in places]
         unused = [[*self._unused(*place)] for place in places]
         first, second = ({tuple(chain(*rows)): rows for rows in product(*one)} for one in (used, unused))
         return _named(pattern, first), _named(pattern, second)
+
+    def lacking(self, pattern: str, span: Span | None) -> Iterator[str]:
+        """Yield the interfaces of a generic function's parameters to which no type conforms."""
+        for place in _places(pattern, span):
+            for one in parameters_of(*place, self.texts):
+                found = next((bound for bound in one.bounds if self._is_interface(bound)), None)
+                if one.kind == TYPE and found is not None and not self.values(one):
+                    yield found
 
     def _used(self, name: str, span: Span | None) -> tuple[Row, ...]:
         """Return arguments with the types and numbers that the files use."""
@@ -186,6 +197,12 @@ class Surroundings:
 
     def _is_interface(self, word: str) -> bool:
         return any(name.rpartition(".")[2] == word for name in self.interfaces)
+
+
+def _places(pattern: str, span: Span | None) -> list[tuple[str, Span | None]]:
+    """Return the generic parts of a name, the last one with its location."""
+    parts = pattern.split(".")
+    return [(part.removesuffix("<>"), span if part is parts[-1] else None) for part in parts if "<" in part]
 
 
 def _named(pattern: str, rows: dict[Row, tuple[Row, ...]]) -> dict[str, Row]:

@@ -122,6 +122,10 @@ class SourceFiles:
         """Return instances of the generic function there, as ``Surroundings.candidates`` does."""
         return self.surroundings.candidates(pattern, self._own_span(place))
 
+    def lacking(self, pattern: str, place: FunctionLocation) -> tuple[str, ...]:
+        """Return the interfaces in the parameters of the generic function there to which no type conforms."""
+        return tuple(self.surroundings.lacking(pattern, self._own_span(place)))
+
     def _own_span(self, place: FunctionLocation) -> Span | None:
         return place.span if place.header and place.span.file == self.main.file else None
 

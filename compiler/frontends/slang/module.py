@@ -191,11 +191,16 @@ def _nothing(scan: Scan, left_out: list[LeftOut]) -> CompileError:
 
 
 def _with_empty_structs(declared: ReflectedModule, files: SourceFiles) -> ReflectedModule:
-    """Mark the structs that a file declares without fields."""
+    """Mark the structs that a file declares without fields. Inheriting from such a struct adds nothing."""
     bare = [name for name, struct in declared.structs.items() if not struct.fields]
-    empty = [name for name in bare if files.surroundings.is_empty(without_arguments(name))]
-    marked = {name: replace(declared.structs[name], empty=True) for name in empty}
-    return replace(declared, structs={**declared.structs, **marked})
+    empty = {name for name in bare if files.surroundings.is_empty(without_arguments(name))}
+    derived = [name for name, struct in declared.structs.items() if struct.inherits]
+    alone = {name for name in derived if files.surroundings.base_structs(without_arguments(name)) <= empty}
+    marked = {
+        name: replace(struct, empty=name in empty, inherits=struct.inherits and name not in alone)
+        for name, struct in declared.structs.items()
+    }
+    return replace(declared, structs=marked)
 
 
 def _unspecialized(
@@ -273,7 +278,7 @@ def _found(
                     yield Candidate(one, text, at, *further)
             made |= {*specialized}
     missing = [(function, at) for function, at in generic if at.span not in placed]
-    left_out += [LeftOut(f.qualified, _lack(f, at, declared, files, tried=every), span=at.span) for f, at in missing]
+    left_out += [_without_arguments(f, at, declared, files, tried=every) for f, at in missing]
     hint = _HINT if every else ""
     left_out += [
         LeftOut(header.name, f"it is a method of {_article(header.path[-1])}{hint}", span=header.span)
@@ -281,6 +286,15 @@ def _found(
     ]
     if elsewhere:
         left_out.append(LeftOut(", ".join(elsewhere), "declared in a file that this one includes: compile that one"))
+
+
+def _without_arguments(
+    function: DeclaredFunction, place: FunctionLocation, declared: ReflectedModule, files: SourceFiles, *, tried: bool
+) -> LeftOut:
+    """Leave out a generic function that has no arguments. ``tried`` is True if some were looked for."""
+    why = _lack(function, place, declared, files, tried=tried)
+    lacking = files.lacking(function.pattern, place) if tried else ()
+    return LeftOut(function.qualified, why, span=place.span, lacking=lacking)
 
 
 def _lack(
