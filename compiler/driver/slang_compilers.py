@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -60,13 +61,19 @@ class SlangCompilers:
         return self._toolchain(external=self._options.slangc is not None).compile(jobs, progress)
 
     @property
+    def seconds(self) -> float:
+        """The processor time of all compiles so far. It depends little on what else the machine does."""
+        return sum(toolchain.seconds for toolchain in self._started.values())
+
+    @property
     def slang_setting(self) -> SlangSetting:
         """What the Slang front end needs to load a file."""
         from slangad.compiler.frontends.slang.model import SlangSetting
 
         options = self._options
         folders, defines = options.include_dirs, options.defines
-        return SlangSetting(self.reflect, options.specialize, include_dirs=folders, defines=defines)
+        clock = partial(getattr, self, "seconds")
+        return SlangSetting(self.reflect, options.specialize, include_dirs=folders, defines=defines, clock=clock)
 
     def reflect(
         self,

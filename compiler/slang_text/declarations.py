@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from slangad.compiler.slang_text.headers import Header
     from slangad.compiler.slang_text.tokens import Token
 
-_STRUCTS: Final = frozenset({"struct", "class", "interface", "enum"})
+STRUCTS: Final = frozenset({"struct", "class", "interface", "enum"})
 _OTHER_NAMES: Final = frozenset({"typedef", "typealias"})
 _BLOCKS: Final = frozenset({"cbuffer", "tbuffer"})
 _NAMELESS: Final = frozenset({"import", "__include", "using"})
-_KINDS: Final = _STRUCTS | _OTHER_NAMES | _BLOCKS | _NAMELESS | {"extension"}
+_KINDS: Final = STRUCTS | _OTHER_NAMES | _BLOCKS | _NAMELESS | {"extension"}
 _NOTHING: Final = frozenset({";", "module", "implementing"})
 _VISIBILITY: Final = frozenset({"public", "internal", "private"})
 _SHOWN: Final = 20
@@ -159,7 +159,7 @@ def _include(source: SlangSource, line: Token) -> Declaration:
 
 def _names(kind: str, piece: _DeclarationTokens, top: Sequence[Token]) -> Iterator[str]:
     """Yield the names by which others use a declaration. An extension has those of its type and its members."""
-    if kind in _STRUCTS or kind == "typealias":
+    if kind in STRUCTS or kind == "typealias":
         yield from (token.text for token in _behind(kind, top)[:1])
     elif kind == "typedef":
         yield from declared_names(_behind(kind, top))
@@ -213,7 +213,7 @@ def _stubs(kind: str, top: Sequence[Token], names: Collection[str]) -> Iterator[
     if kind in _NAMELESS or kind in ("function", "extension") or "__generic" in texts:
         return
     shown = "".join(f"{text} " for text in texts if text in _VISIBILITY)
-    types = kind in _STRUCTS or kind in _OTHER_NAMES
+    types = kind in STRUCTS or kind in _OTHER_NAMES
     for name in names:
         generic = kind != "typedef" and name in texts and texts[texts.index(name) + 1 :][:1] == ["<"]
         if not types:

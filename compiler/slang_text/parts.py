@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from slangad.compiler.ir.calls import closure
 from slangad.compiler.slang_text.bodies import SlangFunction, SlangSource, read_source
 from slangad.compiler.slang_text.brackets import until
-from slangad.compiler.slang_text.declarations import Declaration, declarations_of
+from slangad.compiler.slang_text.declarations import STRUCTS, Declaration, declarations_of
 from slangad.compiler.slang_text.endings import SLANG_ENDINGS
 from slangad.compiler.slang_text.tokens import DIRECTIVE, words_of
 
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from slangad.compiler.slang_text.tokens import Token
 
 _ZEROS: Final = " return {}; "
+_SUBSCRIPT: Final = "__subscript"
+"""The name of functions whose body is no list of statements."""
 _STAYING: Final = ("if", "elif", "else", "endif", "define", "undef", "pragma", "line")
 """How the preprocessor lines begin that stay where a part is removed around them."""
 
@@ -109,8 +111,9 @@ class Parts:
         macros = {macro for macro, words in self.macros.items() if names & words}
         others = (one for one in self.every if one != part)
         if isinstance(part, Declaration):
-            doubtful = names if gone and part.stubs else frozenset()
-            yield from (one for one in others if contains(part, one) or (macros | doubtful) & one.words)
+            doubtful = names if (gone and part.stubs) or self.is_lost(part) else frozenset()
+            words = macros | doubtful
+            yield from (one for one in others if contains(part, one) or (words & one.words and not _brings_in(one)))
             return
         unknown = names if gone or part.header.generic else frozenset()
         suspect = macros | self.conforming.intersection(part.header.path[-1:])
@@ -121,6 +124,13 @@ class Parts:
             meant = unknown & one.called and (not types or types & one.words)
             if meant or suspect & one.words:
                 yield one
+
+    def is_lost(self, part: Part) -> bool:
+        """Return True if no stub replaces a removed type, and its name means nothing else in these texts."""
+        if not isinstance(part, Declaration) or part.kind not in STRUCTS or part.stubs:
+            return False
+        others = (one for one in self.every if isinstance(one, Declaration) and one.kind != "extension")
+        return not any(one.names & part.names for one in others if one != part)
 
     def head_of(self, function: SlangFunction) -> frozenset[str]:
         """Return the words of a function before its body."""
@@ -139,7 +149,7 @@ class Parts:
         blanks, added = list[tuple[int, int]](), list[tuple[int, str]]()
         for part in kept:
             deprecated = f'[deprecated("{marks.get(part, "")}")] '
-            if isinstance(part, Declaration) or part in gone:
+            if isinstance(part, Declaration) or part in gone or part.header.name == _SUBSCRIPT:
                 blanks.append((part.start, part.end + 1))
             else:
                 blanks.append((part.body + 1, part.end))
@@ -202,6 +212,10 @@ def mentions(part: Part, other: Part) -> bool:
 def names_of(part: Part) -> frozenset[str]:
     """Return the words by which other text uses a part, as far as known."""
     return part.names if isinstance(part, Declaration) else frozenset({part.header.name})
+
+
+def _brings_in(part: Part) -> bool:
+    return isinstance(part, Declaration) and part.brings_in
 
 
 def _plain(file: str) -> str:

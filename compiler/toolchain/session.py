@@ -69,6 +69,7 @@ class Toolchain:
         self._results = ResultCache(cache, self._compiler) if cache else None
         self._modules = None if self._external else ModuleStore(self._compiler, cache)
         self._pool: Pool | None = None
+        self._spent = 0.0
 
     def __enter__(self) -> Toolchain:
         return self
@@ -78,9 +79,15 @@ class Toolchain:
 
     def close(self) -> None:
         """End the workers."""
+        self._spent = self.seconds
         pool, self._pool = self._pool, None
         if pool is not None:
             pool.close()
+
+    @property
+    def seconds(self) -> float:
+        """The processor time of all compiles so far."""
+        return self._spent + (self._pool.seconds if self._pool else 0.0)
 
     def compile(self, jobs: Sequence[CompileJob], progress: Progress | None = None) -> list[CompileResult]:
         """Compile jobs; the results come in the same order.

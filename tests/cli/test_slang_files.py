@@ -20,6 +20,12 @@ def function(name: str, value: str) -> str:
     return f"[Differentiable] public float {name}(float x) {{ return {value}; }}\n"
 
 
+WRONG = (
+    "[BackwardDerivative(wrong_bwd)] public float wrong(float x) { return x * x; }\n"
+    "public void wrong_bwd(inout DifferentialPair<float> x, float d) { x = diffPair(x.p, x.p * d); }\n"
+)
+
+
 def report(project: Project, *words: str, code: int | None = 0) -> dict[str, Any]:
     """The report of a check."""
     ended = project.run("check", *words, "--format", "json", "--samples", "16", code=code)
@@ -113,6 +119,32 @@ def test_errors_in_one_part_of_a_module__cost_what_uses_them_only(project: Proje
     assert places["broken"] == ("in/parts/bad.slang", 4)
     assert places["Sq.act"][0] == "in/parts/bad.slang"
     assert verdicts(report(project, "in/parts/good.slang")) == {"good": ("in/parts/good.slang", "PASS")}
+
+
+def test_a_generic_struct_of_a_module_that_does_not_compile__costs_its_users_in_four_readings(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("slangad.compiler.check.tolerances.REPAIR_ROUNDS", 4)
+    bad = "public struct Grid<T> { Missing<T> cells; }\n[Differentiable] public T at<T>(Grid<T> g, T x) { return x; }\n"
+    project.write("parts/Grid.slang", f"implementing m;\n{bad}")
+    act = "public interface IAct<T> { [Differentiable] T act(T x); }\n"
+    subscript = "__subscript(int i) -> T { get { return first(this); } }"
+    row = f"struct Row<T> {{ T k; {subscript} }}\nT first<T>(Row<T> r) {{ return r.missing; }}\n"
+    users = (
+        f"extension<T> Grid<T> : IAct<T> {{ T act(T x) {{ return x; }} }}\n{function('sum', 'at(Grid<float>(), x)')}"
+    )
+    project.write("parts/uses.slang", f"implementing m;\n__include parts.Grid;\n{act}{row}{users}")
+    project.write("parts/good.slang", f"implementing m;\n__include parts.Grid;\n{function('good', 'x * x')}")
+    project.write("parts/wrong.slang", f"implementing m;\n{WRONG}")
+    project.write("m.slang", "module m;\n" + "".join(f"__include parts.{one};\n" for one in ("uses", "good", "wrong")))
+    found = report(project, "m.slang", code=3)
+    reasons = {one["function"]: (one["verdict"], one["reason"]) for one in found["results"]}
+    assert {name: verdict for name, (verdict, _) in reasons.items()} == {
+        "Grid": "FAIL", "at": "FAIL", "sum": "FAIL", "first": "FAIL", "good": "PASS", "wrong": "FAIL",
+    }  # fmt: skip
+    assert reasons["sum"][1] == "it uses 'Grid', which does not compile"
+    assert "d result / d x in reverse mode is wrong" in reasons["wrong"][1]
+    assert next(one for one in found["results"] if one["function"] == "wrong")["failures"][0]["span"]["line"] == 3
 
 
 def test_functions_that_stand_twice_behind_conditions__are_the_ones_that_slang_reads(project: Project) -> None:

@@ -25,7 +25,7 @@ class RepairTime:
     """The time that a search has taken.
 
     Attributes:
-        clock: Returns the seconds since some time.
+        clock: Returns the seconds since some time, or the processor time of all attempts.
         longest: Seconds of the longest attempt.
         used: Seconds of all attempts whose code is used.
         failed: Seconds of all other attempts after the first one.

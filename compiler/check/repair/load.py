@@ -66,7 +66,7 @@ def load_what_compiles(path: Path, setting: SlangSetting) -> Mended:
         CompileError: The file cannot be read, or no part of it compiles.
         ToolchainError: Slang dies of it, or there is no Slang.
     """
-    spent = RepairTime()
+    spent = RepairTime(setting.clock)
     start = spent.clock()
     try:
         return Mended(None, load(path, setting))
@@ -87,7 +87,7 @@ def _unfinished(error: CompileError | ToolchainError, spent: RepairTime) -> Comp
     """Return an error whose first message says that the search for the parts that compile was ended."""
     first, *others = error.diagnostics
     message = f"{first.message}; the search for what compiles ended after {spent.failed:.0f} s"
-    return type(error)([replace(first, message=f"{message}: one reading takes {spent.one:.0f} s"), *others])
+    return type(error)([replace(first, message=f"{message}: one reading takes {spent.one:.1f} s"), *others])
 
 
 def mend(path: Path, setting: SlangSetting, error: CompileError | ToolchainError, spent: RepairTime) -> Mended | None:
@@ -327,10 +327,13 @@ class _Mender:
             lost = {name for part in whole for name in _types_of(part)}
             alone = (part for part in fresh if not any(contains(one, part) for one in (*self.faults, *self.users)))
             for part in alone:
+                is_lost = self.parts.is_lost(part)
                 for user in self.parts.users_of(part, gone=part in self.gone, lost=lost):
                     if user not in self.faults:
                         self.users.setdefault(user, part)
                     if part in self.gone and is_derivative(part, user):
+                        self.gone.add(user)
+                    if is_lost and isinstance(user, SlangFunction) and self.parts.head_of(user) & names_of(part):
                         self.gone.add(user)
 
     def _deadly(self, death: Diagnostic) -> dict[Part, list[Diagnostic]]:

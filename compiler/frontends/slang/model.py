@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from slangad.compiler.errors.diagnostics import Diagnostic
@@ -61,6 +62,7 @@ class SlangSetting:
         included: True if functions of included files are kernels, too.
         include_dirs: The folders of ``-I``.
         defines: The macros of ``-D``.
+        clock: Returns the seconds that readings took since some time.
     """
 
     reflect: Reflector
@@ -71,3 +73,4 @@ class SlangSetting:
     included: bool = False
     include_dirs: tuple[str, ...] = ()
     defines: tuple[tuple[str, str], ...] = ()
+    clock: Callable[[], float] = time.perf_counter

@@ -46,6 +46,11 @@ class Pool:
         self._running: set[Future[None]] = set()
         self._closed = False
 
+    @property
+    def seconds(self) -> float:
+        """The processor time of all calls so far."""
+        return sum(backend.seconds for backend in self._backends)
+
     def warm_up(self, count: int) -> None:
         """Start back ends that will be needed soon, up to ``count`` in all."""
         while len(self._backends) < count:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import time
 from contextlib import closing
 from typing import TYPE_CHECKING, Protocol, cast
 
@@ -35,7 +36,13 @@ _REINSTALL = "reinstall slangpy, or give an executable with --slangc"
 
 
 class Backend(Protocol):
-    """Runs calls of the compiler, one at a time."""
+    """Runs calls of the compiler, one at a time.
+
+    Attributes:
+        seconds: The processor time of all calls, or the time that passed where the processor time is not known.
+    """
+
+    seconds: float
 
     def start(self) -> None:
         """Begin what takes time before the first call; may be left out."""
@@ -51,6 +58,7 @@ class LibraryBackend:
     """Keeps one worker process with the Slang library; a new one after it died."""
 
     def __init__(self, library: Path) -> None:
+        self.seconds = 0.0
         self._library = library
         self._worker: Child | None = None
 
@@ -60,18 +68,20 @@ class LibraryBackend:
 
     def run(self, work: CompilerCall, limit: float) -> Iterator[Event]:
         """Send the call to the worker and pass on what it reports."""
-        ended = False
+        ended, start = False, time.monotonic()
         try:
             with closing(self._started().talk(work, limit)) as events:
                 for event in events:
                     if isinstance(event, End):
                         ended = True
+                        self.seconds += event.seconds
                         return
                     if isinstance(event, CompilerUnusable):
                         raise failed("SA244", f"the Slang library can't be used: {event.reason}", help=_REINSTALL)
                     yield cast("Event", event)
         finally:
             if not ended:  # dead, or with answers left that nobody will read
+                self.seconds += time.monotonic() - start
                 self.close()
 
     def close(self) -> None:
@@ -90,6 +100,7 @@ class SlangcBackend:
     """Runs an external slangc, one process for each call; a call must be for one unit."""
 
     def __init__(self, slangc: Path) -> None:
+        self.seconds = 0.0
         self._slangc = slangc
         self._process: subprocess.Popen[str] | None = None
 
@@ -119,6 +130,7 @@ class SlangcBackend:
             kill(process)
 
     def _call(self, command: list[str], limit: float) -> tuple[int, str]:
+        start = time.monotonic()
         try:
             with running_program(command, stderr=subprocess.STDOUT) as process:
                 self._process = process
@@ -130,6 +142,7 @@ class SlangcBackend:
             ) from None
         finally:
             self._process = None
+            self.seconds += time.monotonic() - start
         if not 0 <= process.returncode <= 255:
             raise ProcessDiedError("" if expired() else cause(process.returncode), output[-_TAIL:])
         return process.returncode, output

@@ -50,7 +50,9 @@ class CompilerUnusable(NamedTuple):
 
 
 class End(NamedTuple):
-    """The call is over."""
+    """The call is over. It took these seconds of processor time."""
+
+    seconds: float = 0.0
 
 
 Event = Union[Front, Begin, UnitReflection, UnitCode, CompilerUnusable, End]  # noqa: UP007  (a value: Python 3.10 needs Union)

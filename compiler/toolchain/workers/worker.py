@@ -7,6 +7,7 @@ compile.
 from __future__ import annotations
 
 import sys
+import time
 
 from slangad.compiler.toolchain.workers.events import CompilerCall, CompilerUnusable, End
 from slangad.compiler.toolchain.workers.frames import private_stdout, requests, send
@@ -23,7 +24,8 @@ def main() -> None:
             send(pipe, CompilerUnusable(str(error)))
             return
         for work in incoming:
+            start = time.process_time()
             if isinstance(work, CompilerCall):
                 for event in session.compile(work):
                     send(pipe, event)
-            send(pipe, End())
+            send(pipe, End(time.process_time() - start))
