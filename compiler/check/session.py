@@ -180,12 +180,15 @@ class _Session:
         if described is None:
             return FileResults((), ())
         item, description = described
+        # An import that fails is no source of the module.
+        brought = search(item.path, self._include_dirs).files if is_slang(item.path) else ()
         if isinstance(description, Result):
             rows = (description, *rows_of_unread(item, description, self._options.only, self._options.include_dirs))
             self._announce(item, rows)
-            return FileResults(rows, () if is_slang(item.path) else None)
+            return FileResults(rows, brought if is_slang(item.path) else None)
         results = tuple(self.check_file(item, description))
-        return FileResults(results, description.module.sources if item.path == original.path else None)
+        sources = tuple(dict.fromkeys((*description.module.sources, *brought)))
+        return FileResults(results, sources if item.path == original.path else None)
 
     def _described(self, inputs: Sequence[Input]) -> dict[Path, Described]:
         """Return the descriptions of inputs, with a row for every function that they are given for."""

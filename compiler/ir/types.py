@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -15,9 +15,13 @@ SCALAR_NAMES: Final = (*FLOATING, *INTEGRAL, "bool")
 
 @dataclass(frozen=True, slots=True)
 class Scalar:
-    """``half`` (16 bit), ``float`` (32), ``double`` (64), ``int`` (32), ``uint`` (32) or ``bool``."""
+    """``half`` (16 bit), ``float`` (32), ``double`` (64), ``int`` (32), ``uint`` (32) or ``bool``.
+
+    ``cases`` are the values of an enum of a Slang file for which an ``int`` stands: it counts them from 0.
+    """
 
     name: str
+    cases: tuple[str, ...] = field(default=(), compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,6 +67,14 @@ def test_check__unchanged_files__are_answered_from_the_cache_until_something_cha
     assert _cached(_checked(project)) == [True] * 3
 
 
+def test_check__an_import_that_does_not_compile__counts_as_a_source(project: Project) -> None:
+    project.write("f.slang", USER)
+    library = project.write("lib.slang", LIBRARY.replace("3.0", "missing"))
+    assert _checked(project)["right"]["verdict"] == "INCONCLUSIVE"
+    library.write_text(LIBRARY)
+    assert _checked(project)["right"]["verdict"] == "PASS"
+
+
 FOLDER = {
     "lib": """
 public struct Light { public float power; }

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.check import tolerances as tol
+from slangad.compiler.emit.memory.buffers import chosen_case
 from slangad.compiler.frontends.slang.layout import shown_name
 from slangad.compiler.slang_text.global_parameters import POINTER, GlobalParameter, memory_of
 
@@ -159,15 +160,9 @@ class ObjectReader:
             yield from self._fields(record["name"], path, names)
 
     def _value(self, record: Json, path: str, name: str) -> Value:
-        if record["kind"] != "other":
+        if record["kind"] not in ("other", "enum"):
             return Value(name, path, spelled(record), name)
         cases = self.enums.get(record["name"].rpartition(".")[2])
         if not cases:
             raise Unbuildable(f"{path[1:]} is a {shown_name(record['name'])}")
-        return Value(name, path, "int", chosen_case(record["name"], cases, name))
-
-
-def chosen_case(enum: str, cases: tuple[str, ...], number: str) -> str:
-    """Return the expression for the case of an enum that an integer selects."""
-    tests = (f"uint({number}) % {len(cases)} == {k} ? {enum}.{case} : " for k, case in enumerate(cases[:-1]))
-    return f"({''.join(tests)}{enum}.{cases[-1]})"
+        return Value(name, path, "int", chosen_case([f"{record['name']}.{case}" for case in cases], name))

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from slangad.compiler.ir import types
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from slangad.compiler.emit.text.names import NameScope
     from slangad.compiler.emit.text.writer import Writer
@@ -127,6 +127,12 @@ def element_type(type_: types.Type) -> types.Type:
     return buffer_scalar(type_)
 
 
+def chosen_case(cases: Sequence[str], number: str) -> str:
+    """Return the expression for the case of an enum that an integer selects."""
+    tests = (f"uint({number}) % {len(cases)} == {k} ? {case} : " for k, case in enumerate(cases[:-1]))
+    return f"({''.join(tests)}{cases[-1]})"
+
+
 class Accessors:
     """The functions by which a module's kernels use buffers. Every requested function is printed.
 
@@ -140,6 +146,8 @@ class Accessors:
 
     def load(self, buffer: str, index: str, type_: types.Type, *, written: bool = False) -> str:
         """Return an expression that reads a part; ``written`` says that the buffer is one that kernels may write."""
+        if isinstance(type_, types.Scalar) and type_.cases:
+            return chosen_case(type_.cases, f"{buffer}[{index}]")
         if element_type(type_) == type_:
             return f"{buffer}[{index}]"
         if type_ == types.BOOL:
@@ -148,6 +156,8 @@ class Accessors:
 
     def store(self, buffer: str, index: str, type_: types.Type, value: str) -> str:
         """Return a statement that writes a part."""
+        if isinstance(type_, types.Scalar) and type_.cases:
+            return f"{buffer}[{index}] = int({value});"
         if element_type(type_) == type_:
             return f"{buffer}[{index}] = {value};"
         if type_ == types.BOOL:

@@ -11,6 +11,7 @@ from dataclasses import replace
 from itertools import islice, product
 from typing import TYPE_CHECKING, Final
 
+from slangad.compiler.emit.memory.buffers import chosen_case
 from slangad.compiler.frontends.slang.functions import Candidate
 from slangad.compiler.frontends.slang.locations import FunctionLocation
 from slangad.compiler.frontends.slang.reflected import DeclaredParam
@@ -130,10 +131,11 @@ def _choices(
 ) -> Iterator[tuple[Json, str]]:
     """Yield types that can stand for that of a parameter, each with the value to pass: ``$`` is the kernel's."""
     name = param.type.get("name", "")
-    if param.direction != "in" or param.type["kind"] != "other":
+    if param.direction != "in" or param.type["kind"] not in ("other", "enum"):
         yield param.type, "$"
-    elif name in surroundings.counted:
-        yield {"kind": "scalar", "scalar": "int", "cases": len(surroundings.cases[name])}, f"{name}($)"
+    elif param.type["kind"] == "enum":
+        cases = [f"{name}.{case}" for case in param.type["cases"]]
+        yield {"kind": "scalar", "scalar": "int", "count": len(cases)}, chosen_case(cases, "$")
     elif name in surroundings.interfaces:
         yield from (({"kind": "struct", "name": one}, "$") for one in _behind(param, surroundings) if one in structs)
     else:

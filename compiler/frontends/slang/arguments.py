@@ -47,7 +47,7 @@ class Surroundings:
         bases: By type, the words behind the colon of its declaration or extension.
         interfaces: The names of interfaces.
         generic: The names of generic types.
-        cases: By enum, its enumerators. Those of ``counted`` enums have the numbers from 0.
+        cases: By enum, its enumerators.
         own: The structs of the module's own file.
         structs: The structs that have a body in these files.
         aliases: The words that a ``typealias`` stands for.
@@ -59,7 +59,6 @@ class Surroundings:
     interfaces: set[str] = field(default_factory=set)
     generic: set[str] = field(default_factory=set)
     cases: dict[str, list[str]] = field(default_factory=dict)
-    counted: set[str] = field(default_factory=set)
     own: list[str] = field(default_factory=list)
     structs: set[str] = field(default_factory=set)
     aliases: dict[str, tuple[str, ...]] = field(default_factory=dict)
@@ -103,10 +102,8 @@ class Surroundings:
             self.own.append(name)
         if tokens[k].text == "struct" and tokens[k - 1].text != "extern" and "=" not in names:
             self.structs.add(name)
-        if tokens[k].text == "enum":
+        if tokens[k].text == "enum" or tokens[k - 1].text == "enum":
             body = until(tokens[k + 2 + len(head) :], "}")
-            if not any(token.text == "=" for token in body):
-                self.counted.add(name)
             self.cases[name] = [b.text for a, b in pairwise(body) if a.text in ("{", ",")]
 
     def is_empty(self, name: str) -> bool:

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Final
 from slangad.compiler.frontends.slang.layout import Unlaid, type_of
 from slangad.compiler.frontends.slang.ranges import read_ranges
 from slangad.compiler.ir import nodes as ir
-from slangad.compiler.ir.types import VOID, Struct, Type, carries_gradient, show
+from slangad.compiler.ir.types import VOID, Array, Scalar, Struct, Type, carries_gradient, show
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
     from slangad.compiler.frontends.reading.problems import Problems
     from slangad.compiler.frontends.slang.locations import FunctionLocation
-    from slangad.compiler.frontends.slang.reflected import DeclaredFunction, DeclaredStruct
+    from slangad.compiler.frontends.slang.reflected import DeclaredFunction, DeclaredParam, DeclaredStruct
     from slangad.compiler.slang_text.headers import Header
 
 _ALL: Final = frozenset({"Differentiable", "BackwardDifferentiable"})
@@ -96,6 +96,8 @@ def convert(
         raise Unlaid("it returns nothing and has no out parameter")
     comments = header.comments if header else ()
     types = {param.name: param.type for param in params if param.direction != "out"}
+    cases = [ir.Range(p.name, 0.0, p.type["count"] - 1.0) for p in declared.params if _is_case(p)]
+    cases += [one for name, type_ in types.items() for one in _case_ranges(name, type_)]
     function = ir.Function(
         key=f"{candidate.symbol}({', '.join(show(param.type) for param in params)})",
         name=declared.name,
@@ -103,7 +105,7 @@ def convert(
         result=result,
         body=ir.External(candidate.symbol, file, _needs_wrapper(candidate, params, structs), candidate.call),
         owner="" if declared.static or candidate.call else declared.owner,
-        ranges=(*_case_ranges(declared), *read_ranges(comments, candidate.place.span.file, types, problems, outer)),
+        ranges=(*cases, *read_ranges(comments, candidate.place.span.file, types, problems, outer)),
         span=candidate.place.span,
     )
     modes, missing = modes_of(header, candidate.attributes)
@@ -113,11 +115,20 @@ def convert(
     return Converted(function, tuple(_kernel_params(function)), tuple(_results(function)), modes, left_out)
 
 
-def _case_ranges(declared: DeclaredFunction) -> Iterator[ir.Range]:
-    """Yield the ranges of integers that stand for the cases of an enum."""
-    for param in declared.params:
-        if "cases" in param.type:
-            yield ir.Range(param.name, 0.0, param.type["cases"] - 1.0)
+def _is_case(param: DeclaredParam) -> bool:
+    """Return True if an integer stands for the case of an enum."""
+    return param.type["kind"] == "scalar" and "count" in param.type
+
+
+def _case_ranges(path: str, type_: Type) -> Iterator[ir.Range]:
+    """Yield the ranges of integers that stand for the cases of an enum, in a value of a type."""
+    if isinstance(type_, Scalar) and type_.cases:
+        yield ir.Range(path, 0.0, len(type_.cases) - 1.0)
+    elif isinstance(type_, Struct):
+        for one in type_.fields:
+            yield from _case_ranges(f"{path}.{one.name}", one.type)
+    elif isinstance(type_, Array):
+        yield from _case_ranges(path, type_.element)
 
 
 def _params(candidate: Candidate, structs: Mapping[str, DeclaredStruct]) -> Iterator[ir.Param]:

@@ -39,9 +39,13 @@ def type_of(record: Json, structs: Mapping[str, DeclaredStruct]) -> types.Type:
         case "matrix":
             return _matrix(record)
         case "array":
+            if record["element"]["kind"] == "enum":
+                raise Unlaid("is an array of enums")
             if not 0 < record["count"] <= _MANY:
                 raise Unlaid(f"is an array of {record['count'] or 'unknown'} entries")
             return types.Array(type_of(record["element"], structs), record["count"])
+        case "enum":
+            return types.Scalar("int", tuple(f"{record['name']}.{case}" for case in record["cases"]))
         case "struct":
             return _struct(record["name"], structs)
         case _:

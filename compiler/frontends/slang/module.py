@@ -33,19 +33,22 @@ from slangad.compiler.frontends.slang.layout import Unlaid
 from slangad.compiler.frontends.slang.locations import SourceFiles
 from slangad.compiler.frontends.slang.reflected import DeclaredFunction, ReflectedModule, read_declared
 from slangad.compiler.frontends.slang.unreflected import unreflected_functions
-from slangad.compiler.ir.nodes import LeftOut, Module, StructDef
+from slangad.compiler.ir.nodes import External, LeftOut, Module, StructDef
+from slangad.compiler.ir.types import Scalar
 from slangad.compiler.slang_text.bodies import read_source
 from slangad.compiler.slang_text.endings import SLANG
 from slangad.compiler.slang_text.global_parameters import global_parameters
 from slangad.compiler.slang_text.headers import DERIVATIVE_OF, Scan, scan_text, whole_file
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from slangad.compiler.errors.spans import Span
     from slangad.compiler.frontends.slang.arguments import Row
     from slangad.compiler.frontends.slang.locations import FunctionLocation
-    from slangad.compiler.frontends.slang.model import SlangSetting
+    from slangad.compiler.frontends.slang.model import ReflectedFile, SlangSetting
+    from slangad.compiler.ir.nodes import Function
+    from slangad.compiler.ir.types import Struct
     from slangad.compiler.slang_text.headers import Header
 
 _GENERIC_CALL: Final = re.compile(r"[A-Za-z_]\w*(?:(?:\.|::)\w+)*<[\w\s,.<>:\[\]+-]+>(?:(?:\.|::)\w+)?")
@@ -76,10 +79,10 @@ def load_slang(path: Path, setting: SlangSetting) -> Module:
     extra = tuple(sorted(scan.derivatives_of))
 
     def read(further: tuple[str, ...]) -> ReflectedModule:
-        return read_declared(setting.reflect(path, (*asked, *extra, *further), setting.text).text)
+        return _with_enums(setting.reflect(path, (*asked, *extra, *further), setting.text), files)
 
     def read_instead(other: str) -> ReflectedModule:
-        return read_declared(setting.reflect(path, (), other).text)
+        return _with_enums(setting.reflect(path, (), other), files)
 
     reflection = setting.reflect(path, (*asked, *extra), setting.text)
     declared = read_declared(reflection.text)
@@ -110,6 +113,10 @@ def load_slang(path: Path, setting: SlangSetting) -> Module:
     if not converted and not (setting.lenient and left_out):
         raise _nothing(scan, left_out)
     return _module(path, files, declared, converted, (reflection.dependencies, tuple(left_out), instances.unused))
+
+
+def _with_enums(reflection: ReflectedFile, files: SourceFiles) -> ReflectedModule:
+    return read_declared(reflection.text).with_enums(files.surroundings.cases)
 
 
 _PART_HELP: Final = "compile the main file of the module, which includes this one"
@@ -154,7 +161,7 @@ def _module(
     included = hides or path.suffix != SLANG
     kernels = tuple(one.kernel(name) for one, name in zip(converted, kernel_names(functions), strict=True))
     structs = used_structs(functions, kernels, (), ())
-    keys = [struct.key for struct in structs]
+    keys = [*(struct.key for struct in structs), *_enums(functions, structs, files)]
     repeated = Repeated() if included else repeated_imports(keys, declared.names, files.text, files.other_texts)
     taken = {*declared.names, *repeated.names, *(files.macros() if included else ())}
     return Module(
@@ -171,6 +178,14 @@ def _module(
         left_out=tuple(sorted((*left_out, *(left for one in converted for left in one.left_out)), key=_by_place)),
         untried=untried,
     )
+
+
+def _enums(functions: Iterable[Function], structs: Iterable[Struct], files: SourceFiles) -> Iterator[str]:
+    """Yield the enums that kernels name."""
+    fields = (field.type for struct in structs for field in struct.fields)
+    yield from (one.cases[0].rpartition(".")[0] for one in fields if isinstance(one, Scalar) and one.cases)
+    calls = [one.body.call for one in functions if isinstance(one.body, External)]
+    yield from (name for name in files.surroundings.cases if any(f"{name}." in call for call in calls))
 
 
 def _by_place(left: LeftOut) -> tuple[bool, Span]:

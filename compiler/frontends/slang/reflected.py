@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 Json = dict[str, Any]
 
@@ -20,6 +20,10 @@ class DeclaredParam:
     type: Json
     no_diff: bool
     direction: str
+
+    def with_enums(self, cases: Mapping[str, Sequence[str]]) -> DeclaredParam:
+        """Return the parameter with enums; see ``ReflectedModule``."""
+        return replace(self, type=_with_enums(self.type, cases))
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +47,11 @@ class DeclaredFunction:
     result: Json
     overloaded: bool = False
     differentiable: bool = True
+
+    def with_enums(self, cases: Mapping[str, Sequence[str]]) -> DeclaredFunction:
+        """Return the function with enums; see ``ReflectedModule``."""
+        params = tuple(param.with_enums(cases) for param in self.params)
+        return replace(self, params=params, result=_with_enums(self.result, cases))
 
     @property
     def generic(self) -> bool:
@@ -81,6 +90,26 @@ class ReflectedModule:
     asked: Mapping[str, tuple[DeclaredFunction, ...]]
     structs: Mapping[str, DeclaredStruct]
     extensions: tuple[DeclaredFunction, ...] = ()
+
+    def with_enums(self, cases: Mapping[str, Sequence[str]]) -> ReflectedModule:
+        """Return the module with the kind ``enum`` for the types of some names, and their cases."""
+        return replace(
+            self,
+            functions=tuple(one.with_enums(cases) for one in self.functions),
+            asked={text: tuple(one.with_enums(cases) for one in found) for text, found in self.asked.items()},
+            structs={
+                name: replace(one, fields=tuple(field.with_enums(cases) for field in one.fields))
+                for name, one in self.structs.items()
+            },
+            extensions=tuple(one.with_enums(cases) for one in self.extensions),
+        )
+
+
+def _with_enums(type_: Json, cases: Mapping[str, Sequence[str]]) -> Json:
+    if type_.get("kind") == "array":
+        return {**type_, "element": _with_enums(type_["element"], cases)}
+    is_enum = type_.get("kind") == "other" and cases.get(type_["name"])
+    return {**type_, "kind": "enum", "cases": tuple(cases[type_["name"]])} if is_enum else type_
 
 
 def read_declared(text: str) -> ReflectedModule:
