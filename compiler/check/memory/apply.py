@@ -37,6 +37,7 @@ from slangad.compiler.frontends.reading.directives import SHAPE, SINGLE
 from slangad.compiler.frontends.slang.functions import modes_of
 from slangad.compiler.frontends.slang.generics import without_arguments
 from slangad.compiler.frontends.slang.module import candidates_of, load_slang
+from slangad.compiler.ir.nodes import External
 from slangad.compiler.slang_text.bodies import read_source
 from slangad.compiler.slang_text.brackets import closing, is_stored
 from slangad.compiler.slang_text.calls import codes_of, same_file
@@ -66,6 +67,8 @@ if TYPE_CHECKING:
     from slangad.compiler.ir.nodes import Function, Kernel, Module
     from slangad.compiler.slang_text.bodies import SlangFunction, SlangSource
     from slangad.compiler.slang_text.calls import FunctionCode
+
+    Facts = Mapping[tuple[str, int, int], SourceFacts]
 
 _FLOATS: Final = frozenset({"float", "half", "double"})
 _BEFORE_RESULTS: Final = frozenset(
@@ -144,10 +147,10 @@ def add_memory(path: Path, text: str, module: Module, setting: SlangSetting) -> 
     parameters = tuple(by_name([*global_parameters(whole)]).values())
     if not source.is_closed or not (parameters or _takes_memory(source) or _holds_memory(module)):
         return None
-    instances = tuple(name for left in module.left_out for name in left.instances)
+    facts = facts_of(files), facts_of(files, {one.name for one in parameters})
+    instances = (*(name for left in module.left_out for name in left.instances), *_unset_instances(module, facts[0]))
     declared, candidates = candidates_of(path, text, setting, instances)
     holders = {name for name in declared.structs if holds_memory(name, declared.structs)}
-    facts = facts_of(files), facts_of(files, {one.name for one in parameters})
     planner = _Planner(source, whole, declared, parameters, module, facts, _sizes(whole, str(path)))
     # A function that is in neither does not compile.
     sound = {*(kernel.span for kernel in module.kernels), *(left.span for left in module.left_out)}
@@ -167,6 +170,15 @@ def add_memory(path: Path, text: str, module: Module, setting: SlangSetting) -> 
         if made is not None:
             return _joined(module, *made)
     return None
+
+
+def _unset_instances(module: Module, facts: Facts) -> Iterator[str]:
+    """Yield the generic functions with arguments that read globals."""
+    unset = {(line, column) for (_, line, column), fact in facts.items() if fact.unset}
+    for function in module.functions:
+        symbol = function.body.symbol if isinstance(function.body, External) else ""
+        if "<" in symbol and (function.span.line, function.span.column) in unset:
+            yield symbol
 
 
 def _cuts(whole: SlangSource, plans: Sequence[_Plan]) -> Iterator[Sequence[tuple[int, int, str]]]:
@@ -273,7 +285,7 @@ class _Planner:
     declared: ReflectedModule
     parameters: tuple[GlobalParameter, ...]
     module: Module
-    facts: tuple[Mapping[tuple[str, int, int], SourceFacts], Mapping[tuple[str, int, int], SourceFacts]]
+    facts: tuple[Facts, Facts]
     sizes: Mapping[str, int]
 
     def plan(self, candidate: Candidate, number: int) -> _Plan | None:
@@ -553,7 +565,7 @@ def _joined(module: Module, made: Module, plans: Sequence[_Plan], copy: str) -> 
     """Return a module with the wrappers of another one in place of their functions, where the function stood."""
     functions = {function.key: function for function in made.functions}
     wrappers = {functions[kernel.function].name: kernel for kernel in made.kernels}
-    kernels = {kernel.span: kernel for kernel in module.kernels}
+    kernels = {(kernel.span, symbol): kernel for kernel, symbol in _with_symbols(module)}
     added: dict[Span, list[Kernel]] = {}
     replaced: dict[str, Function] = {}
     subjects: dict[str, MemorySubject] = {}
@@ -563,7 +575,7 @@ def _joined(module: Module, made: Module, plans: Sequence[_Plan], copy: str) -> 
         if kernel is None:
             continue
         span = plan.candidate.place.span
-        old = kernels.get(span)
+        old = kernels.get((span, plan.candidate.symbol))
         name = old.name if old else _free(plan.candidate.declared.name, names)
         names.add(name)
         both = [replace(kernel, name=name, span=span)]
@@ -595,6 +607,14 @@ def _joined(module: Module, made: Module, plans: Sequence[_Plan], copy: str) -> 
         sources=module.sources,
     )
     return MemoryCopy(joined, copy, subjects)
+
+
+def _with_symbols(module: Module) -> Iterator[tuple[Kernel, str]]:
+    """Yield the kernels of a module, each with the name of its function, with generic arguments."""
+    bodies = {function.key: function.body for function in module.functions}
+    for kernel in module.kernels:
+        body = bodies[kernel.function]
+        yield kernel, body.symbol if isinstance(body, External) else ""
 
 
 def _place(kernel: Kernel) -> tuple[int, int]:
