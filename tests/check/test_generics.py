@@ -207,6 +207,54 @@ def test_check__arguments_that_the_user_gives__are_the_only_ones(checked: Checke
     assert set(results) == {"power<2>"}
 
 
+HARMONICS = """
+namespace harmonics
+{
+    [BackwardDifferentiable] vector<float, Dim> decode<let Dim : int, let Most : int>(no_diff int degree,
+        vector<float, Dim> c[Most])
+    { vector<float, Dim> r = c[0]; if (Most >= 2 && degree > 0) r += c[1] * c[1]; return r; }
+}
+public struct Row<int Size> : IDifferentiable
+{
+    public float data[Size];
+    [Differentiable] public float first(float x) { return data[0] * x; }
+}
+"""
+USES_HARMONICS = """
+#include "harmonics.slang"
+static const int Count = 2;
+uniform float time;
+public struct Layer<int Wide> { public Row<Wide> row() { Row<Wide> r; return r; } }
+float3 all(int degree, float3 c[Count]) { return harmonics::decode<3, Count>(degree, c); }
+[BackwardDerivative(wave_bwd)] float wave<int N>(float x) { return sin(x * time * float(N)); }
+void wave_bwd<int N>(inout DifferentialPair<float> x, float d)
+{ x = diffPair(x.p, cos(x.p * time * float(N)) * FACTOR * float(N) * d); }
+[Differentiable] float waves<int N>(float x) { return wave<N>(x) + x * time; }
+float user(float x) { return waves<2>(x) + waves<3>(x) + wave<2>(x); }
+"""
+
+
+def test_check__generic_parameters_of_included_functions_and_types__are_read_from_their_declarations(
+    checked: Checked, tmp_path: Path
+) -> None:
+    (tmp_path / "harmonics.slang").write_text(HARMONICS)
+    results = checked(USES_HARMONICS.replace("FACTOR", "time"), ".slang", samples=16)
+    assert {name for name, one in results.items() if one.verdict is Verdict.PASS} == {*results}
+    assert {*results} == {
+        *("harmonics.decode<3, Count>", *(f"Row<{n}>.first" for n in range(1, 5))),
+        *("wave<2>", "waves<2>", "waves<3>"),
+    }
+
+
+def test_check__a_mistake_in_an_instance_that_reads_a_global__is_found(checked: Checked, tmp_path: Path) -> None:
+    (tmp_path / "harmonics.slang").write_text(HARMONICS)
+    results = checked(USES_HARMONICS.replace("FACTOR", "2.0 * time"), ".slang", samples=16)
+    assert results["wave<2>"].verdict is Verdict.FAIL
+    assert results["waves<2>"].verdict is Verdict.FAIL
+    failure = results["wave<2>"].failures[0]
+    assert (failure.column, failure.found) == ("x", pytest.approx(failure.expected * 2))
+
+
 def test_thinned__rows_with_many_columns__keep_every_value() -> None:
     rows = [(a, b, c) for a in "abcd" for b in "123" for c in "xy"]
     kept = thinned(rows, 8)

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from slangad.compiler.slang_text.brackets import until
+from slangad.compiler.slang_text.brackets import closing, until
 from slangad.compiler.slang_text.tokens import read_text
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ _OF_FLOATS: Final = (
 _OF_INTEGERS: Final = ("__Builtin", "IInteger", "ILogical")
 _NUMBERS: Final = frozenset({"int", "uint", "int32_t", "uint32_t", "int64_t", "uint64_t"})
 _BEFORE_TYPES: Final = frozenset({"typename", "each", "type"})
+_TYPES: Final = frozenset({"struct", "class", "interface"})
 _YOURS: Final = "YOUR_TYPE"
 _ARGUMENTS: Final = re.compile(r"<[^<>]*>")
 TYPE: Final = "type"
@@ -107,12 +108,25 @@ def _declared(name: str, span: Span | None, texts: Sequence[Sequence[Token]]) ->
             if not here or token.text != name:
                 continue
             start = k + 1 if tokens[k + 1].text == "<" else _old_style(tokens, k)
-            if start and (span is not None or _declares(tokens[k - 1])):
+            if start and (span is not None or _declares(tokens, k)):
                 yield tuple(read_parameter(one, tokens[k:]) for one in arguments_at(tokens, start))
 
 
-def _declares(before: Token) -> bool:
-    return before.kind == "word" and before.text not in ("return", "new", "no_diff")
+def _declares(tokens: Sequence[Token], name: int) -> bool:
+    """Return True if a name is declared: it stands behind ``struct``, or between a type and parameters."""
+    before = tokens[name - 1]
+    if before.text in _TYPES:
+        return True
+    depth, k = 0, name + 1
+    while k < len(tokens) and (depth or tokens[k].text == "<"):
+        depth += {"<": 1, ">": -1}.get(tokens[k].text, 0)
+        k += 1
+    if k >= len(tokens) or tokens[k].text != "(":
+        return False
+    if before.kind == "word":
+        return before.text not in ("return", "new", "no_diff")
+    behind = tokens[closing(tokens, k) + 1 :][:1]
+    return before.text in (">", "]") and bool(behind) and behind[0].text in ("{", "where")
 
 
 def _old_style(tokens: Sequence[Token], name: int) -> int:
