@@ -415,6 +415,63 @@ def test_check__pointers_and_structs_with_memory__are_inputs_and_gradients(check
         assert cause in results[name].failures[0].cause, name
 
 
+PART = """
+implementing subject;
+public struct Vec<int N> : IDifferentiable
+{
+    public float data[N];
+    [Differentiable] public static Vec<N> of(float[N] values) { Vec<N> r; r.data = values; return r; }
+}
+public struct Layer<int N>
+{
+    public float* weights;
+    public float* weightsGrad;
+    [BackwardDerivative(eval_bwd)]
+    public Vec<N> eval(Vec<N> x)
+    {
+        Vec<N> r = {};
+        for (int k = 0; k < N; ++k)
+            r.data[k] = weights[k] * x.data[k];
+        return r;
+    }
+    public void eval_bwd(inout DifferentialPair<Vec<N>> x, Vec<N> d)
+    {
+        Vec<N> dx = {};
+        for (int k = 0; k < N; ++k)
+        {
+            __atomic_add(weightsGrad[k], d.data[k] * x.p.data[k]);
+            dx.data[k] = weights[k] * d.data[k];
+        }
+        x = diffPair(x.p, dx);
+    }
+}
+"""
+HEADER = """\ufeff// begins with a byte order mark
+[Differentiable] float headed(Layer<2> layer, float x) { return layer.eval(Vec<2>.of({ x, x * x })).data[1]; }
+"""
+
+
+@pytest.mark.parametrize("wrong", [False, True])
+def test_check__memory_in_the_parts_of_a_module__is_an_input_too(
+    checked: Checked, tmp_path: Path, *, wrong: bool
+) -> None:
+    part = PART.replace("dx.data[k] = weights[k] *", "dx.data[k] = 2.0 * weights[k] *") if wrong else PART
+    (tmp_path / "layer.slang").write_text(part)
+    (tmp_path / "inc").mkdir()
+    (tmp_path / "inc" / "head.slangh").write_text(HEADER, encoding="utf-8")
+    main = "module subject;\n__include layer;\n#include <inc/head.slangh>\n"
+    run = "[Differentiable] float run(Layer<3> layer, float x) { return layer.eval(Vec<3>.of({ x, x, x })).data[2]; }\n"
+    results = checked(f"{main}{run}", ".slang", include_dirs=(str(tmp_path),))
+    names = ["run", "headed", *(f"Layer<{n}>.eval" for n in (2, 3)), *(f"Vec<{n}>.of" for n in (2, 3))]
+    passing = [name for name in names if not wrong or "Vec" in name]
+    verdicts = {name: results[name].verdict for name in names}
+    assert verdicts == {name: Verdict.PASS if name in passing else Verdict.FAIL for name in names}
+    if wrong:
+        result = results["Layer<2>.eval"]
+        assert result.failures[0].cause == "a factor of 2"
+        assert (result.span.file.rpartition("/")[2], result.span.line) == ("layer.slang", 13)
+
+
 TENSORS = """
 import slangpy;
 [Differentiable]
@@ -448,7 +505,7 @@ struct Params<int N>
     [Differentiable] float3 bias(int n) { return biases.load(int[1](n)); }
     [Differentiable] float weight(int n, int i) { return weights.load(int[2](n, i)); }
     [BackwardDerivativeOf(bias)] void bias_bwd(int n, float3 d) { biases_grad.add(int[1](n), d); }
-    [BackwardDerivativeOf(weight)] void weight_bwd(int n, int i, float d) { weights_grad.add(int[2](n, i), d); }
+    [BackwardDerivativeOf(weight)] void weight_bwd(int n, int i, float d) { weights_grad.add(n, i, d); }
     [Differentiable] float3 forward(float x)
     {
         float3 y = bias(0);

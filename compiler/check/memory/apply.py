@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
@@ -36,6 +37,7 @@ from slangad.compiler.errors.diagnostics import CompileError, ToolchainError
 from slangad.compiler.frontends.reading.directives import SHAPE, SINGLE
 from slangad.compiler.frontends.slang.functions import modes_of
 from slangad.compiler.frontends.slang.generics import without_arguments
+from slangad.compiler.frontends.slang.locations import shown
 from slangad.compiler.frontends.slang.module import candidates_of, load_slang
 from slangad.compiler.ir.nodes import External
 from slangad.compiler.slang_text.bodies import read_source
@@ -43,6 +45,7 @@ from slangad.compiler.slang_text.brackets import closing, is_stored
 from slangad.compiler.slang_text.calls import codes_of, same_file
 from slangad.compiler.slang_text.directives import directive_lines
 from slangad.compiler.slang_text.endings import is_slang
+from slangad.compiler.slang_text.files import text_of
 from slangad.compiler.slang_text.global_parameters import (
     BUFFERS,
     MEMORY,
@@ -78,6 +81,8 @@ _PRIMAL: Final = ".primal"
 _EXTENTS: Final = (".size", ".dims")
 _IMPORT: Final = re.compile(rf'^[ \t]*import\s+"?{SLANGPY}"?\s*;', re.MULTILINE)
 _STORES: Final = frozenset({".store", ".storeOnce"})
+_MARK: Final = "\ufeff"
+"""The byte order mark with which a file may begin."""
 _NO_FORWARD: Final = "the gradient of '{}' accumulates in '{}', which forward mode does not use"
 
 
@@ -131,7 +136,9 @@ class _Plan:
     reached: frozenset[str] = frozenset()
 
 
-def add_memory(path: Path, text: str, module: Module, setting: SlangSetting) -> MemoryCopy | None:
+def add_memory(
+    path: Path, text: str, module: Module, setting: SlangSetting, changed: Mapping[str, str]
+) -> MemoryCopy | None:
     """Return a module in which wrappers stand for the functions that use memory; None if there are none.
 
     Args:
@@ -139,10 +146,12 @@ def add_memory(path: Path, text: str, module: Module, setting: SlangSetting) -> 
         text: Its text, as far as it compiles.
         module: The module of that text.
         setting: The settings to load it.
+        changed: The texts to use in place of other files, by their real paths.
     """
     source = read_source(text, str(path))
     files = [file for file in module.sources if is_slang(file)]
-    others = [file for file in files if not same_file(file, str(path))]
+    rest = [file for file in files if not same_file(file, str(path))]
+    others = {file: changed.get(os.path.realpath(file), text_of(file)).removeprefix(_MARK) for file in rest}
     whole = read_source(whole_text(text, others), str(path))
     parameters = tuple(by_name([*global_parameters(whole)]).values())
     if not source.is_closed or not (parameters or _takes_memory(source) or _holds_memory(module)):
@@ -151,7 +160,8 @@ def add_memory(path: Path, text: str, module: Module, setting: SlangSetting) -> 
     instances = (*(name for left in module.left_out for name in left.instances), *_unset_instances(module, facts[0]))
     declared, candidates = candidates_of(path, text, setting, instances)
     holders = {name for name in declared.structs if holds_memory(name, declared.structs)}
-    planner = _Planner(source, whole, declared, parameters, module, facts, _sizes(whole, str(path)))
+    sources = {str(path): source} | {shown(file): read_source(own, shown(file)) for file, own in others.items()}
+    planner = _Planner(sources, whole, declared, parameters, module, facts, _sizes(whole, str(path)))
     # A function that is in neither does not compile.
     sound = {*(kernel.span for kernel in module.kernels), *(left.span for left in module.left_out)}
     known = [one for one in candidates if one.place.span in sound]
@@ -274,13 +284,13 @@ class _Planner:
     """Decides which functions of a file get a wrapper.
 
     Attributes:
-        source: The text of the file.
-        whole: The same with what it imports.
+        sources: The text of the file, and of those that it imports or includes.
+        whole: The text with all of them.
         facts: The facts about functions, without and with the globals that the check sets.
         sizes: The numbers of elements of buffers that comments give, by name.
     """
 
-    source: SlangSource
+    sources: Mapping[str, SlangSource]
     whole: SlangSource
     declared: ReflectedModule
     parameters: tuple[GlobalParameter, ...]
@@ -291,7 +301,7 @@ class _Planner:
     def plan(self, candidate: Candidate, number: int) -> _Plan | None:
         """Return the wrapper of a function; None if it uses no memory, or cannot have one."""
         declared, header = candidate.declared, candidate.place.header
-        function = self.source.at(candidate.place.span)
+        function = self._function_at(candidate.place.span)
         is_method = bool(declared.owner) and not declared.static
         if header is None or function is None or (is_method and declared.overloaded):
             return None
@@ -327,7 +337,7 @@ class _Planner:
             derived=name,
             params=params,
             inputs=inputs,
-            result=spelled(declared.result) if is_instance else _result(self.source, function),
+            result=spelled(declared.result) if is_instance else _result(self.sources[function.span.file], function),
             flows=_is_differentiable(declared.result, self.declared.structs),
             backward=not modes or "backward" in modes,
             forward=not modes or "jvp" in modes,
@@ -343,6 +353,10 @@ class _Planner:
         reached = frozenset(code.name for code in codes)
         return _Plan(wrapped, candidate, scopes, comments, gradients, tuple(reasons), reached)
 
+    def _function_at(self, span: Span) -> SlangFunction | None:
+        """Return the function at a location."""
+        return self.sources[span.file].at(span) if span.file in self.sources else None
+
     def is_unset(self, span: Span) -> bool:
         """Return True if the function at a location reads globals."""
         return any(fact.unset for (_, *at), fact in self.facts[0].items() if at == [span.line, span.column])
@@ -351,7 +365,7 @@ class _Planner:
         """Return True if a function reads globals, and the check can set all of them."""
         name, span = candidate.declared.name, candidate.place.span
         before, after = (facts.get((name, span.line, span.column)) for facts in self.facts)
-        function = self.source.at(span)
+        function = self._function_at(span)
         if before is None or after is None or after.unset:
             return False
         return bool(before.unset) or (function is not None and self._takes(candidate, function))
@@ -489,7 +503,7 @@ class _Planner:
         """
         names = {code.name for code in codes}
         headers = (header for header in self.whole.scan.headers if header.name in names)
-        lines = (line for header in headers for line in directive_lines(header.comments, self.source.file))
+        lines = (line for header in headers for line in directive_lines(header.comments, self.whole.file))
         return not any(line.name == SINGLE for line in lines) and not any(chooses_atomic(code) for code in codes)
 
 

@@ -25,6 +25,7 @@ _VISIBILITY: Final = frozenset({"public", "internal", "private"})
 _ATOMIC: Final = "Atomic"
 _FUNCTIONS: Final = {
     ATOMIC: "check_interlocked_add",
+    "__atomic_add": "check_atomic_add",
     "cudaThreadIdx": "check_thread_index",
     "cudaBlockIdx": "check_block_index",
     "cudaBlockDim": "check_block_size",

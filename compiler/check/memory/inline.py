@@ -8,29 +8,30 @@ from typing import TYPE_CHECKING, Final
 from slangad.compiler.check.memory.pointers import has_pointers
 from slangad.compiler.check.memory.wrappers import SHIMS
 from slangad.compiler.slang_text.bodies import read_source
-from slangad.compiler.slang_text.files import text_of
 from slangad.compiler.slang_text.global_parameters import global_parameters
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping
 
-_IMPORT: Final = re.compile(r'^[ \t]*(?:(?:public|__exported)\s+)?import\s+"?([\w./-]+)"?\s*;', re.MULTILINE)
-_INCLUDE: Final = re.compile(r'^[ \t]*#[ \t]*include[ \t]+"([^"\n]+)"[^\n]*$', re.MULTILINE)
-_MODULE: Final = re.compile(r'^[ \t]*module\s+[\w."-]+\s*;', re.MULTILINE)
+_IMPORT: Final = re.compile(
+    r'^[ \t]*(?:(?:public|__exported)\s+)*(?:import|__include)\s+"?([\w./-]+)"?\s*;', re.MULTILINE
+)
+_INCLUDE: Final = re.compile(r'^[ \t]*#[ \t]*include[ \t]*["<]([^">\n]+)[">][^\n]*$', re.MULTILINE)
+_MODULE: Final = re.compile(r'^[ \t]*(?:module|implementing)\s+[\w."-]+\s*;', re.MULTILINE)
 _SLANGPY: Final = re.compile(r"^\s*(?:module|implementing)\s+\"?slangpy\b", re.MULTILINE)
 """Found in the files of slangpy's own module, which stay an import."""
 _MEMORY: Final = re.compile(rf"\b(?:{'|'.join(SHIMS)})\b")
 
 
-def whole_text(text: str, others: Sequence[str]) -> str:
+def whole_text(text: str, others: Mapping[str, str]) -> str:
     """Return a text with the files behind its imports at the end, if memory or a global parameter is in one of them.
 
     Args:
         text: The text.
-        others: The files that it imports or includes.
+        others: The texts of the files that it imports or includes.
     """
-    own = [file for file in others if not _SLANGPY.search(text_of(file))]
-    if not any(_has_memory(text_of(file), file) for file in own):
+    own = {file: other for file, other in others.items() if not _SLANGPY.search(other)}
+    if not any(_has_memory(other, file) for file, other in own.items()):
         return text
     return _Inliner(own).whole(_MODULE.sub("", text))
 
@@ -44,9 +45,9 @@ def _has_memory(text: str, file: str) -> bool:
 
 
 class _Inliner:
-    """Collects the texts of files. Each is read once."""
+    """Collects the texts of files. Each is taken once."""
 
-    def __init__(self, files: Sequence[str]) -> None:
+    def __init__(self, files: Mapping[str, str]) -> None:
         self._files = files
         self._behind: list[str] = []
         self._read: set[str] = set()
@@ -66,7 +67,7 @@ class _Inliner:
             return found[0]
         if file not in self._read:
             self._read.add(file)
-            own = self._text(_MODULE.sub("", text_of(file)))
+            own = self._text(_MODULE.sub("", self._files[file]))
             self._behind.append(own)
         return "\n" * found[0].count("\n")
 
@@ -77,7 +78,7 @@ class _Inliner:
         if file in self._read:
             return ""
         self._read.add(file)
-        return self._text(text_of(file))
+        return self._text(self._files[file])
 
     def _meant(self, written: str) -> str | None:
         """Return the file that an import or inclusion means; None if it is none of those known."""

@@ -41,7 +41,7 @@ PREFIX: Final = "check_memory_"
 """Begins the names of wrappers."""
 RACING: Final = "check_racing_"
 """Begins the names of wrappers whose derivative runs two threads."""
-_BUILTIN: Final = re.compile(r"(?:float|half|double)(?:[1-4](?:x[1-4])?)?")
+_BUILTIN: Final = re.compile(r"(?:float|half|double|vector|matrix)(?:[1-4](?:x[1-4])?)?\b")
 _VALUE: Final = "check_d"
 
 
@@ -351,7 +351,7 @@ def _derived(param: WrappedParam) -> str:
 
 def _differential(type_: str) -> str:
     """Return the type of the derivative of a type. The general spelling fails for some structs (Slang 2026.12)."""
-    if type_.replace(".", "").isidentifier() and not _BUILTIN.fullmatch(type_):
+    if not _BUILTIN.match(type_) and not type_.endswith("]"):
         return f"{type_}.Differential"
     return f"DifferentialPair<{type_}>.DifferentialElementType"
 

@@ -135,7 +135,7 @@ def _memory(item: Input, mended: Mended, module: Module, setting: SlangSetting) 
     """Return the module of a Slang file with memory as inputs of functions, if some use memory."""
     if not is_slang(item.path):
         return None
-    return add_memory(item.path, mended.text or decoded_text(item.path), module, setting)
+    return add_memory(item.path, mended.text or decoded_text(item.path), module, setting, mended.others)
 
 
 def _with_twins(module: Module) -> TwinModule:

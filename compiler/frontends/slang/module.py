@@ -223,7 +223,7 @@ def _unspecialized(
 ) -> Iterator[tuple[dict[str, Row], dict[str, Row]]]:
     """Yield instances to try of each generic function of the file for which the user gives no arguments."""
     given = {without_arguments(text) for text in asked}
-    for function, which in _numbered(list(_candidates(declared, files.main))):
+    for function, which in _numbered(list(_candidates(declared, files))):
         place = files.place(function, which) if function.generic and function.qualified not in given else None
         if place is not None and function.name.isidentifier():
             yield files.candidates(function.pattern, place)
@@ -269,7 +269,7 @@ def _found(
     made: set[str] = set()
     placed: set[Span] = set()
     generic: list[tuple[DeclaredFunction, FunctionLocation]] = []
-    for function, which in _numbered(list(_candidates(declared, files.main))):
+    for function, which in _numbered(list(_candidates(declared, files))):
         place = files.place(function, which)
         specialized = [text for text in asked if without_arguments(text) == function.qualified]
         attributes = files.main.derivatives_of.get(function.name, frozenset())
@@ -355,11 +355,12 @@ def _article(name: str) -> str:
     return f"an {name}" if name.startswith("e") else f"a {name}"
 
 
-def _candidates(declared: ReflectedModule, scan: Scan) -> Iterator[DeclaredFunction]:
+def _candidates(declared: ReflectedModule, files: SourceFiles) -> Iterator[DeclaredFunction]:
     """Yield every differentiable function of the user, without derivatives and the members of IDifferentiable."""
     known = {function.qualified for function in declared.functions}
-    derivatives = {header.name for header in scan.headers if not DERIVATIVE_OF.isdisjoint(header.attributes)}
-    derived = (f for name in scan.derivatives_of if name not in known for f in declared.asked.get(name, ()))
+    headers = (header for scan in files.own for header in scan.headers)
+    derivatives = {header.name for header in headers if not DERIVATIVE_OF.isdisjoint(header.attributes)}
+    derived = (f for name in files.main.derivatives_of if name not in known for f in declared.asked.get(name, ()))
     for function in (*declared.functions, *derived):
         pairs = any(param.type.get("name", "").startswith("DifferentialPair<") for param in function.params)
         own = function.owner and function.name in _OWN_DIFFERENTIAL
