@@ -14,15 +14,13 @@ from slangad.compiler.check.twins.slang_frozen import (
     FrozenText,
     frozen_text,
     own_name,
-    parts,
 )
 from slangad.compiler.check.twins.text_twins import TextTwins
 from slangad.compiler.errors.exhaustive import assert_never
 from slangad.compiler.ir import nodes as ir
 from slangad.compiler.ir import types
 from slangad.compiler.slang_text.bodies import read_source
-from slangad.compiler.slang_text.brackets import closing, until
-from slangad.compiler.slang_text.calls import function_at, names_reached, same_file
+from slangad.compiler.slang_text.calls import names_reached, same_file
 from slangad.compiler.slang_text.endings import is_slang
 from slangad.compiler.slang_text.files import source_of
 
@@ -37,8 +35,6 @@ _BASE: Final = "base_"
 _RECORD, _REPLAY = "check:record_text", "check:replay_text"
 PRELUDE: Final = f"import {LIBRARY};\n\n"
 """Text before a module with such twins."""
-_DIRECTIONS: Final = frozenset({"in", "out", "inout"})
-_MODIFIERS: Final = frozenset({"no_diff", "const", "public", "internal", "static", "inline", "export"})
 
 
 def has_text_twins(module: ir.Module) -> bool:
@@ -85,19 +81,14 @@ def add_declared_twins(
     if not touched:
         return None
     twins: dict[str, tuple[ir.Function, ir.Kernel]] = {}
-    oracles: list[str] = []
     for kernel in touched:
         function = functions[kernel.function]
         if _returns_all(function):
             twins[kernel.name] = _frozen_kernel(function, kernel)
-        elif text_of_oracle := _oracle_text(function, kernel, files):
-            oracles.append(text_of_oracle)
-            twins[kernel.name] = _oracle_kernel(function, kernel)
+        elif isinstance(function.body, ir.External):
+            twins[kernel.name] = _oracle_kernel(function, function.body, kernel)
     added = (*_helpers(), *(function for function, _ in twins.values()))
     texts = {Path(file).name: one.text for file, one in frozen.items()}
-    main = Path(module.source).name
-    if oracles:
-        texts[main] = "\n".join([texts.get(main, f"{text}\nimport {LIBRARY};"), *oracles, ""])
     made = TextTwins(
         replace(module, functions=(*module.functions, *added), kernels=tuple(kernel for _, kernel in twins.values())),
         texts,
@@ -160,56 +151,41 @@ def _frozen_kernel(function: ir.Function, kernel: ir.Kernel) -> tuple[ir.Functio
     return made, ir.Kernel(name, key, params, kernel.results, modes=("forward",), span=kernel.span)
 
 
-def _oracle_name(kernel: ir.Kernel) -> str:
-    return f"check_oracle_{kernel.name}"
-
-
-def _oracle_text(function: ir.Function, kernel: ir.Kernel, files: Iterable[SlangSource]) -> str:
-    """Return a function of the sample and the moved point, in Slang; empty if its types can't be named.
+def _oracle_kernel(function: ir.Function, external: ir.External, kernel: ir.Kernel) -> tuple[ir.Function, ir.Kernel]:
+    """Return a function of the sample and the moved point that stores into its parameters, and its kernel.
 
     void f(float x, inout float y)
-    -> void check_oracle_f(float base_x, float base_y, float x, inout float y) { …; f(base_x, base_y); …; f(x, y); }
+    -> void oracle_f(float base_x, float base_y, float x, inout float y) { …; f(base_x, base_y); …; f(x, y); }
     """
-    found = next(((s, f) for s in files if (f := function_at(s, function.span)) is not None), None)
-    if found is None or found[1].header.path or found[1].header.generic:
-        return ""
-    source, written_as = found
-    tokens = source.tokens
-    opening = written_as.name_token + 1
-    start = written_as.first
-    while tokens[start].text == "[":
-        start = closing(tokens, start) + 1
-    result = [t.text for t in tokens[start : written_as.name_token] if t.text not in _MODIFIERS]
-    before: list[str] = []
-    after: list[str] = []
-    stored: list[str] = []
-    for param, part in zip(function.params, parts(tokens[opening + 1 : closing(tokens, opening)]), strict=False):
-        words = [token.text for token in until(part, "=") if token.text not in _MODIFIERS]
-        plain = " ".join(f"{_BASE}{word}" if word == param.name else word for word in words if word not in _DIRECTIONS)
-        (stored if param.direction == "out" else before).append(plain)
-        after.append(" ".join(words))
-    names = [param.name for param in function.params]
-    here, moved = (f"{function.name}({', '.join(f'{side}{name}' for name in names)});" for side in (_BASE, ""))
-    declared = " ".join(f"{one};" for one in stored)
-    return (
-        f"{' '.join(result)} {_oracle_name(kernel)}({', '.join((*before, *after))}) {{ "
-        f"{STATE}[0] = 0; {STATE}[1] = 0; {declared} {here} {STATE}[0] = 0; {STATE}[1] = 1; "
-        f"{'' if function.result == types.VOID else 'return '}{moved} }}"
-    )
-
-
-def _oracle_kernel(function: ir.Function, kernel: ir.Kernel) -> tuple[ir.Function, ir.Kernel]:
-    """Return the function of ``_oracle_text`` and its kernel."""
     moved = tuple(replace(p, no_diff=False) for p in function.params)
     inputs = [param for param in moved if param.direction != "out"]
     base = tuple(replace(p, name=f"{_BASE}{p.name}", direction="in") for p in inputs)
-    name = _oracle_name(kernel)
-    file = function.body.file if isinstance(function.body, ir.External) else ""
-    body = ir.External(name, file)
-    made = ir.Function(f"oracle {kernel.name}", name, (*base, *moved), function.result, body, differentiable=False)
+    known = {param.name: one.name for param, one in zip(inputs, base, strict=True)}
+    here = _call(function, external, [known.get(param.name, param.name) for param in moved])
+    there = _call(function, external, [param.name for param in moved])
+    back = "" if function.result == types.VOID else "return "
+    text = f"{STATE}[0] = 0;\n{STATE}[1] = 0;\n{here};\n{STATE}[0] = 0;\n{STATE}[1] = 1;\n{back}{there};"
+    made = ir.Function(
+        f"oracle {kernel.name}",
+        f"oracle_{kernel.name}",
+        (*base, *moved),
+        function.result,
+        ir.SlangBody(text),
+        differentiable=False,
+    )
     params = tuple(ir.KernelParam(p.name, ir.Memory.EACH, p.type) for p in (*base, *inputs))
     name = f"oracle_frozen_{kernel.name}"
     return made, ir.Kernel(name, made.key, params, kernel.results, modes=("forward",), span=kernel.span)
+
+
+def _call(function: ir.Function, external: ir.External, arguments: Sequence[str]) -> str:
+    """Return the expression that calls a function of a Slang file."""
+    if external.call:
+        return external.call.format(*arguments)
+    if not function.owner:
+        return f"{external.symbol}({', '.join(arguments)})"
+    method = external.symbol[external.symbol.rfind(f".{function.name}") + 1 :]
+    return f"{arguments[0]}.{method}({', '.join(arguments[1:])})"
 
 
 def _bodies(subjects: Iterable[Subject], functions: Mapping[str, ir.Function]) -> dict[tuple[str, int, int], str]:

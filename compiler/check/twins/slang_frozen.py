@@ -87,8 +87,8 @@ class TextEdits:
         self.found.append((offset, order, text, out))
 
     def around(self, start: int, end: int) -> None:
-        """Freeze an expression."""
-        self.put(start, "check_freeze(", order=1)
+        """Freeze an expression. ``no_diff(f(x))`` needs a space between the words."""
+        self.put(start, " check_freeze(", order=1)
         self.put(end, ")", order=-1)
 
     def applied(self, text: str) -> str:

@@ -6,6 +6,7 @@ inconclusive.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
@@ -177,8 +178,9 @@ def conclude(
 
 
 def _undecided(part: ResultPart) -> ResultPart:
-    """Return a part whose comparisons with the reference accuse nothing."""
-    accusing = [failure for failure in part.failures if failure.leg in (Leg.REVERSE, Leg.FORWARD)]
+    """Return a part whose comparisons with the reference accuse nothing, except of derivatives that are no numbers."""
+    compared = (failure for failure in part.failures if failure.leg in (Leg.REVERSE, Leg.FORWARD))
+    accusing = [failure for failure in compared if failure.found is None or math.isfinite(failure.found)]
     if not accusing:
         return part
     reason = Reason(CheckOutcome.UNKNOWN_INTENT, f"{_UNFROZEN}: {reason_of(accusing[0])}")

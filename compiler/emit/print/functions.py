@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from slangad.compiler.emit.text.writer import Writer
 
+DIRECTIONS = {"in": "", "out": "out ", "inout": "inout "}
 _PREFER = {"recompute": "[PreferRecompute]", "checkpoint": "[PreferCheckpoint]"}
 
 
@@ -137,7 +138,7 @@ def signature(ctx: PrintContext, function: ir.Function) -> list[str]:
 def parameter(ctx: PrintContext, param: ir.Param) -> str:
     """Return one parameter: ``no_diff float3 v``."""
     no_diff = "no_diff " if param.no_diff and carries_gradient(param.type) else ""
-    return f"{no_diff}{ctx.names.spell.declare(param.type, ctx.local(param.name))}"
+    return f"{no_diff}{DIRECTIONS[param.direction]}{ctx.names.spell.declare(param.type, ctx.local(param.name))}"
 
 
 def differentiable(param: ir.Param) -> bool:

@@ -7,10 +7,10 @@ calls the right overload. Parameters of differentiable structs without gradient 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from slangad.compiler.emit.model import Mode
-from slangad.compiler.emit.print.functions import differentiable
+from slangad.compiler.emit.print.functions import DIRECTIONS, differentiable
 from slangad.compiler.emit.text.names import NameScope
 from slangad.compiler.ir.nodes import External
 from slangad.compiler.ir.types import VOID, Struct, carries_gradient
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from slangad.compiler.emit.print.context import ModuleNames
     from slangad.compiler.emit.text.writer import Writer
     from slangad.compiler.ir.nodes import Function, Module, Param
-
-_DIRECTIONS: Final = {"in": "", "out": "out ", "inout": "inout "}
 
 
 def name_wrappers(module: Module, scope: NameScope) -> dict[str, str]:
@@ -67,4 +65,4 @@ def _print_wrapper(names: ModuleNames, writer: Writer, function: Function) -> No
 def _parameter(names: ModuleNames, param: Param, name: str) -> str:
     may_flow = carries_gradient(param.type) or isinstance(param.type, Struct)
     no_diff = "no_diff " if may_flow and not differentiable(param) else ""
-    return f"{no_diff}{_DIRECTIONS[param.direction]}{names.spell.declare(param.type, name)}"
+    return f"{no_diff}{DIRECTIONS[param.direction]}{names.spell.declare(param.type, name)}"
