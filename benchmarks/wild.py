@@ -83,7 +83,11 @@ REPOSITORIES: Final[dict[str, Repository]] = {
 SUFFIXES: Final = frozenset({".slang", ".slangh", ".hlsli", ".hlsl", ".slangi"})
 DIFFERENTIABLE: Final = re.compile(r"\[\s*(?:Backward|Forward)?(?:Differentiable|Derivative(?:Of)?)\b")
 NOT_CHECKED: Final = frozenset({"SKIPPED", "INCONCLUSIVE"})
-NOT_COMPILED: Final = re.compile("does not compile|is not found|which fails")
+NOT_COMPILED: Final = re.compile(
+    "does not compile|is not found|which fails|"
+    r"^its file can't be checked: (?!.*the search for what compiles ended).*\[SA2\d\d\]"
+)
+"""Reasons of functions that Slang itself refuses. If the search for the parts that compile was ended, it may not."""
 
 
 def main() -> None:
