@@ -305,8 +305,8 @@ a file whose modules all fail takes longer."""
 REPAIR_ROUNDS: Final = 40
 """Rounds. Attempts to leave out parts that do not compile. Larger: fewer files are refused."""
 REPAIR_LEAST: Final = 20.0
-"""Seconds. Time for attempts to compile a file that fail, however fast it compiles: processor time of Slang's
-readings. Larger: fewer functions are left out."""
+"""Seconds. Processor time for attempts to compile a file that fail, however fast it compiles. Larger: fewer functions
+are left out."""
 REPAIR_FACTOR: Final = 2.0
 """Ratio. The same time over that of one compile of the file. Larger: fewer functions of slow files are left out."""
 REPAIR_AT_ONCE: Final = 16

@@ -66,6 +66,11 @@ class SlangCompilers:
         return sum(toolchain.seconds for toolchain in self._started.values())
 
     @property
+    def workers(self) -> int:
+        """The number of compiles that run at a time."""
+        return self._options.workers
+
+    @property
     def slang_setting(self) -> SlangSetting:
         """What the Slang front end needs to load a file."""
         from slangad.compiler.frontends.slang.model import SlangSetting

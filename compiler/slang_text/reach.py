@@ -29,8 +29,9 @@ class Reach:
     def __init__(self, files: Sequence[Parts], defines: Iterable[tuple[str, str]] = ()) -> None:
         """Find what the parts of files mention. ``defines`` are macros that are defined outside of them."""
         self.files = {file.source.file: file for file in files}
-        plain = {name: words_of(tokens) for file in files for name, tokens in file.source.scan.defines}
-        plain |= {name: frozenset(_WORD.findall(text)) for name, text in defines}
+        plain = {name: frozenset(_WORD.findall(text)) for name, text in defines}
+        for name, tokens in (one for file in files for one in file.source.scan.defines):
+            plain[name] = plain.get(name, frozenset()) | words_of(tokens)  # a macro may be defined again
         self._macros = {name: frozenset(closure(words, lambda w: plain.get(w, ()))) for name, words in plain.items()}
         self._pasting = frozenset(pasting_macros(files))
         self._nodes = {file.source.file: tuple(nodes) for file, nodes in nodes_of(files, self._macros)}
@@ -72,14 +73,14 @@ class Reach:
         return kept
 
     def _expanded(self, words: Iterable[str]) -> set[str]:
-        """Return words with those of the macros among them, and the names that macros may make from two of them."""
+        """Return words with those of the macros among them, and the names that macros may make from two pieces."""
         found = {*words}
         macros = found & self._macros.keys()
         found = found.union(*(self._macros[name] for name in macros))
         if macros.isdisjoint(self._pasting):
             return found
         names = (name for nodes in self._nodes.values() for node in nodes for name in node.names)
-        return found.union(n for n in names if any(n[:k] in found and n[k:] in found for k in range(1, len(n))))
+        return found.union(n for n in names if any(_joins(n[:k], n[k:], found) for k in range(1, len(n))))
 
     def _leads(self, node: Node, alive: Collection[str]) -> bool:
         """Return True if an import is needed: a file behind it is in use, or it cannot be followed."""
@@ -99,6 +100,11 @@ class Reach:
         path = _UP.sub("", written)
         endings = tuple(f"/{_alike(one)}" for one in (path, path.replace(".", "/")))
         return (file for file in self.files if f"/{_alike(file)}".endswith(endings))
+
+
+def _joins(first: str, last: str, words: Collection[str]) -> bool:
+    """Return True if a macro may paste two pieces: words, or a word and a number."""
+    return first in words and (last in words or last.isdigit())
 
 
 def _alike(path: str) -> str:

@@ -96,6 +96,34 @@ def test_check__imported_and_included_files__are_cut_down_too(checked: Checked, 
     }
 
 
+DEFINED_AGAIN = """
+float low(float x) { return x * x; }
+float high(float x) { return 3.0 * x; }
+float scaled_q8(float x) { return 2.0 * x; }
+#define PART(x) low(x)
+[Differentiable] float first(float x) { return x * no_diff PART(2.0); }
+#undef PART
+#define PART(x) high(x)
+[BackwardDerivative(second_bwd)] float second(float x) { return x * PART(2.0); }
+void second_bwd(inout DifferentialPair<float> x, float d) { x = diffPair(x.p, d * PART(4.0)); }
+#undef PART
+#define CALL(bits) scaled_q##bits(3.0)
+[Differentiable] float third(float x) { return x * no_diff CALL(8); }
+float only_on_a_gpu(float x) { return WaveActiveSum(x); }
+[CudaDeviceExport] void api(float* g, float x) { InterlockedAdd(g[0], only_on_a_gpu(x)); }
+"""
+
+
+def test_check__macros_that_are_defined_again_or_paste_numbers__reach_what_they_name(checked: Checked) -> None:
+    results = checked(DEFINED_AGAIN, ".slang", samples=16)
+    assert {name: one.verdict.value for name, one in results.items()} == {
+        "first": "PASS",
+        "second": "FAIL",
+        "third": "PASS",
+    }
+    assert results["second"].failures[0].cause == "a factor of 2"
+
+
 BUILT_NAME = """
 #define CALL(name) the_##name##_impl
 float the_twice_impl(float x) { return 2.0 * x; }

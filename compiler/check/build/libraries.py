@@ -7,6 +7,7 @@ derivatives in company than alone (see ``separately``) build as they are shipped
 
 from __future__ import annotations
 
+import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from itertools import count
@@ -263,9 +264,9 @@ class _Builder:
         kernels = [replace(known[one.kernel], modes=(one.mode,) if one.mode else ()) for one in refusals]
         jobs = [self._job(self._emit([kernel]), next(self.numbers)) for kernel in kernels]
         gpus = [_VALIDATED if one.cpp else (*_VALIDATED, "cuda") for one in refusals]
-        start = self.time.clock()
+        before = self.compilers.seconds
         results = self.compilers.compile([replace(job, targets=its) for job, its in zip(jobs, gpus, strict=True)])
-        self.time.add(start)
+        self.time.add_seconds(self._seconds_since(before, len(jobs)))
         return {one: "" if result.artefacts else _reason(result) for one, result in zip(refusals, results, strict=True)}
 
     def _without_more(self, built: Built) -> Built:
@@ -357,11 +358,16 @@ class _Builder:
 
     def _tried(self, groups: Sequence[Sequence[Kernel]]) -> list[_Attempt]:
         """Return the same, and count what fails as time of the search."""
-        start = self.time.clock()
+        before = self.compilers.seconds
         found = self._compiled(groups)
         lost = sum(len(one.job.entry_points) for one in found if not _is_accepted(one.result))
-        self.time.add(start, lost / max(1, sum(len(one.job.entry_points) for one in found)))
+        failing = lost / max(1, sum(len(one.job.entry_points) for one in found))
+        self.time.add_seconds(self._seconds_since(before, len(found)), failing)
         return found
+
+    def _seconds_since(self, before: float, jobs: int) -> float:
+        """Return about how long some jobs took, if nothing else used the machine: from their processor time."""
+        return (self.compilers.seconds - before) / max(1, min(jobs, self.compilers.workers))
 
     def _library(self, kernel: Kernel) -> Built:
         """Build some modes of one kernel."""
@@ -386,18 +392,18 @@ class _Builder:
         code = with_rows(result.artefacts[0].data)
         if self.setting.keep is not None:
             self._folder(self.setting.keep).write(f"{Path(job.name).stem}.cpp", code)
-        start = self.time.clock()
+        start = time.perf_counter()
         try:
             library = Library(self._shared(code), reflection, emitted.entry_points)
-            self.time.add(start, 0.0)
+            self.time.add_seconds(time.perf_counter() - start, 0.0)
             return Built((library,), ())
         except RejectionError as error:
-            self.time.add(start)
+            self.time.add_seconds(time.perf_counter() - start)
             return self._without_faulty(kernels, emitted, (code, reflection), error)
         except ToolchainError as error:
             if error.diagnostics[0].code != "SA241":
                 raise
-            self.time.add(start)
+            self.time.add_seconds(time.perf_counter() - start)
             return self._singly(kernels, f"{CXX}: {error.diagnostics[0].message}")
 
     def _shared(self, code: bytes) -> bytes:

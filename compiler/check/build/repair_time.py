@@ -1,6 +1,7 @@
 """Limit the time for finding what a compiler refuses: to twice that of one compile of the file.
 
 Only attempts that fail count, since the code of the others is used. The first attempt is no part of the search.
+Attempts of Slang count with their processor time, since the machine may be busy.
 """
 
 from __future__ import annotations
@@ -53,7 +54,10 @@ class RepairTime:
 
     def add(self, start: float, failing: float = 1.0) -> None:
         """Add an attempt that began at ``start`` and ends now; ``failing`` is the part of it that failed."""
-        seconds = self.clock() - start
+        self.add_seconds(self.clock() - start, failing)
+
+    def add_seconds(self, seconds: float, failing: float = 1.0) -> None:
+        """Add an attempt that took some seconds."""
         self.failed += seconds * failing if self.longest else 0.0
         self.used += seconds * (1.0 - failing)
         self.longest = max(self.longest, seconds)
