@@ -74,6 +74,24 @@ def test_check__the_bits_of_half_floats__have_a_float64_twin(checked: Checked) -
     assert results["cut"].verdict in (Verdict.INCONCLUSIVE, Verdict.FAIL)
 
 
+IN_DERIVATIVE = """
+[BackwardDerivative(squared_bwd)] float squared(float x) { return x * x; }
+void squared_bwd(inout DifferentialPair<float> x, float d)
+{ x = diffPair(x.p, FACTOR * x.p * asfloat(asuint(d))); }
+[Differentiable] float caller(float x) { return squared(x) * x; }
+"""
+
+
+def test_check__bits_in_a_custom_derivative_alone__leave_the_function_its_verdict(checked: Checked) -> None:
+    right = checked(IN_DERIVATIVE.replace("FACTOR", "2.0"), ".slang", samples=32)
+    assert {name: one.verdict for name, one in right.items()} == dict.fromkeys(("squared", "caller"), Verdict.PASS)
+    wrong = checked(IN_DERIVATIVE.replace("FACTOR", "3.0"), ".slang", samples=32)
+    assert wrong["squared"].verdict is Verdict.FAIL
+    span = wrong["squared"].failures[0].span
+    assert span is not None
+    assert span.line == 4
+
+
 TO_FLOAT = """
 struct Box<T : __BuiltinFloatingPointType> : IDifferentiable
 {

@@ -7,7 +7,7 @@ reads what. The text does: by the names of globals in bodies and in everything t
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.check.model.subject import SourceFacts
@@ -50,7 +50,8 @@ class _Uses:
         name: The name by which text calls it.
         place: The name, line and column of a function; None for a macro.
         why: Why it cannot be checked by itself; empty if it can.
-        calls: The names that it calls.
+        calls: The names that it calls or is differentiated by.
+        derived: Those by which it is differentiated alone.
         plain: Its parameters without ``no_diff``.
         custom: True if it has custom derivatives.
         signature: The types of its parameters.
@@ -65,6 +66,7 @@ class _Uses:
     custom: bool = False
     signature: str = ""
     treated: bool = False
+    derived: frozenset[str] = frozenset()
 
     @property
     def bits(self) -> str:
@@ -83,18 +85,19 @@ def facts_of(files: Iterable[str], settable: Collection[str] = ()) -> Mapping[tu
     found = _Globals(sources, settable)
     uses = [one for source in sources for one in found.uses(source)]
     unset = _with_callers({one.name: one.why for one in uses if one.why}, uses)
-    bits = _with_callers({one.name: one.bits for one in uses if one.bits}, uses)
+    values = [replace(one, calls=one.calls - one.derived) for one in uses]
+    bits = _with_callers({one.name: one.bits for one in values if one.bits}, values)
     calls = _calls_of_derivatives(uses)
     return {
         one.place: SourceFacts(
             unset=one.why or _inherited(one, unset),
-            bits=one.bits or _inherited(one, bits),
+            bits=value.bits or _inherited(value, bits),
             plain=one.plain,
             calls=frozenset(closure(calls[one.name], lambda name: calls.get(name, ()))) - {one.name},
             signature=one.signature,
             treated=one.treated,
         )
-        for one in uses
+        for one, value in zip(uses, values, strict=True)
         if one.place
     }
 
@@ -141,7 +144,8 @@ class _Globals:
         for header in source.scan.headers:
             if DERIVATIVE_OF & set(header.attributes):
                 for name in header.attributes:
-                    yield _Uses(name, None, "", frozenset({header.name}), custom=True)
+                    derived = frozenset({header.name})
+                    yield _Uses(name, None, "", derived, custom=True, derived=derived)
             yield self._function(header, source.tokens, at[header.span.line, header.span.column])
 
     def _function(self, header: Header, tokens: Sequence[Token], name: int) -> _Uses:
@@ -159,6 +163,7 @@ class _Globals:
             custom,
             header.signature,
             "TreatAsDifferentiable" in header.attributes,
+            frozenset(header.attributes) - header.calls,
         )
 
     def _why(self, words: Iterable[str]) -> str:
