@@ -147,6 +147,19 @@ def test_a_generic_struct_of_a_module_that_does_not_compile__costs_its_users_in_
     assert next(one for one in found["results"] if one["function"] == "wrong")["failures"][0]["span"]["line"] == 3
 
 
+def test_a_part_that_no_file_includes__is_skipped_with_what_is_missing(project: Project) -> None:
+    project.write("in/part.slang", f"implementing m;\n{WRONG}")
+    project.write("in/m.slang", f"module m;\n// __include part;\n{function('own', 'x * x')}")
+    found = report(project, "in/part.slang", "in/m.slang")
+    assert verdicts(found) == {
+        "": ("in/part.slang", "SKIPPED"), "wrong": ("in/part.slang", "SKIPPED"), "own": ("in/m.slang", "PASS"),
+    }  # fmt: skip
+    why = "this file is a part of the module 'm', and no file of its folder or a parent folder includes it [SA082]"
+    assert {one["reason"] for one in found["results"]} == {why, f"its file can't be checked: {why}", ""}
+    project.write("in/m.slang", f"module m;\n__include part;\n{function('own', 'x * x')}")
+    assert verdicts(report(project, "in/part.slang", code=3)) == {"wrong": ("in/part.slang", "FAIL")}
+
+
 def test_functions_that_stand_twice_behind_conditions__are_the_ones_that_slang_reads(project: Project) -> None:
     root = "sqrt(x - 4.0)"
     fast, slow = f"// check: range x 0 1\n{function('two', 'x')}", f"// check: range x 5 6\n{function('two', root)}"

@@ -21,9 +21,12 @@ if TYPE_CHECKING:
 _OUTCOMES: Final = {
     "SA080": CheckOutcome.NOTHING_TO_CHECK,
     "SA081": CheckOutcome.NOTHING_TO_CHECK,
+    "SA082": CheckOutcome.NOTHING_TO_CHECK,
     "SA241": CheckOutcome.SLOW_COMPILE,
 }
 """The outcomes of files that are not at fault: there is nothing to check, or the compiler is slow."""
+_MISSING: Final = {"SA082": ", and no file of its folder or a parent folder includes it"}
+"""What files lack that are not at fault."""
 _DIVIDED: Final = frozenset({"SIGFPE", f"exit status {0xC0000094}", f"exit status {0xC0000094 - 2**32}"})
 """How processes die of divisions of integers, on Windows too."""
 
@@ -65,7 +68,7 @@ def file_result(path: Path, error: CompileError | ToolchainError) -> Result:
     first = error.diagnostics[0]
     outcome = _OUTCOMES.get(first.code, CheckOutcome.NOT_COMPILED)
     span = first.span if first.span.line else Span(str(path), 1, 1, 1, 1)
-    reason = f"{first.message} [{first.code}]"
+    reason = f"{first.message}{_MISSING.get(first.code, '')} [{first.code}]"
     lines = [f"{d.span}: {d.severity.value}[{d.code}]: {d.message}" for d in error.diagnostics]
     lines += [f"help: {d.help}" for d in error.diagnostics if d.help]
     failure = failure_of(Disagreement(Leg.COMPILE, outcome, reason, notes=tuple(dict.fromkeys(lines))), "")
