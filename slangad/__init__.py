@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from slangad.compiler import nn as nn
     from slangad.compiler.api.load import load as load
     from slangad.compiler.lang.public import *  # noqa: F403
 
@@ -23,6 +24,10 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401  (module attribute of any kin
         from slangad.compiler.api.load import load
 
         return load
+    if name == "nn":
+        from slangad.compiler import nn
+
+        return nn
     from slangad.compiler.lang import public
 
     try:
@@ -34,4 +39,4 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401  (module attribute of any kin
 def __dir__() -> list[str]:
     from slangad.compiler.lang import public
 
-    return sorted([*public.__all__, "__version__", "load"])
+    return sorted([*public.__all__, "__version__", "load", "nn"])

@@ -31,6 +31,7 @@ ROOMS = (
     Room("errors", "diagnostics, the source locations that they point at, and the tables of codes", "diagnostics.py"),
     Room("ir", "the intermediate representation: nodes, types, walk, call graph, verifier, text form", "nodes.py"),
     Room("lang", "what users import as `sa`: types, intrinsics, decorators, execution in Python", "public.py"),
+    Room("nn", "what users import as `sa.nn`: layers, encodings and losses, described in the language", "__init__.py"),
     Room("slang_text", "Slang source as text: tokens, declarations, bodies, call graph", "__init__.py"),
     Room("passes", "from a described module to one that can be printed; one file a pass", "order.py"),
     Room("emit", "prints Slang", "module.py"),

@@ -357,13 +357,15 @@ class Function:
 class StructDef:
     """A struct with its comment; its methods are the functions whose ``owner`` is its key.
 
-    ``external`` is the Slang name of a struct of an imported Slang file; its fields keep their names.
+    ``external`` is the Slang name of a struct of an imported Slang file; its fields keep their names. ``initial`` are
+    the ranges of the values at which the training of its parts starts.
     """
 
     struct: Struct
     doc: tuple[str, ...] = ()
     span: Span = field(default=NOWHERE, compare=False, repr=False)
     external: str = ""
+    initial: tuple[Range, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from __future__ import annotations
 from slangad.compiler.lang.decorators.derivatives import bwd_diff, diff_pair, fwd_diff, no_diff, probe
 from slangad.compiler.lang.decorators.external import extern
 from slangad.compiler.lang.decorators.functions import differentiable, function
+from slangad.compiler.lang.decorators.generic import generic
 from slangad.compiler.lang.decorators.kernels import SGD, Adam, AdamW, kernel, pipeline
 from slangad.compiler.lang.decorators.loops import max_iters, range, static_assert, thread_count, thread_id  # noqa: A004  (sa.range)
 from slangad.compiler.lang.decorators.policies import (
@@ -119,6 +120,7 @@ __all__ = [
     "frac",
     "function",
     "fwd_diff",
+    "generic",
     "half",
     "half2",
     "half2x2",

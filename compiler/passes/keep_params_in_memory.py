@@ -135,8 +135,11 @@ class _Clones:
             _require_plain(function, next(iter(views.values())).of)
         params = tuple(new for p in function.params for new in _params(p, views.get(p.name)))
         body = _Body(self, views, Counter(_stored(statements(function)))).block(statements(function))
-        owner = "" if "self" in views else function.owner
-        return replace(function, key=key, params=params, body=body, owner=owner)
+        made = replace(function, key=key, params=params, body=body)
+        object_ = views.get("self")
+        if not function.owner or object_ is None or not isinstance(object_.type, Struct):
+            return made
+        return replace(made, owner="", name=f"{object_.type.name}_{function.name}")
 
     def call(self, expr: ir.Call, given: tuple[_View | None, ...], args: tuple[ir.Expr, ...]) -> ir.Expr:
         """Return the call of the clone for arguments that are parts of large parameters."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ast
 import contextlib
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from slangad.compiler.errors.exhaustive import assert_never
 from slangad.compiler.errors.spans import Span
-from slangad.compiler.frontends.lowering import constructors, forms, memories
+from slangad.compiler.frontends.lowering import constructors, forms, memories, subscripts
 from slangad.compiler.frontends.lowering.constants import constant
 from slangad.compiler.frontends.lowering.conversions import coerce
 from slangad.compiler.frontends.lowering.entities import (
@@ -16,6 +17,7 @@ from slangad.compiler.frontends.lowering.entities import (
     Entity,
     FormEntity,
     FunctionEntity,
+    GenericEntity,
     IntrinsicEntity,
     NamespaceEntity,
     RefusedEntity,
@@ -27,10 +29,12 @@ from slangad.compiler.frontends.reading.problems import Rejected, did_you_mean
 from slangad.compiler.frontends.reading.signatures import MISSING, CallSignature, Parameter
 from slangad.compiler.ir import types
 from slangad.compiler.ir.nodes import Call, Expr
+from slangad.compiler.lang.decorators.struct import CALL
+from slangad.compiler.lang.errors import ArgumentError, DescriptionError
 from slangad.compiler.lang.intrinsics import INTRINSICS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from slangad.compiler.frontends.lowering.context import Context
     from slangad.compiler.lang.intrinsics.model import IntrinsicRow
@@ -43,6 +47,8 @@ def call(ctx: Context, node: ast.Call) -> Expr:
     if isinstance(node.func, ast.Call):
         return forms.derivative_call(ctx, node, node.func)
     if isinstance(node.func, ast.Subscript):
+        if entity_of(ctx, node.func.value) is None:
+            return value_call(ctx, node, ctx.expr(node.func))
         return constructors.construct(ctx, node, constructors.array_type(ctx, node.func))
     try:
         entity = entity_of(ctx, node.func)
@@ -69,6 +75,8 @@ def entity_call(ctx: Context, node: ast.Call, entity: Entity) -> Expr:
     match entity:
         case FunctionEntity(signature):
             return function_call(ctx, node, signature, ())
+        case GenericEntity():
+            return generic_call(ctx, node, entity)
         case IntrinsicEntity(row):
             return intrinsic_call(ctx, node, row)
         case TypeEntity(type_):
@@ -99,8 +107,7 @@ def method_call(ctx: Context, node: ast.Call) -> Expr:
 
     func = node.func
     if not isinstance(func, ast.Attribute):
-        kind = types.show(types.strengthen(ctx.expr(func).type))
-        raise ctx.error("SA026", ctx.span(func), f"'{ast.unparse(func)}' is a value and can't be called", label=kind)
+        return value_call(ctx, node, ctx.expr(func))
     owner = entity_of(ctx, func.value)
     span = callee_span(ctx, node)
     if isinstance(owner, TypeEntity) and isinstance(owner.type, types.Struct):
@@ -123,8 +130,23 @@ def method_call(ctx: Context, node: ast.Call) -> Expr:
             f"{types.show(types.strengthen(value.type))} has no method '{func.attr}'",
             help=f"call sa.{func.attr}(…)" if func.attr in INTRINSICS else "",
         )
+    if any(field.name == func.attr for field in value.type.fields):
+        return value_call(ctx, node, subscripts.member(ctx, func, value))
     signature = find_method(ctx, value.type, func.attr, span)
     return function_call(ctx, node, signature, () if signature.static else (value,))
+
+
+def value_call(ctx: Context, node: ast.Call, value: Expr) -> Expr:
+    """Lower ``value(…)``: the method ``__call__`` of a struct."""
+    found = ctx.scope.method(value.type, CALL) if isinstance(value.type, types.Struct) else None
+    if isinstance(found, FunctionEntity):
+        return function_call(ctx, node, found.signature, (value,))
+    span = ctx.span(node.func)
+    if isinstance(found, RefusedEntity):
+        raise ctx.refused(found, span)
+    kind = types.show(types.strengthen(value.type))
+    help_ = f"give {kind} a method {CALL}" if isinstance(value.type, types.Struct) else ""
+    raise ctx.error("SA026", span, f"'{ast.unparse(node.func)}' is a value and can't be called", label=kind, help=help_)
 
 
 def find_method(ctx: Context, struct: types.Struct, name: str, span: Span) -> CallSignature:
@@ -141,11 +163,46 @@ def find_method(ctx: Context, struct: types.Struct, name: str, span: Span) -> Ca
     raise ctx.error("SA011", span, f"'{struct.name}' has no method '{name}'", label="no such method")
 
 
-def function_call(ctx: Context, node: ast.Call, signature: CallSignature, first: tuple[Expr, ...]) -> Expr:
-    """Return a call of a described function; ``first`` is the object of a method."""
-    args = bind_arguments(ctx, node, signature.name, signature.params, node.args, node.keywords)
+def function_call(
+    ctx: Context,
+    node: ast.Call,
+    signature: CallSignature,
+    first: tuple[Expr, ...],
+    lowered: Mapping[int, Expr] = MappingProxyType({}),
+) -> Expr:
+    """Return a call of a described function.
+
+    Args:
+        ctx: The body.
+        node: The call.
+        signature: The function.
+        first: The object of a method.
+        lowered: Arguments that are lowered already, by the identity of their node.
+    """
+    args = bind_arguments(ctx, node, signature.name, signature.params, node.args, node.keywords, lowered)
     ctx.calls.setdefault(signature.key, callee_span(ctx, node))
     return Call(signature.key, (*first, *args), signature.result, ctx.span(node))
+
+
+def generic_call(ctx: Context, node: ast.Call, entity: GenericEntity) -> Expr:
+    """Lower a call of a generic function: the types of its arguments choose the function."""
+    keywords = {k.arg: k.value for k in node.keywords if k.arg is not None}
+    if len(keywords) != len(node.keywords) or any(isinstance(a, ast.Starred) for a in node.args):
+        raise ctx.error("SA015", callee_span(ctx, node), "'*' and '**' arguments are not supported")
+    nodes = [*node.args, *keywords.values()]
+    lowered = {id(n): value for n, value in zip(nodes, ctx.exprs(nodes), strict=True)}
+    types_of = [lowered[id(n)].type for n in node.args]
+    try:
+        found = entity.instance(types_of, {name: lowered[id(n)].type for name, n in keywords.items()})
+    except ArgumentError as error:
+        at = error.argument
+        wrong = next((n for i, n in enumerate(node.args) if i == at.position), keywords.get(at.name, node))
+        raise ctx.error("SA014", ctx.span(wrong), error.message, help=error.help) from None
+    except DescriptionError as error:
+        raise ctx.error("SA015", callee_span(ctx, node), error.message, help=error.help) from None
+    if isinstance(found, RefusedEntity):
+        raise ctx.refused(found, ctx.span(node.func))
+    return function_call(ctx, node, found.signature, (), lowered)
 
 
 def bind_arguments(
@@ -155,6 +212,7 @@ def bind_arguments(
     params: Sequence[Parameter],
     positional: Sequence[ast.expr],
     keywords: Sequence[ast.keyword],
+    lowered: Mapping[int, Expr] = MappingProxyType({}),
 ) -> tuple[Expr, ...]:
     """Return arguments in parameter order with defaults, each converted to its parameter's type.
 
@@ -166,7 +224,7 @@ def bind_arguments(
     failed: Rejected | None = None
     for param in params:
         try:
-            bound.append(_argument(ctx, node, name, param, given.get(param.name)))
+            bound.append(_argument(ctx, node, name, param, given.get(param.name), lowered))
         except Rejected as rejected:  # noqa: PERF203  (one wrong argument must not hide another)
             failed = rejected
     if failed is not None:
@@ -237,13 +295,20 @@ def _count(number: int) -> str:
     return "1 argument" if number == 1 else f"{number} arguments"
 
 
-def _argument(ctx: Context, node: ast.Call, name: str, param: Parameter, given: ast.expr | None) -> Expr:
+def _argument(
+    ctx: Context,
+    node: ast.Call,
+    name: str,
+    param: Parameter,
+    given: ast.expr | None,
+    lowered: Mapping[int, Expr],
+) -> Expr:
     if given is None:
         value = constant(ctx, ValueEntity(param.default), callee_span(ctx, node))
         return coerce(ctx, value, param.type, callee_span(ctx, node), what=f"the default of '{param.name}'")
     if isinstance(param.type, (types.Tensor, types.Texture)):
         return memories.argument(ctx, name, param, given)
-    value = ctx.expr(given, param.type)
+    value = lowered.get(id(given)) or ctx.expr(given, param.type)
     return coerce(ctx, value, param.type, ctx.span(given), what=f"argument '{param.name}' of {name}", code="SA014")
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from slangad.compiler.frontends.reading.signatures import CallSignature
     from slangad.compiler.ir.types import Struct, Type
@@ -18,6 +18,17 @@ class FunctionEntity:
     """A described function."""
 
     signature: CallSignature
+
+
+@dataclass(frozen=True, slots=True)
+class GenericEntity:
+    """A generic function: ``instance`` returns that for the types of positional and named arguments.
+
+    It raises ``DescriptionError`` for types that do not fit.
+    """
+
+    name: str
+    instance: Callable[[Sequence[Type], Mapping[str, Type]], FunctionEntity | RefusedEntity]
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +94,7 @@ class RefusedEntity:
 
 Entity = (
     FunctionEntity
+    | GenericEntity
     | IntrinsicEntity
     | TypeEntity
     | ArrayEntity

@@ -261,7 +261,9 @@ def _module(
     structs = assembly.used_structs(functions, kernels, constants, (r.type for r in world.structs.values()))
     externals = [value for value, _ in world.externals.values()]
     imports = tuple(dict.fromkeys(import_path(e.path, loaded.path) for e in externals))
-    sources = {shown_path(Path(s)) for s in world.sources if s != loaded.path} | set(loaded.imported)
+    # the text of a network (nn/layers.py) is made when it is asked for: it has no file
+    sources = {shown_path(Path(s)) for s in world.sources if s != loaded.path and Path(s).is_file()}
+    sources |= set(loaded.imported)
     sources |= {shown_path(e.path) for e in externals}
     return ir.Module(
         Path(loaded.path).stem, loaded.path, assembly.struct_defs(structs, known), constants, functions, tuple(kernels),
@@ -274,4 +276,5 @@ def _struct_def(world: PythonWorld, record: DescribedStruct) -> ir.StructDef:
         doc = ast.get_docstring(record.definition.tree)
     except DescriptionError:
         doc = None
-    return ir.StructDef(record.type, _doc(doc), world.struct_span(record))
+    initial = tuple(ir.Range(path, low, high) for path, (low, high) in record.initial.items())
+    return ir.StructDef(record.type, _doc(doc), world.struct_span(record), initial=initial)

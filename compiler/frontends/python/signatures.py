@@ -18,6 +18,7 @@ from slangad.compiler.frontends.reading.problems import Problems
 from slangad.compiler.frontends.reading.signatures import CallSignature, Parameter
 from slangad.compiler.ir.nodes import Memory
 from slangad.compiler.lang.decorators.resolve import scope_of
+from slangad.compiler.lang.decorators.struct import CALL
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -67,10 +68,14 @@ def declare(
     if len(fenced) or result is None or any(p is None for p in params):
         return None
     signature = CallSignature(
-        key_of(value, owner), value.name if owner is not None else value.emitted_name,
+        key_of(value, owner), _slang_name(value) if owner is not None else value.emitted_name,
         tuple(p for p in params if p is not None), result, value.differentiable, owner, value.static,
     )  # fmt: skip
     return DescribedSource(value, signature, definition, locations)
+
+
+def _slang_name(method: DescribedFunction[..., object]) -> str:
+    return "call" if method.name == CALL else method.name
 
 
 def key_of(value: DescribedFunction[..., object], owner: Struct | None) -> str:

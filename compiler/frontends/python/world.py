@@ -16,6 +16,7 @@ from slangad.compiler.frontends.lowering.context import Constants
 from slangad.compiler.frontends.lowering.entities import (
     Entity,
     FunctionEntity,
+    GenericEntity,
     NamespaceEntity,
     RefusedEntity,
     TypeEntity,
@@ -28,6 +29,7 @@ from slangad.compiler.frontends.reading.locations import SourceLocations
 from slangad.compiler.frontends.reading.signatures import MISSING, CallSignature
 from slangad.compiler.lang.decorators.external import ExternalFunction
 from slangad.compiler.lang.decorators.functions import DescribedFunction, describe
+from slangad.compiler.lang.decorators.generic import GenericFunction
 from slangad.compiler.lang.decorators.kernels import KernelObject, PipelineObject
 from slangad.compiler.lang.decorators.resolve import closure_of
 from slangad.compiler.lang.decorators.source import definition_of
@@ -78,6 +80,8 @@ class PythonWorld:
         match value:
             case DescribedFunction():
                 return self.function(value)
+            case GenericFunction():
+                return GenericEntity(value.name, lambda types, named: self._instance(value, types, named))
             case ExternalFunction():
                 return self.external(value)
             case KernelObject() | PipelineObject():
@@ -90,6 +94,13 @@ class PythonWorld:
                 return vocabulary.refusal(value) or self.function(describe(value))
             case _:
                 return self._struct_or_value(value, name, key)
+
+    def _instance(
+        self, value: GenericFunction, types: Sequence[Type], named: Mapping[str, Type]
+    ) -> FunctionEntity | RefusedEntity:
+        found = self.function(value.instance(types, named))
+        assert isinstance(found, (FunctionEntity, RefusedEntity))  # noqa: S101  (functions are nothing else)
+        return found
 
     def _struct_or_value(self, value: object, name: str, key: str) -> Entity:
         record = described_struct(value)

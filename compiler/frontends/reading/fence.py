@@ -9,6 +9,7 @@ import ast
 from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.frontends.reading.depth import is_too_deep
+from slangad.compiler.lang.decorators.struct import is_operator
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -90,7 +91,7 @@ def fence_struct(node: ast.ClassDef, locations: SourceLocations, problems: Probl
             case ast.FunctionDef(name=name):
                 for decorator in stmt.decorator_list:
                     _method_decorator(decorator, locations, problems)
-                if name.startswith("__") and name.endswith("__"):
+                if is_operator(name):
                     message = f"struct {node.name} defines {name}"
                     help_ = "structs can't define operators or constructors"
                     problems.error("SA005", locations.name_span(stmt), message, help=help_)

@@ -97,6 +97,7 @@ def _struct(definition: ir.StructDef) -> Iterator[str]:
     yield f"struct {_word(struct.key)} {_word(struct.name)} {{"
     yield from (f"{INDENT}external {_quote(name)}" for name in ([definition.external] if definition.external else []))
     yield from (f"{INDENT}doc {_quote(line)}" for line in definition.doc)
+    yield from (f"{INDENT}initial {_quote(r.path)} {_number(r.low)} {_number(r.high)}" for r in definition.initial)
     for f in struct.fields:
         yield f"{INDENT}{'no_diff ' if f.no_diff else ''}{_word(f.name)}: {show_type(f.type)}"
     yield "}"

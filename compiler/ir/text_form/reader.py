@@ -25,7 +25,7 @@ _WORDS: Final = """
     static owner range slang external locals let set if else for while limit to step bounded unroll break continue
     return nothing comment call new cast pair bwd_diff fwd_diff thread_id thread_count true false inf nan none param
     out inout result dims group from Array tuple DiffPair void weak Tensor OutTensor InOutTensor Texture2D extent sample
-    probe shape"""
+    probe shape initial"""
 RESERVED: Final = frozenset(_WORDS.split())
 """Names that need quotes."""
 
@@ -105,6 +105,7 @@ class _Reader:
         tokens.expect("{")
         external = tokens.string() if tokens.accept("external") else ""
         doc = self._docs()
+        initial = tuple(self._many("initial", self._range))
         fields = []
         while not tokens.accept("}"):
             no_diff = tokens.accept("no_diff")
@@ -112,7 +113,7 @@ class _Reader:
             fields.append(Field(field_name, self._typed(), no_diff))
         struct = Struct(key, name, tuple(fields))
         self.types.structs[key] = struct
-        return ir.StructDef(struct, doc, external=external)
+        return ir.StructDef(struct, doc, external=external, initial=initial)
 
     def _typed(self) -> Type:
         self.tokens.expect(":")

@@ -7,6 +7,8 @@ arguments that the definition uses count, directly or through locals and helpers
 from __future__ import annotations
 
 import ast
+import builtins
+import contextlib
 import hashlib
 import re
 from collections.abc import Iterator, Mapping
@@ -17,6 +19,7 @@ from weakref import WeakValueDictionary
 
 from slangad.compiler.lang.decorators.source import definition_of_code
 from slangad.compiler.lang.errors import DescriptionError
+from slangad.compiler.lang.types.arrays import ArrayValue
 
 if TYPE_CHECKING:
     from slangad.compiler.lang.decorators.frames import DecoratorLocation
@@ -67,8 +70,36 @@ def instance_of(
     arguments = tuple((n, location.locals[n]) for n in names)
     helpers = {s.name for s in ast.walk(factory) if isinstance(s, Named)}
     values = tuple((n, _key(location.locals[n])) for n in sorted(used - helpers) if n in location.locals)
-    suffix = "".join(f"_{_word(v)}" for _, v in arguments)
+    suffix = "".join(f"_{_word(v)}" for _, v in _distinctive(arguments, _defaults(factory, location.globals)))
     return Instance(suffix, (id(location.factory), location.line, node.name, values, _key(options or {})), arguments)
+
+
+def _distinctive(
+    arguments: tuple[tuple[str, object], ...], defaults: Mapping[str, object]
+) -> tuple[tuple[str, object], ...]:
+    """Return the arguments without those at the end that equal their defaults."""
+    count = len(arguments)
+    while count and arguments[count - 1][0] in defaults:
+        name, value = arguments[count - 1]
+        if _key(value) != _key(defaults[name]):
+            break
+        count -= 1
+    return arguments[:count]
+
+
+def _defaults(factory: ast.FunctionDef, names: Mapping[str, object]) -> dict[str, object]:
+    """Return the defaults of a factory's parameters that are literals or names."""
+    positional = [*factory.args.posonlyargs, *factory.args.args]
+    pairs = [*zip(reversed(positional), reversed(factory.args.defaults), strict=False)]
+    pairs += [(a, d) for a, d in zip(factory.args.kwonlyargs, factory.args.kw_defaults, strict=True) if d is not None]
+    found: dict[str, object] = {}
+    for argument, node in pairs:
+        if isinstance(node, ast.Name):
+            found[argument.arg] = names.get(node.id, getattr(builtins, node.id, None))
+        else:
+            with contextlib.suppress(ValueError):
+                found[argument.arg] = ast.literal_eval(node)
+    return found
 
 
 def made(instance: Instance) -> object | None:
@@ -92,12 +123,27 @@ def _used_names(factory: ast.FunctionDef, node: DefinitionNode) -> set[str]:
     """Return the names that a definition reads, directly or through the factory's statements that bind them."""
     bindings = _bindings(factory)
     found: set[str] = set()
-    waiting = set(_names(node))
+    waiting = set(_free_names(node))
     while waiting:
         name = waiting.pop()
         found.add(name)
         waiting |= bindings.get(name, set()) - found
     return found
+
+
+def _free_names(node: DefinitionNode) -> Iterator[str]:
+    """Yield the names that a definition reads, without a function's own parameters in its body."""
+    if isinstance(node, ast.ClassDef):
+        for statement in node.body:
+            yield from _free_names(statement) if isinstance(statement, ast.FunctionDef) else _names(statement)
+        return
+    arguments = node.args
+    own = {a.arg for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)}
+    head = (arguments, *node.decorator_list, *([node.returns] if node.returns is not None else []))
+    for part in head:
+        yield from _names(part)
+    for statement in node.body:
+        yield from (name for name in _names(statement) if name not in own)
 
 
 def _bindings(factory: ast.FunctionDef) -> dict[str, set[str]]:
@@ -157,6 +203,8 @@ def _word(value: object) -> str:
         return _identifier(value)
     if isinstance(value, (tuple, list)):
         return "_".join(_word(v) for v in value) or "empty"
+    if isinstance(value, type) and issubclass(value, ArrayValue):
+        return f"{_word(value.element)}_{value.size}"
     name = _definition_name(value)
     return _identifier(name) if name else hashlib.sha256(_text(value).encode()).hexdigest()[:6]
 

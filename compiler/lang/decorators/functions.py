@@ -157,8 +157,8 @@ def _read_options(name: str, options: dict[str, object]) -> tuple[Policy | None,
     return policy, str(prefer), read_ranges(name, ranges)
 
 
-def read_ranges(name: str, ranges: object) -> dict[str, tuple[float, float]]:
-    """Check ``ranges=``: parameter (or a part of one, ``m.roughness``) to (low, high).
+def read_ranges(name: str, ranges: object, keyword: str = "ranges") -> dict[str, tuple[float, float]]:
+    """Check ``ranges=`` or another keyword: parameter (or a part of one, ``m.roughness``) to (low, high).
 
     Raises:
         DescriptionError: when it says something else.
@@ -172,13 +172,13 @@ def read_ranges(name: str, ranges: object) -> dict[str, tuple[float, float]]:
         low, high = map(_bound, pair) if told else (0.0, 0.0)
         message = ""
         if not told:
-            message = f"ranges= of {name} is not a mapping of bounds"
+            message = f"{keyword}= of {name} is not a mapping of bounds"
         elif not math.isfinite(high - low):
-            message = f"the range of '{path}' in ranges= of {name} is not of finite numbers: {low:g} to {high:g}"
+            message = f"the range of '{path}' in {keyword}= of {name} is not of finite numbers: {low:g} to {high:g}"
         elif low > high:
-            message = f"the range of '{path}' in ranges= of {name} goes from its highest to its lowest value"
+            message = f"the range of '{path}' in {keyword}= of {name} goes from its highest to its lowest value"
         if message:
-            raise ArgumentError(Argument("ranges"), message, 'ranges={"x": (-1.0, 1.0)}')
+            raise ArgumentError(Argument(keyword), message, f'{keyword}={{"x": (-1.0, 1.0)}}')
         checked[path] = (low, high)
     return checked
 

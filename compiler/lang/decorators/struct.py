@@ -9,12 +9,12 @@ from __future__ import annotations
 import dataclasses
 import inspect
 from types import FunctionType
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar, overload
 
 from slangad.compiler.ir.types import DiffPair, Tuple, Void, show
 from slangad.compiler.lang.decorators.factories import PLAIN, Instance, instance_of, made, remember
 from slangad.compiler.lang.decorators.frames import DecoratorLocation, caller
-from slangad.compiler.lang.decorators.functions import DescribedFunction, describe_neighbours
+from slangad.compiler.lang.decorators.functions import DescribedFunction, describe_neighbours, read_ranges
 from slangad.compiler.lang.decorators.resolve import resolve
 from slangad.compiler.lang.decorators.source import ClassDefinition, class_definition_of
 from slangad.compiler.lang.errors import AnnotationError, DescriptionError, FieldError
@@ -22,7 +22,7 @@ from slangad.compiler.lang.types.annotations import ir_type, memory_annotation
 from slangad.compiler.lang.types.records import DefaultValue, FieldRecord, StructRecord, record_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from typing_extensions import dataclass_transform
 else:
@@ -33,6 +33,8 @@ else:
 
 
 C = TypeVar("C", bound=type)
+CALL: Final = "__call__"
+"""The method that runs when a value of the struct is called."""
 
 
 class DescribedStruct(StructRecord):
@@ -43,6 +45,7 @@ class DescribedStruct(StructRecord):
         factory_suffix: The suffix that the factory's arguments append to the name.
         arguments: The factory's arguments that the class uses.
         methods: Functions by name, static ones included.
+        initial: The ranges of initial values, by field.
     """
 
     def __init__(
@@ -51,6 +54,7 @@ class DescribedStruct(StructRecord):
         location: DecoratorLocation,
         instance: Instance,
         methods: dict[str, DescribedFunction[..., object]],
+        initial: dict[str, tuple[float, float]],
     ) -> None:
         key = f"{location.file}:{location.line}:{cls.__qualname__}{instance.suffix}"
         super().__init__(cls, cls.__name__ + instance.suffix, key)
@@ -58,6 +62,7 @@ class DescribedStruct(StructRecord):
         self.factory_suffix = instance.suffix
         self.arguments = instance.arguments
         self.methods = methods
+        self.initial = initial
         self.annotations: dict[str, object] = dict(inspect.get_annotations(cls))
         self.defaults = _defaults(cls, self.annotations)
         self._fields: tuple[FieldRecord, ...] | None = None
@@ -129,14 +134,32 @@ def described_struct(cls: object) -> DescribedStruct | None:
     return record if isinstance(record, DescribedStruct) else None
 
 
+@overload
+def struct(cls: C) -> C: ...
+
+
+@overload
+def struct(*, initial: Mapping[str, tuple[float, float]] | None = None) -> Callable[[C], C]: ...
+
+
 @dataclass_transform()
-def struct(cls: C) -> C:
+def struct(cls: C | None = None, *, initial: Mapping[str, tuple[float, float]] | None = None) -> C | Callable[[C], C]:
     """Make a class of annotated fields a struct of the language.
+
+    Args:
+        cls: The class, when used bare.
+        initial: Field, or a part of one as in ``layer.w``, to the range of the values at which training starts.
 
     Raises:
         DescriptionError: for bases, properties, class methods and operators.
     """
-    location = caller(1)
+    if cls is not None:
+        return _describe(cls, caller(1), {})
+    ranges = read_ranges("struct", initial, "initial")
+    return lambda decorated: _describe(decorated, caller(1), ranges)
+
+
+def _describe(cls: C, location: DecoratorLocation, initial: dict[str, tuple[float, float]]) -> C:
     instance = _instance(cls, location)
     before = made(instance)
     if before is not None:
@@ -147,7 +170,7 @@ def struct(cls: C) -> C:
     derivatives = {id(f) for m in methods.values() for f in (m.backward_function, m.forward_function)}
     describe_neighbours(location)
     methods = {name: m for name, m in methods.items() if id(m.python) not in derivatives}
-    record = DescribedStruct(cls, location, instance, methods)
+    record = DescribedStruct(cls, location, instance, methods, initial)
     for name, method in methods.items():
         method.owner = cls
         setattr(cls, name, staticmethod(method) if method.static else method)
@@ -180,8 +203,13 @@ def _check_member(owner: str, name: str, member: object) -> None:
         raise DescriptionError(f"{owner}.{name} is a property", "make it a method: def name(self) -> float")
     if isinstance(member, classmethod):
         raise DescriptionError(f"{owner}.{name} is a class method", "make it a @staticmethod")
-    if isinstance(member, FunctionType) and name.startswith("__") and name.endswith("__"):
+    if isinstance(member, FunctionType) and is_operator(name):
         raise DescriptionError(f"struct {owner} defines {name}", "structs have no operators or constructors")
+
+
+def is_operator(name: str) -> bool:
+    """Return True for names that Python gives a meaning; ``__call__`` is a method."""
+    return name.startswith("__") and name.endswith("__") and name != CALL
 
 
 def _method(name: str, member: object, location: DecoratorLocation) -> DescribedFunction[..., object] | None:
@@ -190,7 +218,7 @@ def _method(name: str, member: object, location: DecoratorLocation) -> Described
     if isinstance(inner, DescribedFunction):
         inner.static = inner.static or static
         return inner
-    if isinstance(inner, FunctionType) and not (name.startswith("__") and name.endswith("__")):
+    if isinstance(inner, FunctionType) and not is_operator(name):
         return DescribedFunction(inner, location, static=static)
     return None
 
@@ -244,4 +272,4 @@ def _add_behaviour(cls: type) -> None:
     setattr(cls, "__hash__", None)  # noqa: B010  (equal by value and mutable)
 
 
-__all__ = ["DescribedStruct", "described_struct", "struct"]
+__all__ = ["CALL", "DescribedStruct", "described_struct", "is_operator", "struct"]

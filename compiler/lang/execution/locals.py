@@ -36,8 +36,9 @@ from slangad.compiler.ir.types import (
 )
 from slangad.compiler.lang.decorators import derivatives, loops
 from slangad.compiler.lang.decorators.functions import DescribedFunction, describe
+from slangad.compiler.lang.decorators.generic import GenericFunction
 from slangad.compiler.lang.decorators.signature import signature_of
-from slangad.compiler.lang.decorators.struct import described_struct
+from slangad.compiler.lang.decorators.struct import CALL, described_struct
 from slangad.compiler.lang.errors import DescriptionError, TypeRuleError
 from slangad.compiler.lang.execution.names import MISSING, Outside
 from slangad.compiler.lang.execution.runtime import constant
@@ -153,8 +154,8 @@ class Locals:
                 return self._joined(body, other)
             case ast.Tuple(elts=elements):
                 return self._tuple(elements)
-            case ast.Call(func=function, args=args):
-                return self._call(function, args)
+            case ast.Call(func=function, args=args, keywords=keywords):
+                return self._call(function, args, keywords)
             case ast.Attribute(value=value, attr=name):
                 return self._attribute(node, value, name)
             case ast.Subscript(value=value, slice=place):
@@ -217,12 +218,14 @@ class Locals:
         except TypeRuleError:
             return None
 
-    def _call(self, function: ast.expr, args: list[ast.expr]) -> Type | None:
+    def _call(self, function: ast.expr, args: list[ast.expr], keywords: list[ast.keyword]) -> Type | None:
         found = self.outside.find(function)
         if found is MISSING:
             return self._method(function)
         if isinstance(found, IntrinsicFunction):
             return self._row(found.name, args)
+        if isinstance(found, GenericFunction):
+            return self._generic(found, args, keywords)
         if isinstance(found, (DescribedFunction, FunctionType)):
             return self._described(found, args)
         if isinstance(found, type):
@@ -257,15 +260,32 @@ class Locals:
         except DescriptionError:
             return None
 
-    def _method(self, function: ast.expr) -> Type | None:
-        if not isinstance(function, ast.Attribute):
+    def _generic(self, found: GenericFunction, args: list[ast.expr], keywords: list[ast.keyword]) -> Type | None:
+        types = [self.type_of(a) for a in args]
+        named = {k.arg: self.type_of(k.value) for k in keywords if k.arg is not None}
+        if None in types or None in named.values():
             return None
-        owner = self.type_of(function.value)
-        if isinstance(owner, Texture):
-            return owner.element
-        record = described_struct(CLASSES.get(owner)) if isinstance(owner, Struct) else None
-        method = record.methods.get(function.attr) if record is not None else None
+        try:
+            known = {name: t for name, t in named.items() if t is not None}
+            return signature_of(found.instance([t for t in types if t is not None], known)).result
+        except DescriptionError:
+            return None
+
+    def _method(self, function: ast.expr) -> Type | None:
+        if isinstance(function, ast.Attribute):
+            owner = self.type_of(function.value)
+            if isinstance(owner, Texture):
+                return owner.element
+            method = self._method_of(owner, function.attr)
+            if method is not None:
+                return self._described(method, [])
+        method = self._method_of(self.type_of(function), CALL)
         return self._described(method, []) if method is not None else None
+
+    @staticmethod
+    def _method_of(owner: Type | None, name: str) -> DescribedFunction[..., object] | None:
+        record = described_struct(CLASSES.get(owner)) if isinstance(owner, Struct) else None
+        return record.methods.get(name) if record is not None else None
 
     def _attribute(self, node: ast.expr, value: ast.expr, name: str) -> Type | None:
         owner = self.type_of(value)

@@ -10,7 +10,9 @@ import numpy as np
 
 from slangad.compiler.ir.types import BOOL, FLOAT, INT, WEAK_FLOAT, Array, Scalar, Type, Weak, show
 from slangad.compiler.lang.decorators.functions import BoundMethod, DescribedFunction, describe
+from slangad.compiler.lang.decorators.generic import GenericFunction, typed
 from slangad.compiler.lang.decorators.loops import BoundedRange, max_iters
+from slangad.compiler.lang.decorators.struct import CALL
 from slangad.compiler.lang.errors import LoopBoundExceeded
 from slangad.compiler.lang.execution.memories import TensorArgument, TextureArgument
 from slangad.compiler.lang.intrinsics import python_equivalents
@@ -181,6 +183,11 @@ def call(function: Any, *args: object, **kwargs: object) -> object:  # noqa: ANN
         return call_strict(function, args, kwargs)
     if isinstance(function, BoundMethod):
         return call_strict(function.function, (function.instance, *args), kwargs)
+    if isinstance(function, GenericFunction):
+        return call_strict(function.instance(*typed(args, kwargs)), args, kwargs)
+    method = vars(type(function)).get(CALL) if record_of(type(function)) is not None else None
+    if isinstance(method, DescribedFunction):
+        return call_strict(method, (function, *args), kwargs)
     if isinstance(function, FunctionType) and not function.__module__.startswith("slangad."):
         return call_strict(describe(function), args, kwargs)
     if isinstance(function, IntrinsicFunction):

@@ -13,7 +13,7 @@ from slangad.compiler.ir import nodes as ir
 from slangad.compiler.ir import types
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from slangad.compiler.errors.spans import Span
 
@@ -114,12 +114,15 @@ class KernelSignature:
     results: tuple[KernelValue, ...]
     span: Span
     ranges: tuple[ir.Range, ...] = ()
+    initial: tuple[ir.Range, ...] = ()
 
     def range_of(self, key: str) -> tuple[float, float]:
         """Return the range for samples of a part: its declared range, or that of the value that contains it."""
-        near = [r for r in self.ranges if key == r.path or key.startswith(f"{r.path}.")]
-        best = max(near, key=lambda r: len(r.path), default=None)
-        return (best.low, best.high) if best else (-1.0, 1.0)
+        return _range_of(key, self.ranges) or (-1.0, 1.0)
+
+    def initial_of(self, key: str) -> tuple[float, float]:
+        """Return the range of a part's values when training starts: that of samples, else the one of its struct."""
+        return _range_of(key, self.ranges) or _range_of(key, self.initial) or (-1.0, 1.0)
 
     @property
     def values(self) -> tuple[KernelValue, ...]:
@@ -127,16 +130,39 @@ class KernelSignature:
         return (*self.parameters, *self.results)
 
 
+def _range_of(key: str, ranges: tuple[ir.Range, ...]) -> tuple[float, float] | None:
+    near = [r for r in ranges if key == r.path or key.startswith(f"{r.path}.")]
+    best = max(near, key=lambda r: len(r.path), default=None)
+    return (best.low, best.high) if best else None
+
+
 def signatures(module: ir.Module) -> dict[str, KernelSignature]:
     """Return the kernels of a module by name."""
     ranges = {function.key: function.ranges for function in module.functions}
-    return {kernel.name: _signature(kernel, ranges.get(kernel.function, ())) for kernel in module.kernels}
+    structs = {definition.struct.key: definition.initial for definition in module.structs}
+    return {kernel.name: _signature(kernel, ranges.get(kernel.function, ()), structs) for kernel in module.kernels}
 
 
-def _signature(kernel: ir.Kernel, ranges: tuple[ir.Range, ...]) -> KernelSignature:
+def _initial(path: str, type_: types.Type, structs: Mapping[str, tuple[ir.Range, ...]]) -> Iterator[ir.Range]:
+    """Yield the initial ranges that structs declare for the parts of a parameter, outer structs first."""
+    match type_:
+        case types.Array(element=element):
+            yield from _initial(path, element, structs)
+        case types.Struct(key=key, fields=fields):
+            yield from (replace(known, path=f"{path}.{known.path}") for known in structs.get(key, ()))
+            for field in fields:
+                yield from _initial(f"{path}.{field.name}", field.type, structs)
+        case _:
+            return
+
+
+def _signature(
+    kernel: ir.Kernel, ranges: tuple[ir.Range, ...], structs: Mapping[str, tuple[ir.Range, ...]]
+) -> KernelSignature:
     parameters = tuple(_parameter(p, kernel.dims) for p in kernel.params)
     results = tuple(_result(r, kernel.dims) for r in kernel.results)
-    return KernelSignature(kernel.name, kernel.dims, parameters, results, kernel.span, ranges)
+    initial = tuple(known for p in kernel.params for known in _initial(p.name, p.type, structs))
+    return KernelSignature(kernel.name, kernel.dims, parameters, results, kernel.span, ranges, initial)
 
 
 def _parameter(param: ir.KernelParam, dims: int) -> KernelValue:

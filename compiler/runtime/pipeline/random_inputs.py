@@ -14,7 +14,7 @@ from slangad.compiler.runtime.device.memory import too_little_memory
 from slangad.compiler.runtime.device.segments import free_memory
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     import numpy as np
     import numpy.typing as npt
@@ -35,12 +35,13 @@ _MOST_BYTES: Final = 1 << 46
 
 def draw_missing(
     signature: KernelSignature, mode: RunMode, given: Mapping[str, object], domain: Shape | None, seed: int,
-    shapes: Mapping[str, Shape] | None = None,
+    shapes: Mapping[str, Shape] | None = None, *, training: bool = False,
 ) -> dict[str, object]:  # fmt: skip
     """Return the given arrays, and random ones for all other inputs and tangents; cotangents keep their default.
 
     Floats lie in the declared ranges, else in [-1, 1]. Each key has its own stream, so its values do not depend on the
-    other keys. ``shapes`` are those of tensors and textures. Inputs of unknown shape are left out.
+    other keys. ``shapes`` are those of tensors and textures. Inputs of unknown shape are left out. For ``training``,
+    parts of structs are drawn from the initial ranges of the structs.
 
     Raises:
         ToolchainError: There is too little memory for them.
@@ -63,7 +64,7 @@ def draw_missing(
             whole = place.shape(shape or (), extents)
             _require_memory(place, whole)
             try:
-                drawn[place.key] = _draw(place, whole, stream, signature)
+                drawn[place.key] = _draw(place, whole, stream, signature.initial_of if training else signature.range_of)
             except MemoryError:
                 raise too_little_memory("this machine") from None
     return drawn
@@ -104,7 +105,10 @@ def _shape(given: object) -> Shape | None:
 
 
 def _draw(
-    place: ArrayKey, shape: tuple[int, ...], stream: np.random.Generator, signature: KernelSignature
+    place: ArrayKey,
+    shape: tuple[int, ...],
+    stream: np.random.Generator,
+    range_of: Callable[[str], tuple[float, float]],
 ) -> npt.NDArray[Any]:
     if place.value.memory is Memory.OUT_TENSOR:
         import numpy as np
@@ -116,7 +120,7 @@ def _draw(
         case "int" | "uint":
             return stream.integers(0, _INTEGERS, shape).astype(place.part.dtype)
         case _:
-            low, high = _FLOATS if place.role is ParameterRole.TANGENT else signature.range_of(place.part.key)
+            low, high = _FLOATS if place.role is ParameterRole.TANGENT else range_of(place.part.key)
             return _floats(stream, (low, high), shape, place.part.dtype)
 
 

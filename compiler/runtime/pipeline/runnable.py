@@ -15,7 +15,7 @@ from slangad.compiler.ir.types import Scalar, is_floating
 from slangad.compiler.runtime.arrays.signature import signatures
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterator, Mapping
 
     from slangad.compiler.ir.pipelines import Optimizer
     from slangad.compiler.runtime.arrays.signature import KernelSignature
@@ -91,7 +91,11 @@ def _signature(pipeline: Pipeline, kernels: Mapping[str, KernelPlan]) -> KernelS
     dims = next((dims for _, dims in _each(pipeline, kernels)), 1)
     kernel = Kernel(pipeline.name, "", pipeline.params, (), dims, span=pipeline.span)
     (signature,) = signatures(Module(pipeline.name, "", kernels=(kernel,))).values()
-    return replace(signature, ranges=tuple(_ranges(pipeline, kernels)))
+    return replace(
+        signature,
+        ranges=tuple(_ranges(pipeline, kernels, lambda one: one.ranges)),
+        initial=tuple(_ranges(pipeline, kernels, lambda one: one.initial)),
+    )
 
 
 def _each(pipeline: Pipeline, kernels: Mapping[str, KernelPlan]) -> Iterator[tuple[str, int]]:
@@ -104,13 +108,15 @@ def _each(pipeline: Pipeline, kernels: Mapping[str, KernelPlan]) -> Iterator[tup
                 yield argument.value, signature.dims
 
 
-def _ranges(pipeline: Pipeline, kernels: Mapping[str, KernelPlan]) -> Iterator[Range]:
+def _ranges(
+    pipeline: Pipeline, kernels: Mapping[str, KernelPlan], ranges_of: Callable[[KernelSignature], tuple[Range, ...]]
+) -> Iterator[Range]:
     for stage in pipeline.stages:
         signature = kernels[stage.kernel].signature
         for value, argument in zip(signature.parameters, stage.arguments, strict=True):
             if not isinstance(argument, ValueArgument):
                 continue
-            for known in signature.ranges:
+            for known in ranges_of(signature):
                 head, dot, rest = known.path.partition(".")
                 if head == value.name:
                     yield replace(known, path=f"{argument.value}{dot}{rest}")

@@ -81,7 +81,7 @@ def prepare_training(
     if domain is None and not needs_domain(signature, given):
         domain = (1,) * signature.dims
     trained = {p.key for v in signature.parameters if v.name in runnable.trained for p in v.parts}
-    drawn = draw_missing(signature, RunMode.FORWARD, given, domain, plan.seed)
+    drawn = draw_missing(signature, RunMode.FORWARD, given, domain, plan.seed, training=True)
     added = {key: array for key, array in drawn.items() if key in trained and key not in given}
     prepared = prepare(signature, RunMode.FORWARD, {**given, **added}, domain)
     if plan.batch and not each:
