@@ -1,0 +1,31 @@
+"""Functions with layers, encodings and losses of ``sa.nn`` that ``slangad check`` passes."""
+
+import slangad as sa
+from slangad import Array, float2, float3
+
+Net = sa.nn.MLP([3, 5, 2], activation="silu", output="sigmoid")
+Grid = sa.nn.HashGrid(2, 2, 16, 2, 1.7)
+frequency = sa.nn.Frequency(2)
+harmonics = sa.nn.SphericalHarmonics(3)
+blob = sa.nn.OneBlob(3)
+
+
+@sa.differentiable
+def network(net: Net, x: Array[float, 3]) -> float:
+    return net(x)[0]
+
+
+@sa.differentiable(ranges={"x": (0.01, 0.99)})
+def grid(grid: Grid, x: float2) -> float:
+    y = grid(x)
+    return y[0] + y[1] + y[2] * y[3]
+
+
+@sa.differentiable
+def encodings(x: float3) -> float:
+    return frequency(x)[3] + harmonics(x)[5] * blob(x)[2]
+
+
+@sa.differentiable
+def losses(x: float3, y: float3) -> float:
+    return sa.nn.l2(x, y) + sa.nn.huber(x, y) + sa.nn.relative_l2(x, y)

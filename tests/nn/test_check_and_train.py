@@ -1,0 +1,47 @@
+"""``slangad check`` passes what ``sa.nn`` describes; ``slangad train`` starts at its initial values and learns."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytestmark = pytest.mark.toolchain
+SAMPLE = Path(__file__).parents[2] / "samples" / "neural_image"
+
+
+def slangad(folder: Path, *words: str) -> dict[str, object]:
+    """The JSON document that a command prints."""
+    command = [sys.executable, "-m", "slangad.cli", *words, "--format", "json"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, env=dict(os.environ), check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    document: dict[str, object] = json.loads(done.stdout)
+    return document
+
+
+@pytest.fixture(autouse=True)
+def _compiler(cxx: object) -> None:
+    """Everything here runs on the CPU."""
+
+
+def test_check__of_all_kinds__passes(tmp_path: Path) -> None:
+    document = slangad(tmp_path, "check", str(Path(__file__).with_name("checked.py")), "--samples", "60")
+    verdicts = {str(r["function"]): r["verdict"] for r in document["results"]}  # type: ignore[attr-defined]
+    assert set(verdicts.values()) <= {"PASS", "KINK_OK"}, verdicts
+    assert len(verdicts) == 4
+
+
+def test_train__of_the_sample__starts_at_initial_values_and_learns(tmp_path: Path) -> None:
+    command = ["train", f"{SAMPLE / 'neural_image.py'}:fit", "-i", str(SAMPLE / "image.npz"), "--device", "cpu"]
+    slangad(tmp_path, *command, "--steps", "1", "--lr", "1e-12", "-o", "begin.npz")
+    with np.load(tmp_path / "begin.npz") as begin:
+        for name, bound in {"grid.table": 1e-4, "net.l1.w": np.sqrt(6 / 8), "net.l2.w": np.sqrt(6 / 19)}.items():
+            assert 0.7 * bound < np.abs(begin[f"field.{name}"]).max() <= bound * 1.001
+        assert np.abs(begin["field.net.l1.b"]).max() < 1e-9
+    document = slangad(tmp_path, *command, "--steps", "800", "--until-loss", "1e-3")
+    assert document["reached"] is True
