@@ -36,6 +36,7 @@ TENSORS: Final = "slangad_tensors.slang"
 TENSORS_DOUBLE: Final = "slangad_tensors_double.slang"
 EXACT: Final = "slangad_exact.slang"
 TEXTURES: Final = "slangad_textures.slang"
+LINEAR: Final = "slangad_linear.slang"
 
 _BY_TYPE: Final = {
     "float": (FLOAT,),
@@ -88,9 +89,11 @@ def _adds_doubles(entry: EntryPoint, parameter: EntryParameter) -> bool:
 
 
 def sum_libraries(module: Module) -> Iterator[str]:
-    """Yield the library with the sums of a thread, if threads add up elements of tensors by themselves."""
-    if any(buffer.accumulation is Accumulation.SUM for buffer in module.buffers):
+    """Yield the libraries for the sums of a thread, if threads add up elements of tensors without atomics."""
+    if any(buffer.accumulation in (Accumulation.SUM, Accumulation.MATRIX) for buffer in module.buffers):
         yield SUMS
+    if any(buffer.accumulation is Accumulation.MATRIX for buffer in module.buffers):
+        yield LINEAR
 
 
 def sums_namespace(scalar: Scalar) -> str:

@@ -8,6 +8,7 @@ import slangad
 from slangad.compiler.emit.entry_points.kernels import modes_of, print_kernel
 from slangad.compiler.emit.library import libraries_of, memory_libraries, sum_libraries
 from slangad.compiler.emit.memory.buffers import Accessors
+from slangad.compiler.emit.memory.matrices import MatrixNames, matrix_sums
 from slangad.compiler.emit.memory.probes import ProbePrinter, name_probes, probes_of
 from slangad.compiler.emit.memory.tensors import TensorPrinter, kept_buffers, name_memory
 from slangad.compiler.emit.memory.textures import TexturePrinter
@@ -214,7 +215,11 @@ def _memory_printers(
     for buffer in module.buffers:
         own, kept = names.memory[buffer.key], numbers.get(buffer.key)
         if isinstance(buffer.type, types.Tensor):
-            yield TensorPrinter(buffer, buffer.type, own, names.spell, accessors, kept)
+            kernel = next(k for k in module.kernels if k.name == buffer.kernel)
+            is_matrix = buffer.accumulation is ir.Accumulation.MATRIX
+            parts = MatrixNames(own.values, own.tangent, own.gradient, own.times, own.holder)
+            matrix = matrix_sums(buffer, kernel, parts) if is_matrix else None
+            yield TensorPrinter(buffer, buffer.type, own, names.spell, accessors, kept, matrix)
         else:
             uses = {type(e) for e in exprs if isinstance(e, (ir.Read, ir.Sample)) and _is_of(e, buffer)}
             yield TexturePrinter(buffer, buffer.type, own, ir.Sample in uses, ir.Read in uses, kept)

@@ -16,6 +16,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
 
 from slangad.compiler.ir.nodes import (
+    Automatic,
     BackwardCall,
     Call,
     ClipGradient,
@@ -29,7 +30,7 @@ from slangad.compiler.ir.walk import body_exprs, statements
 
 if TYPE_CHECKING:
     from slangad.compiler.errors.spans import Span
-    from slangad.compiler.ir.nodes import Automatic, FiniteDifference, StraightThrough, Subgradient
+    from slangad.compiler.ir.nodes import FiniteDifference, StraightThrough, Subgradient
 
     Unclipped: TypeAlias = Automatic | Custom | FiniteDifference | StraightThrough | Subgradient | Surrogate
 
@@ -153,3 +154,14 @@ def callees_first(functions: Iterable[Function]) -> tuple[Function, ...]:
         if function.key not in order:
             put(function)
     return tuple(order.values())
+
+
+def differentiated(functions: Mapping[str, Function], key: str) -> set[str]:
+    """Return a function and those that its calls reach, as far as Slang differentiates their statements."""
+    found, pending = set[str](), [key]
+    while pending:
+        function = functions[pending.pop()]
+        if function.key not in found and function.derivative == Automatic() and isinstance(function.body, tuple):
+            found.add(function.key)
+            pending += [call.function for call in calls_in(function) if isinstance(call, Call)]
+    return found

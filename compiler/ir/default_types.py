@@ -18,6 +18,7 @@ from slangad.compiler.ir.nodes import (
     ForwardCall,
     Index,
     Intrinsic,
+    Linear,
     MakePair,
     Member,
     NoDiff,
@@ -75,7 +76,7 @@ def default_type(expr: Expr, known: KnownTypes) -> Type:
             return known.constants.get(key, VOID)
         case Call(function=key):
             return known.results.get(key, VOID)
-        case BackwardCall() | ForwardCall():
+        case BackwardCall() | ForwardCall() | Linear():
             return VOID
         case Construct() | Cast():
             return expr.type

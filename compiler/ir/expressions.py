@@ -236,6 +236,22 @@ class Sample:
 
 
 @dataclass(frozen=True, slots=True)
+class Linear:
+    """A matrix in memory times an array: entry ``i`` is the sum of ``source[indices…, i, j] * value[j]`` over ``j``.
+
+    The tensor has known extents and all its reads are such products, with ``columns`` entries each. A tensor of one
+    axis more than ``indices`` holds the matrix row by row.
+    """
+
+    source: Expr
+    indices: tuple[Expr, ...]
+    value: Expr
+    columns: int
+    type: Type
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class Probe:
     """A value whose gradient is recorded under a name, one per element of the domain."""
 
@@ -268,5 +284,6 @@ Expr = (
     | Read
     | Extent
     | Sample
+    | Linear
     | Probe
 )

@@ -13,6 +13,7 @@ from slangad.compiler.ir.nodes import (
     ConstantRef,
     Index,
     Let,
+    Linear,
     Member,
     NoDiff,
     Read,
@@ -74,7 +75,7 @@ class Carrying:
                 return self.carries(value)
             case Member(value=value, name=name):
                 return not _is_no_diff(value.type, name) and self.carries(value)
-            case Read() | Sample():
+            case Read() | Sample() | Linear():
                 return True
             case Call(function=key) if stops_gradient(self._functions[key]) or self._functions[key].reads:
                 return not stops_gradient(self._functions[key])

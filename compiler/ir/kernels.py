@@ -92,6 +92,7 @@ class Accumulation(str, Enum):
     SHARED = "shared"
     SCATTER = "scatter"
     EXACT = "exact"
+    MATRIX = "matrix"
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +108,7 @@ class Buffer:
     - ``sum``: the same for few elements, the first ``reach`` along each axis.
     - ``scatter``: anything else.
     - ``exact``: ``shared`` or ``scatter``, in sums that do not depend on their order.
+    - ``matrix``: every use is a ``Linear`` by all threads of a group, which add up outer products together.
 
     ``followed`` is True if gradient flows to the coordinates at which a texture is sampled.
 

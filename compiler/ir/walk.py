@@ -28,6 +28,7 @@ from slangad.compiler.ir.nodes import (
     Index,
     Intrinsic,
     Let,
+    Linear,
     MakePair,
     Member,
     Module,
@@ -86,7 +87,7 @@ def map_children(expr: Expr, f: ExprMap) -> Expr:
             return _with(expr, args=_same(args, f))
         case Member(value=x) | Swizzle(value=x) | NoDiff(value=x) | Probe(value=x):
             return _with(expr, value=f(x))
-        case Read() | Extent() | Sample():
+        case Read() | Extent() | Sample() | Linear():
             return _map_access(expr, f)
         case Index(value=x, index=i):
             return _with(expr, value=f(x), index=f(i))
@@ -96,7 +97,7 @@ def map_children(expr: Expr, f: ExprMap) -> Expr:
             assert_never(expr)
 
 
-def _map_access(expr: Read | Extent | Sample, f: ExprMap) -> Expr:
+def _map_access(expr: Read | Extent | Sample | Linear, f: ExprMap) -> Expr:
     match expr:
         case Read(source=x, indices=indices):
             return _with(expr, source=f(x), indices=_same(indices, f))
@@ -104,6 +105,8 @@ def _map_access(expr: Read | Extent | Sample, f: ExprMap) -> Expr:
             return _with(expr, source=f(x))
         case Sample(source=x, uv=uv):
             return _with(expr, source=f(x), uv=f(uv))
+        case Linear(source=x, indices=indices, value=value):
+            return _with(expr, source=f(x), indices=_same(indices, f), value=f(value))
         case _:
             assert_never(expr)
 

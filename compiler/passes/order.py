@@ -13,9 +13,11 @@ from slangad.compiler.passes.derivatives import lower_derivatives
 from slangad.compiler.passes.differentiate_gradients import differentiate_gradients
 from slangad.compiler.passes.equalize_nested_loops import equalize_nested_loops
 from slangad.compiler.passes.extract_inner_loops import extract_inner_loops
+from slangad.compiler.passes.find_products import find_products
 from slangad.compiler.passes.fuse_stages import fuse_stages
 from slangad.compiler.passes.keep_params_in_memory import keep_params_in_memory
 from slangad.compiler.passes.lower_tuples import lower_tuples
+from slangad.compiler.passes.map_entries import map_entries
 from slangad.compiler.passes.mark_no_diff import mark_no_diff
 from slangad.compiler.passes.name_tensors import name_tensors
 from slangad.compiler.passes.separate_indexed_reads import separate_indexed_reads
@@ -43,6 +45,8 @@ PIPELINE: Final = (
     Pass("fusion", fuse_stages),
     Pass("params", keep_params_in_memory),
     Pass("tensors", name_tensors),
+    Pass("products", find_products),
+    Pass("entries", map_entries),
     Pass("derivatives", lower_derivatives),
     Pass("second_order", differentiate_gradients),
     Pass("activity", mark_no_diff),

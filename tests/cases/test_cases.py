@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import pytest
 from support.wrapping import with_kernels
 
+import slangad.compiler
 from slangad.compiler.emit import emit_module
 from slangad.compiler.errors.diagnostics import CompileError
 from slangad.compiler.frontends import load
@@ -65,7 +66,10 @@ def run_case(case: Path) -> Outcome:
 
 
 def _portable(text: str, case: Path) -> str:
-    """Modules that a case imports know their absolute path."""
+    """Modules that a case imports, and those of ``sa.nn``, know their absolute path."""
+    package = Path(slangad.compiler.__file__).parent
+    for folder in {package, package.resolve()}:
+        text = text.replace(f"{folder}{os.sep}", "slangad/compiler/")
     return text.replace(f"{case}{os.sep}", "")
 
 

@@ -67,9 +67,9 @@ def test_buffers__of_large_params__are_their_arrays_with_known_extents() -> None
     module = run_passes(load(DESCRIBED))
     buffers = {b.key: (b.extents, b.accumulation.value) for b in module.buffers}
     assert buffers == {
-        "network.net.first.w": ((9, 9), "shared"),
+        "network.net.first.w": ((9, 9), "matrix"),
         "network.net.first.b": ((9,), "sum"),
-        "network.net.hidden.w": ((2, 9, 9), "shared"),
+        "network.net.hidden.w": ((2, 9, 9), "matrix"),
         "network.net.hidden.b": ((2, 9), "sum"),
         "network.net.slope": ((1,), "none"),
         "network.net.head": ((9,), "sum"),

@@ -23,6 +23,9 @@ WORDS: Final = {
         "any element: waves and groups add up what they can, then atomic additions in a copy; "
         "on GPUs in float, doubles too"
     ),
+    "matrix": (
+        "products of a matrix and a vector: groups add up outer products in registers, then the groups in fixed order"
+    ),
     "exact": (
         "any element: sums without rounding, in integers, so that their order does not matter; doubles go in as floats"
     ),

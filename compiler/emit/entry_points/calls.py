@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from slangad.compiler.emit.entry_points.shared_values import SumPart
 from slangad.compiler.emit.model import Mode, ParameterRole
 from slangad.compiler.emit.print.differentials import is_own_differential, spell_differential, zero_differential
 from slangad.compiler.emit.print.functions import thread_values
+from slangad.compiler.emit.text.writer import Writer
 from slangad.compiler.ir.types import Array, Scalar, Struct
 
 if TYPE_CHECKING:
@@ -15,7 +17,6 @@ if TYPE_CHECKING:
 
     from slangad.compiler.emit.entry_points.entry import PrintedEntry
     from slangad.compiler.emit.entry_points.memory_classes import ElementResult
-    from slangad.compiler.emit.text.writer import Writer
 
 
 def print_call(entry: PrintedEntry, writer: Writer) -> None:
@@ -30,8 +31,25 @@ def print_call(entry: PrintedEntry, writer: Writer) -> None:
             _print_backward(entry, writer, arguments)
         case Mode.JVP:
             _print_jvp(entry, writer, arguments)
-    for place in entry.places:
-        place.finish(writer, entry.mode)
+    with _active(entry, writer) as inner:
+        for place in entry.places:
+            place.finish(inner, entry.mode)
+
+
+@contextmanager
+def _active(entry: PrintedEntry, writer: Writer) -> Iterator[Writer]:
+    """Yield a writer of statements that only threads with an element of their own run."""
+    if not entry.matrices:
+        yield writer
+        return
+    inner = Writer()
+    yield inner
+    lines = inner.text.splitlines()
+    if any(lines):
+        writer.line(f"if ({entry.scope.local('active')})")
+        with writer.block():
+            for line in lines:
+                writer.line(line)
 
 
 def _print_element(entry: PrintedEntry, writer: Writer) -> None:
@@ -70,7 +88,7 @@ def _print_forward(entry: PrintedEntry, writer: Writer, arguments: list[str]) ->
 
 def _print_stored(entry: PrintedEntry, writer: Writer, call: str, parts: Sequence[ElementResult | SumPart]) -> None:
     """Print a call and store some of its results; a plain one without a local."""
-    if len(entry.results) == 1 and not parts[0].access and _is_plain(parts[0]):
+    if len(entry.results) == 1 and not parts[0].access and _is_plain(parts[0]) and not entry.matrices:
         parts[0].store(writer, call)
         return
     _print_plain(entry, writer, call, parts)
@@ -90,17 +108,31 @@ def _print_plain(entry: PrintedEntry, writer: Writer, call: str, parts: Sequence
         return
     value = entry.scope.local("value")
     writer.line(f"{entry.scope.names.spell.declare(entry.function.result, value)} = {call};")
-    for result in parts:
-        result.store(writer, value)
+    with _active(entry, writer) as inner:
+        for result in parts:
+            result.store(inner, value)
 
 
 def _print_backward(entry: PrintedEntry, writer: Writer, arguments: list[str]) -> None:
     if any(isinstance(r, SumPart) for r in entry.results):
         _print_primal(entry, writer, arguments)
-    seeds = [r.seed(writer) for r in entry.results if r.differentiable]
+    seeds = [_own_seed(entry, writer, r) for r in entry.results if r.differentiable]
     if any(r.access for r in entry.results):
         seeds = [_joined_seed(entry, writer, seeds)]
     writer.line(f"bwd_diff({_differentiated(entry)})({', '.join([*arguments, *seeds])});")
+
+
+def _own_seed(entry: PrintedEntry, writer: Writer, result: ElementResult | SumPart) -> str:
+    """Return the cotangent of a result; zero in threads that repeat another one's element."""
+    seed = result.seed(writer)
+    if not entry.matrices:
+        return seed
+    names, own, type_ = entry.scope.names, entry.scope.local(f"{result.result.name}_own"), result.result.type
+    writer.line(f"{spell_differential(names, type_)} {own} = {zero_differential(names, type_)};")
+    writer.line(f"if ({entry.scope.local('active')})")
+    with writer.indented():
+        writer.line(f"{own} = {seed};")
+    return own
 
 
 def _print_primal(entry: PrintedEntry, writer: Writer, arguments: list[str]) -> None:
@@ -131,6 +163,7 @@ def _print_jvp(entry: PrintedEntry, writer: Writer, arguments: list[str]) -> Non
     pair = entry.scope.local("pair")
     type_ = entry.scope.names.spell.generic(entry.function.result)
     writer.line(f"DifferentialPair<{type_}> {pair} = {call};")
-    for result in entry.results:
-        result.store(writer, f"{pair}.p")
-        result.store_tangent(writer, f"{pair}.d")
+    with _active(entry, writer) as inner:
+        for result in entry.results:
+            result.store(inner, f"{pair}.p")
+            result.store_tangent(inner, f"{pair}.d")

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from slangad.compiler.emit.model import GROUPS_A_ROW, EntryParameter, Mode, ParameterRole
+from slangad.compiler.emit.model import GROUPS_A_ROW, EntryParameter, Mode, ParameterRole, summing_group
 from slangad.compiler.ir.types import UINT
 
 if TYPE_CHECKING:
@@ -15,6 +14,7 @@ if TYPE_CHECKING:
     from slangad.compiler.emit.entry_points.memory_classes import ElementResult, KernelScope
     from slangad.compiler.emit.entry_points.shared_values import SumPart
     from slangad.compiler.emit.entry_points.sums import Slots, SumGroup
+    from slangad.compiler.emit.memory.matrices import MatrixSums
     from slangad.compiler.emit.text.writer import Writer
     from slangad.compiler.ir.nodes import Function, Kernel, Module
 
@@ -60,15 +60,12 @@ class ParameterPrinter(Protocol):
         """Print the statements after the call."""
 
 
-_SUMMING_GROUP: Final = 256
-"""Threads. The smallest group that adds up sums."""
-
-
 @dataclass(frozen=True, slots=True)
 class PrintedEntry:
     """One entry point while it is printed; ``strided`` says that a thread works on a share of the elements.
 
-    ``replayed`` says that a backward pass repeats what the kernel does, without its stores.
+    ``replayed`` says that a backward pass repeats what the kernel does, without its stores. ``matrices`` are those that
+    the threads of a group multiply together: none of them leaves the group before the others.
     """
 
     kernel: Kernel
@@ -81,11 +78,12 @@ class PrintedEntry:
     results: tuple[ElementResult | SumPart, ...]
     memory: tuple[MemoryPrinter, ...]
     replayed: bool = False
+    matrices: tuple[MatrixSums, ...] = ()
 
     @property
     def strided(self) -> bool:
         """Return True if anything is added up over all elements."""
-        return bool(self.slots.all) or bool(self.keepers)
+        return bool(self.slots.all) or bool(self.keepers) or bool(self.matrices)
 
     @property
     def keepers(self) -> tuple[MemoryPrinter, ...]:
@@ -96,7 +94,7 @@ class PrintedEntry:
     def group(self) -> tuple[int, int, int]:
         """Thread-group extents as the device counts them: x is the domain's last axis; one axis for a share."""
         if self.strided:
-            return max(math.prod(self.kernel.group_size), _SUMMING_GROUP), 1, 1
+            return summing_group(self.kernel.group_size), 1, 1
         x, y, z = (*reversed(self.kernel.group_size), 1, 1)[:3]
         return x, y, z
 

@@ -99,17 +99,18 @@ def print_kernel(
         called = names.call(function), names.reference(function)
         taken = (*called, *names.taken, *(p.name for m in memory for p in m.parameters(mode)))
         scope = KernelScope(names, NameScope(taken, ()), accessors, kernel.dims)
-        slots = Slots()
+        matrices = tuple(m.matrix for m in memory if isinstance(m, TensorPrinter) and m.matrix)
+        slots = Slots(together=bool(matrices))
         places = tuple(_places(scope, kernel, function, slots, given))
         results = _results(scope, kernel, function, slots)
         for part in (*results, *places):
             if isinstance(part, (SumPart, SharedParam)):
                 part.count(mode)
-        for tensor in memory:
-            if isinstance(tensor, TensorPrinter) and tensor.summed and mode is Mode.BACKWARD:
+        for tensor in sorted((m for m in memory if isinstance(m, TensorPrinter)), key=lambda m: m.matrix is not None):
+            if tensor.summed and mode is Mode.BACKWARD:
                 slots.add_tensor(tensor.buffer.param, tensor.summed)
         replayed = Mode.BACKWARD in entry_names and any(part.written for part in memory)
-        entry = PrintedEntry(kernel, function, mode, name, scope, slots, places, results, memory, replayed)
+        entry = PrintedEntry(kernel, function, mode, name, scope, slots, places, results, memory, replayed, matrices)
         writer.gap()
         with writer.origin(kernel.span):
             points.append(_print_entry(entry, writer))
@@ -171,7 +172,7 @@ def _print_entry(entry: PrintedEntry, writer: Writer) -> EntryPoint:
     values = [f"uint3 {entry.scope.local('thread')} : SV_DispatchThreadID"]
     if entry.strided:
         values.append(f"uint {entry.scope.local('lane')} : SV_GroupIndex")
-    if any(scattered(entry.memory, entry.mode)):
+    if any(scattered(entry.memory, entry.mode)) or entry.matrices:
         values.append(f"uint3 {entry.scope.local('group')} : SV_GroupID")
     print_head(writer, entry.name, entry.group, values, parameters)
     with writer.block():
@@ -198,6 +199,8 @@ def _print_state(entry: PrintedEntry, writer: Writer) -> None:
         writer.line(f"sa.replay = {'true' if entry.mode is Mode.BACKWARD else 'false'};")
     if entry.mode is Mode.BACKWARD and any(scattered(entry.memory, entry.mode)):
         writer.line(f"sa.group = {entry.scope.local('group')}.x;")
+    if entry.matrices:
+        writer.line(f"sa.lane = {entry.scope.local('lane')};")
 
 
 def _prepare(entry: PrintedEntry, writer: Writer) -> None:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from slangad.compiler.emit.entry_points.memory_classes import KernelScope
+    from slangad.compiler.emit.memory.matrices import MatrixSums
     from slangad.compiler.emit.text.writer import Writer
 
 _FEW: Final = 16
@@ -54,6 +55,11 @@ class SumSlot:
         return count
 
     @property
+    def matrix(self) -> MatrixSums | None:
+        """What the threads of a group hold of it together; None if each thread has all its sums."""
+        return self.tensor.matrix if self.tensor else None
+
+    @property
     def scalar(self) -> types.Scalar:
         """The scalar type of its totals."""
         scalar = self.leaf.scalar
@@ -81,6 +87,11 @@ class SumGroup:
         return sum(slot.count for slot in self.slots)
 
     @property
+    def own(self) -> int:
+        """The number of scalars that each thread adds up by itself; they come first."""
+        return sum(slot.count for slot in self.slots if not slot.matrix)
+
+    @property
     def scalar(self) -> types.Scalar:
         """The type in which a thread adds up: double if any sum is double."""
         if self.slots[0].whole:
@@ -98,10 +109,11 @@ class SumGroup:
 
 
 class Slots:
-    """The sums of an entry point, in the order of the requests for them."""
+    """The sums of an entry point, in the order of the requests for them; with ``together``, a group works in turns."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, together: bool = False) -> None:
         self.all: list[SumSlot] = []
+        self._together = together
 
     @property
     def count(self) -> int:
@@ -119,7 +131,7 @@ class Slots:
     @property
     def side_by_side(self) -> bool:
         """Return True if a thread of the CPU has several sums of each total, so that additions do not wait."""
-        return 0 < self.count <= _FEW
+        return 0 < self.count <= _FEW and not self._together
 
     def add(
         self, parameter: str, role: ParameterRole, type_: types.Type, *, mean: bool = False, added: bool = False

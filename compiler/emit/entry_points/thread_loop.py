@@ -27,17 +27,18 @@ def print_share(entry: PrintedEntry, writer: Writer) -> None:
     """Print the loop over the thread's share of the elements, and the store of its sums."""
     local, size = entry.scope.local, entry.group[0]
     ways = "[{}.WAYS]" if entry.slots.side_by_side else ""
-    for group in entry.slots.groups:
-        extents = f"[{group.count}]{ways.format(group.library)}"
+    for group in (group for group in entry.slots.groups if group.own):
+        extents = f"[{group.own}]{ways.format(group.library)}"
         writer.line(f"{group.library}.Sum {local(group.named('sums'))}{extents} = {{}};")
     _print_tensors(entry, writer, "{own} = 0;")
     if entry.keepers:
         writer.line(f"sa.keep_sums<{size}>({local('lane')});")
-    given = (f"{local('thread')}.x", local("count"), local("parts"))
-    library, share = _library(entry), local("share")
-    made = f"rows<{size}>({', '.join(given)}, {_row(entry)})" if ways else f"share<{size}>({', '.join(given)})"
-    writer.line(f"{library}.Share {share} = {library}.{made};")
-    with _elements(entry, writer):
+    if not entry.matrices:
+        given = (f"{local('thread')}.x", local("count"), local("parts"))
+        library, share = _library(entry), local("share")
+        made = f"rows<{size}>({', '.join(given)}, {_row(entry)})" if ways else f"share<{size}>({', '.join(given)})"
+        writer.line(f"{library}.Share {share} = {library}.{made};")
+    with _turns(entry, writer) if entry.matrices else _elements(entry, writer):
         if entry.kernel.dims > 1 and thread_values(entry.function):
             _print_id(entry, writer)
         print_call(entry, writer)
@@ -45,12 +46,16 @@ def print_share(entry: PrintedEntry, writer: Writer) -> None:
         totals = next(p for p in part.parameters(entry.mode) if p.role is ParameterRole.TOTALS)
         writer.line(f"sa.give_sums<{size}>({totals.name}, {part.kept}, {local('lane')});")
     _print_tensors(entry, writer, "{sums} += {own};")
-    for group in entry.slots.groups:
+    for group in (group for group in entry.slots.groups if group.own):
         sums = local(group.named("sums"))
         merged = f"{group.library}.merged({sums})" if entry.slots.side_by_side else sums
         place = (f"{local('thread')}.x", local("lane"), local("parts"))
         arguments = (local(group.named("partials")), merged, *place)
         writer.line(f"{group.library}.store_sums<{size}>({', '.join(arguments)});")
+    for slot in entry.slots.all:
+        if slot.matrix:
+            partials = local(entry.slots.group_of(slot).named("partials"))
+            slot.matrix.print_store(writer, partials, slot.first, f"{local('group')}.x", local("parts"))
 
 
 def _row(entry: PrintedEntry) -> int:
@@ -66,12 +71,29 @@ def _print_tensors(entry: PrintedEntry, writer: Writer, line: str) -> None:
     for slot in entry.slots.all:
         if slot.tensor is None:
             continue
+        if slot.matrix:
+            if "sums" not in line:
+                slot.matrix.print_zeros(writer, entry.scope.local("k"))
+            continue
         k, sums = entry.scope.local("k"), entry.scope.local(entry.slots.group_of(slot).named("sums"))
         place = f"{slot.first} + {k}" if slot.first else k
         writer.line("[ForceUnroll]")
         writer.line(f"for (int {k} = 0; {k} < {slot.count}; ++{k})")
         with writer.indented():
             writer.line(line.format(own=f"{slot.tensor.sums}[{k}]", sums=f"{sums}[{place}]{way}"))
+
+
+@contextmanager
+def _turns(entry: PrintedEntry, writer: Writer) -> Iterator[None]:
+    """Yield the loop over the elements in which all threads of a group take every turn."""
+    local, i, turn = entry.scope.local, entry.scope.index, entry.scope.local("turn")
+    turns, given = local("turns"), ", ".join((f"{local('group')}.x", local("count"), local("parts")))
+    writer.line(f"sa.Turns {turns} = sa.turns<{entry.group[0]}>({given});")
+    writer.line(f"for (uint {turn} = {turns}.first; {turn} < {turns}.last; {turn} += {turns}.step)")
+    with writer.block():
+        writer.line(f"bool {local('active')} = {turns}.has({turn});")
+        writer.line(f"uint {i} = {turns}.element({turn});")
+        yield
 
 
 def _library(entry: PrintedEntry) -> str:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.emit.memory.additions import print_addition
 from slangad.compiler.emit.memory.buffers import buffer_scalar, components_of, element_type_of, shape_of
+from slangad.compiler.emit.memory.matrices import print_times
 from slangad.compiler.emit.model import EXACT_WORDS, EntryParameter, Mode, ParameterRole
 from slangad.compiler.ir import types
 from slangad.compiler.ir.nodes import Accumulation
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from slangad.compiler.emit.memory.buffers import Accessors
+    from slangad.compiler.emit.memory.matrices import MatrixSums
     from slangad.compiler.emit.text.names import NameScope
     from slangad.compiler.emit.text.types import TypeSpeller
     from slangad.compiler.emit.text.writer import Writer
@@ -41,16 +43,19 @@ class MemoryNames:
     tangent: str
     filter: str
     sample: str
+    times: str
+    holder: str
     passive: bool = field(default=False, kw_only=True)
 
 
 def name_memory(scope: NameScope, buffer: Buffer) -> MemoryNames:
     """Return names for all parts that a tensor or texture may need."""
     stem = "_".join((buffer.kernel, buffer.param, *buffer.path))
-    summed = buffer.accumulation is Accumulation.SUM
+    summed = buffer.accumulation in (Accumulation.SUM, Accumulation.MATRIX)
     gradient = "adjoint" if _writes(buffer) else "totals" if is_scattered(buffer) else "sums" if summed else "grad"
     words = (
         "", "_extents", "_at", "_read", "_write", f"_{gradient}", "_copies", "_tangent", "_filter", "_sample",
+        "_times", "_held",
     )  # fmt: skip
     return MemoryNames(*(scope.fresh(f"{stem}{word}") for word in words), passive=buffer.no_diff)
 
@@ -169,6 +174,7 @@ class SummedTensor:
         extents: The tensor's extents; None if they are known and all elements are summed.
         element: Their type.
         path: The fields from the parameter to the tensor.
+        matrix: What the threads of a group hold together, if each does not have sums of all elements.
     """
 
     sums: str
@@ -176,6 +182,7 @@ class SummedTensor:
     element: types.Type
     reach: tuple[int, ...]
     path: tuple[str, ...] = ()
+    matrix: MatrixSums | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,6 +190,7 @@ class TensorPrinter:
     """One tensor. It prints its declarations and functions, and lists the parameters that entry points need for it.
 
     ``kept`` is its number among the tensors whose sums groups keep in shared memory; None if it is not one of them.
+    ``matrix`` is there if all its uses are products.
     """
 
     buffer: Buffer
@@ -191,6 +199,7 @@ class TensorPrinter:
     spell: TypeSpeller
     accessors: Accessors
     kept: int | None = None
+    matrix: MatrixSums | None = None
 
     # --- what entry points need ---
 
@@ -212,7 +221,7 @@ class TensorPrinter:
             yield self._parameter(self.names.tangent, role, self._kind, "change" if self.tensor.writes else "read")
         elif self.tensor.writes:
             yield self._parameter(self.names.gradient, ParameterRole.ADJOINT, self._written, "change")
-        elif self.buffer.accumulation is Accumulation.SUM:
+        elif self.buffer.accumulation in (Accumulation.SUM, Accumulation.MATRIX):
             return
         elif is_scattered(self.buffer):
             yield from totals_parameters(self.buffer, self.names, shape_of(self.tensor.element))
@@ -282,6 +291,12 @@ class TensorPrinter:
             count = math.prod((*self.buffer.reach, components_of(self.tensor.element)))
             scalar = "double" if total_scalar(self.tensor.element) == types.DOUBLE else "sa.Sum"
             writer.line(f"static {scalar} {self.names.gradient}[{count}];")
+        if self.matrix is not None:
+            if Mode.BACKWARD in modes:
+                self.matrix.print_declaration(writer)
+            writer.gap()
+            print_times(writer, self.matrix, self.spell, modes)
+            return
         if self.tensor.rank > 1:
             self._print_at(writer)
         if self.tensor.reads:
@@ -296,6 +311,7 @@ class TensorPrinter:
             Accumulation.OWN: ". Every element of its gradient belongs to one thread.",
             Accumulation.SHARED: ". All threads add to the same elements of its gradient.",
             Accumulation.SUM: ". Every thread adds up the gradients of its few elements.",
+            Accumulation.MATRIX: ". The threads of a group multiply by it, and add up its gradient, together.",
             Accumulation.EXACT: ". Threads add to any element of its gradient, without rounding.",
         }.get(self.buffer.accumulation, ". Threads add to any element of its gradient.")
 
@@ -388,10 +404,12 @@ class TensorPrinter:
     @property
     def summed(self) -> SummedTensor | None:
         """Return the sums that entry points add up of it, if every thread has its own sums."""
-        if self.buffer.accumulation is not Accumulation.SUM:
+        if self.buffer.accumulation not in (Accumulation.SUM, Accumulation.MATRIX):
             return None
         extents = next((p for p in self.parameters(Mode.FORWARD) if p.role is ParameterRole.EXTENTS), None)
-        return SummedTensor(self.names.gradient, extents, self.tensor.element, self.buffer.reach, self.buffer.path)
+        reach = self.buffer.extents if self.matrix else self.buffer.reach
+        sums = self.names.gradient
+        return SummedTensor(sums, extents, self.tensor.element, reach, self.buffer.path, self.matrix)
 
     def _print_write(self, writer: Writer, modes: tuple[Mode, ...]) -> None:
         element, name = self.tensor.element, self.names.write

@@ -76,7 +76,7 @@ def _print(ctx: PrintContext, expr: ir.Expr, own: int) -> None:
             _no_diff(ctx, expr)
         case ir.MakePair() | ir.BackwardCall() | ir.ForwardCall():
             _derivative(ctx, expr)
-        case ir.Read() | ir.Extent() | ir.Sample() | ir.Probe():
+        case ir.Read() | ir.Extent() | ir.Sample() | ir.Linear() | ir.Probe():
             _access(ctx, expr)
         case _:
             assert_never(expr)
@@ -114,7 +114,7 @@ def _operation(ctx: PrintContext, expr: ir.Unary | ir.Binary | ir.Ternary, own: 
             print_expr(ctx, other, own)
 
 
-def _access(ctx: PrintContext, expr: ir.Read | ir.Extent | ir.Sample | ir.Probe) -> None:
+def _access(ctx: PrintContext, expr: ir.Read | ir.Extent | ir.Sample | ir.Linear | ir.Probe) -> None:
     match expr:
         case ir.Read(source=source, indices=indices):
             ctx.writer.write(memory_names(ctx, source).read)
@@ -126,6 +126,9 @@ def _access(ctx: PrintContext, expr: ir.Read | ir.Extent | ir.Sample | ir.Probe)
         case ir.Sample(source=source, uv=uv):
             ctx.writer.write(memory_names(ctx, source).sample)
             print_args(ctx, (uv,))
+        case ir.Linear(source=source, indices=indices, value=value):
+            ctx.writer.write(memory_names(ctx, source).times)
+            print_args(ctx, (*indices, value))
         case ir.Probe(name=name, value=value, type=type_):
             ctx.writer.write(ctx.names.probes[name, type_].function)
             print_args(ctx, (value,))

@@ -92,7 +92,7 @@ class ExpressionReader:
                     return ir.MakePair(primal, tangent, VOID)
                 case "thread_id" | "thread_count":
                     return self._thread(word)
-                case "extent" | "sample" | "probe":
+                case "extent" | "sample" | "linear" | "probe":
                     return self._access(word)
                 case _:
                     pass
@@ -127,6 +127,11 @@ class ExpressionReader:
         tokens.expect("(")
         source = self.read()
         tokens.expect(",")
+        if word == "linear":
+            columns = tokens.integer()
+            tokens.expect(",")
+            value, *indices = self._list("", ")")
+            return ir.Linear(source, tuple(indices), value, columns, VOID)
         made = ir.Extent(source, tokens.integer(), VOID) if word == "extent" else ir.Sample(source, self.read(), VOID)
         tokens.expect(")")
         return made
@@ -135,7 +140,8 @@ class ExpressionReader:
         return self._list("(", ")")
 
     def _list(self, opening: str, closing: str) -> tuple[ir.Expr, ...]:
-        self._tokens.expect(opening)
+        if opening:
+            self._tokens.expect(opening)
         args = []
         while not self._tokens.accept(closing):
             args.append(self.read())

@@ -271,13 +271,13 @@ def _bare(expr: ir.Expr, known: KnownTypes) -> str:
             return f"thread_id({axis})"
         case ir.ThreadCount(axis):
             return f"thread_count({axis})"
-        case ir.Read() | ir.Extent() | ir.Sample() | ir.Probe():
+        case ir.Read() | ir.Extent() | ir.Sample() | ir.Linear() | ir.Probe():
             return _access(expr, known)
         case _:
             return _application(expr, known)
 
 
-def _access(expr: ir.Read | ir.Extent | ir.Sample | ir.Probe, known: KnownTypes) -> str:
+def _access(expr: ir.Read | ir.Extent | ir.Sample | ir.Linear | ir.Probe, known: KnownTypes) -> str:
     match expr:
         case ir.Read(source, indices):
             return f"{show_expr(source, known)}[{', '.join(show_expr(i, known) for i in indices)}]"
@@ -285,6 +285,9 @@ def _access(expr: ir.Read | ir.Extent | ir.Sample | ir.Probe, known: KnownTypes)
             return f"extent({show_expr(source, known)}, {axis})"
         case ir.Sample(source, uv):
             return f"sample({show_expr(source, known)}, {show_expr(uv, known)})"
+        case ir.Linear(source, indices, value, columns):
+            at = "".join(f", {show_expr(i, known)}" for i in indices)
+            return f"linear({show_expr(source, known)}, {columns}, {show_expr(value, known)}{at})"
         case ir.Probe(name, value):
             return f"probe {_quote(name)}({show_expr(value, known)})"
         case _:

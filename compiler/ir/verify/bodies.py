@@ -158,7 +158,7 @@ def _expr(expr: ir.Expr, scope: _Scope) -> Iterator[Diagnostic]:
             yield from _same(other, type_, "second choice")
         case ir.Member() | ir.Swizzle() | ir.Index():
             yield from _part(expr)
-        case ir.Read() | ir.Extent() | ir.Sample() | ir.Probe():
+        case ir.Read() | ir.Extent() | ir.Sample() | ir.Linear() | ir.Probe():
             yield from _access(expr)
         case _:
             yield from _made(expr)
@@ -178,7 +178,7 @@ def _element(expr: ir.Read, use: str) -> Iterator[Diagnostic]:
         yield Diagnostic("SA902", f"{show(source)} allows no {use}", expr.span)
 
 
-def _access(expr: ir.Read | ir.Extent | ir.Sample | ir.Probe) -> Iterator[Diagnostic]:
+def _access(expr: ir.Read | ir.Extent | ir.Sample | ir.Linear | ir.Probe) -> Iterator[Diagnostic]:
     match expr:
         case ir.Read():
             yield from _element(expr, "reads")
@@ -193,12 +193,28 @@ def _access(expr: ir.Read | ir.Extent | ir.Sample | ir.Probe) -> Iterator[Diagno
             else:
                 yield from _same(expr, source.type.element, "a sample")
             yield from _same(uv, Vector(FLOAT, 2), "a coordinate")
+        case ir.Linear():
+            yield from _linear(expr)
         case ir.Probe(_, value):
             yield from _same(expr, value.type, "a probe")
             if not carries_gradient(value.type):
                 yield Diagnostic("SA901", f"a probe of {show(value.type)}", expr.span)
         case _:
             assert_never(expr)
+
+
+def _linear(expr: ir.Linear) -> Iterator[Diagnostic]:
+    source = expr.source.type
+    if not isinstance(source, Tensor) or source.writes or source.rank - len(expr.indices) not in (1, 2):
+        yield Diagnostic("SA901", f"a product of {show(source)} at {len(expr.indices)} indices", expr.span)
+        return
+    if any(i.type != INT for i in expr.indices):
+        yield Diagnostic("SA901", "an index of a product that is no int", expr.span)
+    if not isinstance(expr.type, Array):
+        yield Diagnostic("SA901", f"a product that is a {show(expr.type)}", expr.span)
+    else:
+        yield from _same(expr, Array(source.element, expr.type.size), "a product")
+    yield from _same(expr.value, Array(source.element, expr.columns), "the factor of a product")
 
 
 def _kind(expr: ir.Expr) -> Iterator[Diagnostic]:

@@ -1,0 +1,343 @@
+"""Find the products of a matrix and an array that all threads of a group compute at the same time.
+
+    for i in 0 .. 64:                                  z = linear(net.w, h)
+        total = net.b[i]                               for i in 0 .. 64:
+        for j in 0 .. 16:                      ->          total = net.b[i]
+            total = total + net.w[i, j] * h[j]             total = total + z[i]
+        y[i] = max(total, 0)                               y[i] = max(total, 0)
+
+``net.w`` is an array of a large ``Param``. Threads work together only where all of them come by: in the function of
+the kernel or a function that it calls, in loops over constant bounds at most, and before any other ``return``. If a use
+of the tensor is anything else, its loops stay.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Final
+
+from slangad.compiler.ir import nodes as ir
+from slangad.compiler.ir.calls import differentiated
+from slangad.compiler.ir.types import DOUBLE, FLOAT, INT, Array, Tensor, Texture, Type, leaves
+from slangad.compiler.ir.walk import blocks, body_exprs, children, map_stmt_exprs, root, statements, walk, walk_stmts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+MOST_TOTALS: Final = 60_000
+"""Entries of the matrices of a kernel. A launch adds up this many totals, a group for each."""
+_MOST_ENTRIES: Final = 1024
+"""Rows and columns together. A group's memory holds several rows, and the vectors of several threads."""
+_FEWEST: Final = 64
+"""Entries. Where no matrix is larger, each thread adds up by itself."""
+
+
+def find_products(module: ir.Module) -> ir.Module:
+    """Return the module with products in place of the loops that compute them."""
+    for kernel in module.kernels:
+        module = _Finder(module, kernel).run()
+    return module
+
+
+@dataclass(frozen=True, slots=True)
+class _Product:
+    """A loop that computes one entry of a product in each turn of the loop around it."""
+
+    linear: ir.Linear
+    shape: tuple[int, int]
+    total: ir.Expr
+
+    @property
+    def key(self) -> str:
+        """The tensor's key."""
+        assert isinstance(self.linear.source, ir.Var)  # noqa: S101  (tensors have names already)
+        return self.linear.source.name
+
+
+@dataclass(slots=True)
+class _Finder:
+    """Finds the products of one kernel."""
+
+    module: ir.Module
+    kernel: ir.Kernel
+    functions: dict[str, ir.Function] = field(init=False)
+    candidates: dict[str, ir.Buffer] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.functions = {f.key: f for f in self.module.functions}
+        self.candidates = {b.key: b for b in self.module.buffers if self._is_candidate(b)}
+
+    def _is_candidate(self, buffer: ir.Buffer) -> bool:
+        many = (ir.Accumulation.SHARED, ir.Accumulation.SCATTER, ir.Accumulation.SUM)
+        known = buffer.kernel == self.kernel.name and buffer.accumulation in many and bool(buffer.extents)
+        return known and isinstance(buffer.type, Tensor) and buffer.type.element == FLOAT
+
+    def run(self) -> ir.Module:
+        """Return the module with the products."""
+        if not self.candidates or not self._is_simple():
+            return self.module
+        together = {key for key in self._called() if self._comes_by(key)}
+        while refused := self._refused(together):
+            self.candidates = {key: b for key, b in self.candidates.items() if key not in refused}
+        shapes = {p.key: p.shape for key in together for p in self._products(self.functions[key])}
+        if max((math.prod(shape) for shape in shapes.values()), default=0) <= _FEWEST:
+            return self.module
+        made = {key: _Writer(self._found(self.functions[key])).function(self.functions[key]) for key in together}
+        functions = tuple(made.get(f.key, f) for f in self.module.functions)
+        buffers = tuple(
+            replace(b, accumulation=ir.Accumulation.MATRIX, reach=shapes[b.key]) if b.key in shapes else b
+            for b in self.module.buffers
+        )
+        return replace(self.module, functions=functions, buffers=buffers)
+
+    def _is_simple(self) -> bool:
+        """Return True if a thread that repeats another one's element changes nothing, and no sum is of doubles."""
+        own = [b for b in self.module.buffers if b.kernel == self.kernel.name]
+        stored = any(isinstance(b.type, Tensor) and b.type.writes for b in own)
+        owned = any(b.accumulation is ir.Accumulation.OWN for b in own)
+        exprs = (e for key in self._called() for e in body_exprs(statements(self.functions[key])))
+        probed = any(isinstance(e, ir.Probe) for e in exprs)
+        places = [*(p.type for p in self.kernel.params), *(r.type for r in self.kernel.results)]
+        doubles = any(leaf.type == DOUBLE for type_ in places for leaf in leaves(_held(type_)))
+        directed = any(result.param for result in self.kernel.results)
+        return not (stored or owned or probed or doubles or directed)
+
+    def _called(self) -> set[str]:
+        return differentiated(self.functions, self.kernel.function)
+
+    def _comes_by(self, key: str) -> bool:
+        """Return True if all threads run a function at the same time, wherever it is called."""
+        if key == self.kernel.function:
+            return _ends_last(self.functions[key])
+        uses = [(f, s) for f in self.module.functions for s in self._uses_of(f, key)]
+        inner = all(f.key in self._called() and is_together for f, is_together in uses)
+        return inner and _ends_last(self.functions[key]) and all(self._comes_by(f.key) for f, _ in uses)
+
+    def _uses_of(self, function: ir.Function, key: str) -> Iterator[bool]:
+        """Yield for each use of a function in another whether all threads come by."""
+        for stmt, together in _with_flow(statements(function)):
+            for expr in _own_exprs(stmt):
+                for part, certain in _evaluated(expr):
+                    if isinstance(part, (ir.Call, ir.BackwardCall, ir.ForwardCall)) and part.function == key:
+                        yield together and certain and isinstance(part, ir.Call)
+
+    def _products(self, function: ir.Function) -> Iterator[_Product]:
+        return iter(self._found(function).values())
+
+    def _found(self, function: ir.Function) -> dict[int, _Product]:
+        """Return the products of a function by the identity of the loop that computes an entry of each."""
+        found: dict[int, _Product] = {}
+        for stmt, together in _with_flow(statements(function)):
+            if isinstance(stmt, ir.For) and together and _ends_last(function):
+                for inner in stmt.body:
+                    product = self._product(stmt, inner) if isinstance(inner, ir.For) else None
+                    if product is not None:
+                        found[id(inner)] = product
+        return found
+
+    def _product(self, loop: ir.For, inner: ir.For) -> _Product | None:
+        """Return the product of which a loop in another one computes an entry, if it does that and no more."""
+        rows, columns = _trips(loop), _trips(inner)
+        if rows is None or columns is None:
+            return None
+        match inner.body:
+            case (
+                ir.Assign(
+                    target=total,
+                    value=ir.Binary(op="+", left=left, right=ir.Binary(op="*", left=a, right=b)),
+                ),
+            ) if left == total and total.type == FLOAT and _is_total(total, loop.variable):
+                a, b = _uncast(a), _uncast(b)
+                read, factor = (a, b) if isinstance(a, ir.Read) else (b, a)
+            case _:
+                return None
+        linear = self._linear(loop, inner, (rows, columns), (read, factor))
+        return _Product(linear, (rows, columns), total) if linear else None
+
+    def _linear(
+        self, loop: ir.For, inner: ir.For, shape: tuple[int, int], factors: tuple[ir.Expr, ir.Expr]
+    ) -> ir.Linear | None:
+        rows, columns = shape
+        match factors:
+            case (
+                ir.Read(source=ir.Var(key) as source, indices=indices),
+                ir.Index(value=value, index=ir.Var(name)),
+            ) if key in self.candidates and name == inner.variable and value.type == Array(FLOAT, columns):
+                before = _before(indices, loop.variable, inner.variable, columns)
+            case _:
+                return None
+        changed = _assigned(loop)
+        fixed = before is not None and not any(_names(e) & changed for e in (*before, value))
+        if before is None or not fixed or root(value) is None or not self._fits(key, shape, len(before)):
+            return None
+        return ir.Linear(source, before, value, columns, Array(FLOAT, rows), inner.span)
+
+    def _fits(self, key: str, shape: tuple[int, int], before: int) -> bool:
+        extents = self.candidates[key].extents
+        in_rows = extents[before:] == (math.prod(shape),) and (shape[0] > 1 or not before)
+        return (extents[before:] == shape or in_rows) and sum(shape) <= _MOST_ENTRIES
+
+    def _refused(self, together: set[str]) -> set[str]:
+        """Return the tensors with another use or products of several shapes, or the largest if all are too many."""
+        products = [p for key in together for p in self._products(self.functions[key])]
+        reads = Counter(
+            e.source.name
+            for f in self.module.functions
+            for e in body_exprs(statements(f))
+            if isinstance(e, ir.Read) and isinstance(e.source, ir.Var) and e.source.name in self.candidates
+        )
+        uses = Counter(p.key for p in products)
+        shapes = {key: {p.shape for p in products if p.key == key} for key in self.candidates}
+        refused = {key for key in self.candidates if reads[key] != uses[key] or len(shapes[key]) != 1}
+        sizes = {key: math.prod(b.extents) for key, b in self.candidates.items() if key not in refused}
+        if not refused and sum(sizes.values()) > MOST_TOTALS:
+            refused = {max(sizes, key=lambda key: sizes[key])}
+        return refused
+
+
+@dataclass(frozen=True, slots=True)
+class _Writer:
+    """Writes products in place of loops, which are known by identity."""
+
+    products: Mapping[int, _Product]
+
+    def function(self, function: ir.Function) -> ir.Function:
+        """Return the function with its products."""
+        if not self.products:
+            return function
+        taken = {s.name for s in walk_stmts(statements(function)) if isinstance(s, ir.Let)}
+        taken |= {p.name for p in function.params}
+        taken |= {s.variable for s in walk_stmts(statements(function)) if isinstance(s, ir.For)}
+        return replace(function, body=self._block(statements(function), taken))
+
+    def _block(self, body: tuple[ir.Stmt, ...], taken: set[str]) -> tuple[ir.Stmt, ...]:
+        made: list[ir.Stmt] = []
+        for stmt in body:
+            if not isinstance(stmt, ir.For):
+                made.append(stmt)
+                continue
+            inner: list[ir.Stmt] = []
+            for part in stmt.body:
+                product = self.products.get(id(part))
+                if product is None:
+                    inner += self._block((part,), taken)
+                    continue
+                whole = ir.Var(_fresh("product", taken), product.linear.type)
+                made.append(ir.Assign(whole, product.linear, stmt.span))
+                entry = ir.Index(whole, ir.Var(stmt.variable, INT), FLOAT, part.span)
+                added = ir.Binary("+", product.total, entry, FLOAT, part.span)
+                inner.append(ir.Assign(product.total, added, part.span))
+            made.append(replace(stmt, body=tuple(inner)))
+        return tuple(made)
+
+
+def _uncast(expr: ir.Expr) -> ir.Expr:
+    """Return an expression without a cast to the type that it has."""
+    return expr.operand if isinstance(expr, ir.Cast) and expr.operand.type == expr.type else expr
+
+
+def _is_total(target: ir.Expr, row: str) -> bool:
+    """Return True if a row's sum goes to a local, or to the row's entry of an array."""
+    match target:
+        case ir.Index(value=ir.Var(), index=ir.Var(name)):
+            return name == row
+        case _:
+            return isinstance(target, ir.Var)
+
+
+def _fresh(wanted: str, taken: set[str]) -> str:
+    number = 1
+    while (name := wanted if number == 1 else f"{wanted}_{number}") in taken:
+        number += 1
+    taken.add(name)
+    return name
+
+
+def _held(type_: Type) -> Type:
+    return type_.element if isinstance(type_, (Tensor, Texture)) else type_
+
+
+def _trips(loop: ir.For) -> int | None:
+    """Return how often a loop from 0 in steps of 1 runs, if that is known."""
+    match loop:
+        case ir.For(start=ir.Const(value=0), stop=ir.Const(value=int(stop)), step=1) if stop > 0:
+            return stop
+        case _:
+            return None
+
+
+def _before(indices: tuple[ir.Expr, ...], i: str, j: str, columns: int) -> tuple[ir.Expr, ...] | None:
+    """Return the indices before those of an entry; None if the entry is not that of row i and column j."""
+    match indices:
+        case (*before, ir.Var(row), ir.Var(column)) if row == i and column == j:
+            return tuple(before)
+        case (*before, ir.Binary(op="+", left=ir.Binary(op="*", left=left, right=right), right=ir.Var(column))):
+            pair = {left.name if isinstance(left, ir.Var) else "", right.name if isinstance(right, ir.Var) else ""}
+            width = next((e.value for e in (left, right) if isinstance(e, ir.Const)), None)
+            return tuple(before) if column == j and i in pair and width == columns else None
+        case _:
+            return None
+
+
+def _names(expr: ir.Expr) -> set[str]:
+    """Return the locals that an expression reads; with ``""`` if it does more than that."""
+    plain = (ir.Var, ir.Const, ir.Index, ir.Member, ir.Binary, ir.Unary, ir.Cast, ir.ConstantRef)
+    parts = list(walk(expr))
+    return {e.name for e in parts if isinstance(e, ir.Var)} | {"" for e in parts if not isinstance(e, plain)}
+
+
+def _assigned(loop: ir.For) -> set[str]:
+    """Return the locals that a loop changes, and ``""``."""
+    names = {loop.variable, ""}
+    for stmt in walk_stmts(loop.body):
+        match stmt:
+            case ir.Let(name=name) | ir.For(variable=name):
+                names.add(name)
+            case ir.Assign(target=target):
+                local = root(target)
+                names.add(local.name if local else "")
+            case _:
+                continue
+    return names
+
+
+def _ends_last(function: ir.Function) -> bool:
+    """Return True if a function returns at its end only."""
+    body = statements(function)
+    inner = (s for stmt in body for block in blocks(stmt) for s in walk_stmts(block))
+    return not any(isinstance(s, ir.Return) for s in (*inner, *body[:-1]))
+
+
+def _with_flow(body: tuple[ir.Stmt, ...], together: bool = True) -> Iterator[tuple[ir.Stmt, bool]]:  # noqa: FBT001, FBT002  (recursive)
+    """Yield every statement, and whether all threads come by: in loops over constant bounds that nothing leaves."""
+    for stmt in body:
+        yield stmt, together
+        for block in blocks(stmt):
+            leaves_ = any(isinstance(s, (ir.Break, ir.Continue)) for s in walk_stmts(block))
+            constant = isinstance(stmt, ir.For) and _is_constant(stmt.start) and _is_constant(stmt.stop)
+            yield from _with_flow(block, together and constant and not leaves_)
+
+
+def _is_constant(expr: ir.Expr) -> bool:
+    return isinstance(expr, ir.Const)
+
+
+def _own_exprs(stmt: ir.Stmt) -> tuple[ir.Expr, ...]:
+    found: list[ir.Expr] = []
+
+    def note(expr: ir.Expr) -> ir.Expr:
+        found.append(expr)
+        return expr
+
+    map_stmt_exprs(stmt, note)
+    return tuple(found)
+
+
+def _evaluated(expr: ir.Expr, certain: bool = True) -> Iterator[tuple[ir.Expr, bool]]:  # noqa: FBT001, FBT002  (recursive)
+    """Yield the parts of an expression, and whether all threads evaluate them."""
+    yield expr, certain
+    for number, child in enumerate(children(expr)):
+        choice = isinstance(expr, ir.Ternary) or (isinstance(expr, ir.Binary) and expr.op in ("&&", "||"))
+        yield from _evaluated(child, certain and not (choice and number > 0))

@@ -1,0 +1,397 @@
+"""Make loops that set one array entry by entry functions with derivatives of their own.
+
+    for i in 0 .. 64:                         entry(z, slope) = max(z, slope * z)
+        h[i] = max(z[i], slope * z[i])   ->   map(z, slope)   = for i: out[i] = entry(z[i], slope)
+                                              h = map(z, slope)
+
+Slang's reverse mode of a store into an array adds up the gradient of the whole array: a loop over 64 entries takes
+64 * 64 additions and copies. The derivatives of ``map`` are loops over those of ``entry``. Only kernels with products
+of matrices have such functions: there arrays are long.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from slangad.compiler.ir import nodes as ir
+from slangad.compiler.ir.calls import differentiated
+from slangad.compiler.ir.types import FLOAT, INT, Array, DiffPair, Scalar, Tuple, Type, Vector, carries_gradient
+from slangad.compiler.ir.walk import (
+    children,
+    map_blocks,
+    map_children,
+    map_stmt_exprs,
+    root,
+    stmt_exprs,
+    walk,
+    walk_stmts,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_FEWEST: Final = 16
+"""Entries. Slang's own derivative of a shorter loop costs little."""
+_ENTRY: Final = "result_entry"
+_INDEX: Final = "place"
+_OWN: Final = frozenset({_ENTRY, _INDEX, "entries", "tangents", "entry_pair", "entry_gradients", "d_out"})
+"""Locals of the functions that are made. A loop with a local of such a name stays."""
+
+
+def map_entries(module: ir.Module) -> ir.Module:
+    """Return the module with such functions for kernels that multiply by matrices together."""
+    functions = {f.key: f for f in module.functions}
+    kernels = {b.kernel for b in module.buffers if b.accumulation is ir.Accumulation.MATRIX}
+    roots = (kernel.function for kernel in module.kernels if kernel.name in kernels)
+    keys = {key for root_ in roots for key in differentiated(functions, root_)}
+    if not keys:
+        return module
+    return replace(
+        module, functions=tuple(part for f in module.functions for part in (_mapped(f) if f.key in keys else (f,)))
+    )
+
+
+def _mapped(function: ir.Function) -> tuple[ir.Function, ...]:
+    """Return the functions that the loops of a function become, and the function with calls of them, last."""
+    if not isinstance(function.body, tuple):
+        return (function,)
+    mapper = _Mapper(function)
+    body = mapper.block(function.body, ())
+    return (*mapper.made, replace(function, body=body))
+
+
+@dataclass(frozen=True, slots=True)
+class _Loop:
+    """A loop that sets an array entry by entry.
+
+    Attributes:
+        out: The array.
+        arrays: The arrays of which it reads an entry, perhaps ``out``.
+        values: What else it reads.
+        count: The number of entries.
+    """
+
+    out: ir.Var
+    arrays: tuple[ir.Var, ...]
+    values: tuple[ir.Var, ...]
+    count: int
+
+    @property
+    def params(self) -> tuple[ir.Param, ...]:
+        """The parameters of the map."""
+        return tuple(ir.Param(v.name, v.type) for v in (*self.arrays, *self.values))
+
+    @property
+    def entry_params(self) -> tuple[ir.Param, ...]:
+        """The parameters of an entry."""
+        return (
+            *(ir.Param(_entry_of(v), _element(v.type)) for v in self.arrays),
+            *(ir.Param(v.name, v.type) for v in self.values),
+        )
+
+
+def _entry_of(array: ir.Var) -> str:
+    return f"{array.name}_entry"
+
+
+def _element(type_: Type) -> Type:
+    assert isinstance(type_, Array)  # noqa: S101  (arrays are found by their indices)
+    return type_.element
+
+
+@dataclass(slots=True)
+class _Mapper:
+    """Makes the functions of one function's loops."""
+
+    function: ir.Function
+    made: list[ir.Function] = field(default_factory=list)
+    count: int = 0
+
+    def block(self, body: tuple[ir.Stmt, ...], after: tuple[tuple[ir.Stmt, ...], ...]) -> tuple[ir.Stmt, ...]:
+        """Return a block with calls in place of loops; ``after`` is what may run after the block, block by block."""
+        found: list[ir.Stmt] = []
+        for number, stmt in enumerate(body):
+            rest = (body[number + 1 :], *after)
+            if isinstance(stmt, ir.For):
+                loop = _read_loop(stmt, rest)
+                found.append(
+                    self._call(stmt, loop) if loop else replace(stmt, body=self.block(stmt.body, (stmt.body, *rest)))
+                )
+            else:
+                found.append(map_blocks(stmt, partial(self._inner, rest)))
+        return tuple(found)
+
+    def _inner(self, rest: tuple[tuple[ir.Stmt, ...], ...], body: tuple[ir.Stmt, ...]) -> tuple[ir.Stmt, ...]:
+        return self.block(body, rest)
+
+    def _call(self, stmt: ir.For, loop: _Loop) -> ir.Stmt:
+        """Add the functions of a loop, and return the call that takes its place."""
+        self.count += 1
+        key = f"{self.function.key}[{loop.out.name} {self.count}]"
+        name = f"{self.function.name}_{loop.out.name}"
+        reads = self.function.reads
+        entry = ir.Function(
+            f"{key} entry", f"{name}_entry", (*loop.entry_params, ir.Param(stmt.variable, INT)),
+            _element(loop.out.type), _entry_body(stmt, loop), span=stmt.span, reads=reads,
+        )  # fmt: skip
+        plain = ir.Function(
+            key, name, loop.params, loop.out.type, _plain_body(loop, entry),
+            derivative=ir.Custom(f"{key}.backward", f"{key}.forward"), span=stmt.span, reads=reads,
+        )  # fmt: skip
+        self.made += (entry, plain, _backward(loop, entry, plain), _forward(loop, entry, plain))
+        args = (*loop.arrays, *loop.values)
+        return ir.Assign(loop.out, ir.Call(key, args, loop.out.type, stmt.span), stmt.span)
+
+
+# --- the functions ---
+
+
+def _entry_body(stmt: ir.For, loop: _Loop) -> tuple[ir.Stmt, ...]:
+    """Return the body of the loop with values in place of entries, and the return of the one that it sets."""
+    out = ir.Var(_ENTRY, _element(loop.out.type))
+    given = {v.name: ir.Var(_entry_of(v), _element(v.type)) for v in loop.arrays}
+    start: tuple[ir.Stmt, ...] = ()
+    if loop.out.name in given:
+        start = (ir.Assign(out, given[loop.out.name], stmt.span),)
+    given[loop.out.name] = out
+    body = tuple(_with_entries(s, stmt.variable, given) for s in stmt.body)
+    return (*start, *body, ir.Return(out, stmt.span))
+
+
+def _with_entries(stmt: ir.Stmt, index: str, given: dict[str, ir.Var]) -> ir.Stmt:
+    def changed(expr: ir.Expr) -> ir.Expr:
+        match expr:
+            case ir.Index(value=ir.Var(name), index=ir.Var(variable)) if variable == index and name in given:
+                return given[name]
+            case _:
+                return map_children(expr, changed)
+
+    inner = map_blocks(stmt, lambda block: tuple(_with_entries(s, index, given) for s in block))
+    return map_stmt_exprs(inner, changed)
+
+
+def _over(loop: _Loop, *body: ir.Stmt) -> ir.For:
+    """Return the loop over all entries."""
+    start, stop = ir.Const(0, INT), ir.Const(loop.count, INT)
+    return ir.For(_INDEX, start, stop, 1, loop.count, bounded=False, unroll=False, body=body)
+
+
+_N: Final = ir.Var(_INDEX, INT)
+
+
+def _at(array: ir.Expr, element: Type) -> ir.Index:
+    return ir.Index(array, _N, element)
+
+
+def _plain_body(loop: _Loop, entry: ir.Function) -> tuple[ir.Stmt, ...]:
+    out = ir.Var("entries", loop.out.type)
+    args: tuple[ir.Expr, ...] = (*(_at(v, _element(v.type)) for v in loop.arrays), *loop.values, _N)
+    value = ir.Call(entry.key, args, entry.result)
+    return (_zeros(out), _over(loop, ir.Assign(_at(out, entry.result), value)), ir.Return(out))
+
+
+def _zeros(local: ir.Var) -> ir.Assign:
+    zero = ir.Construct((), local.type) if isinstance(local.type, Array) else _zero(local.type)
+    return ir.Assign(local, zero)
+
+
+def _zero(type_: Type) -> ir.Expr:
+    zero = ir.Const(0.0, type_.element if isinstance(type_, Vector) else type_)
+    return ir.Construct((zero,), type_) if isinstance(type_, Vector) else zero
+
+
+def _backward(loop: _Loop, entry: ir.Function, plain: ir.Function) -> ir.Function:
+    """Return the derivative that collects the gradients of all entries."""
+    d_out = ir.Var("d_out", loop.out.type)
+    flowing = [v for v in (*loop.arrays, *loop.values) if carries_gradient(v.type)]
+    types = tuple(_element(v.type) if v in loop.arrays else v.type for v in flowing)
+    entries = (_at(v, _element(v.type)) for v in loop.arrays)
+    args: tuple[ir.Expr, ...] = (*entries, *loop.values, _N, _at(d_out, entry.result))
+    one = len(flowing) == 1
+    found = ir.Var("entry_gradients", types[0] if one else Tuple(types))
+    inner: list[ir.Stmt] = [ir.Assign(found, ir.BackwardCall(entry.key, args, found.type))]
+    gradients = [ir.Var(f"d_{v.name}", v.type) for v in flowing]
+    for number, (value, gradient) in enumerate(zip(flowing, gradients, strict=True)):
+        part: ir.Expr = found if one else ir.Member(found, f"item{number}", types[number])
+        if value in loop.arrays:
+            inner.append(ir.Assign(_at(gradient, types[number]), part))
+        else:
+            inner.append(ir.Assign(gradient, ir.Binary("+", gradient, part, gradient.type)))
+    result = gradients[0] if one else ir.Construct(tuple(gradients), Tuple(tuple(g.type for g in gradients)))
+    zeros = (_zeros(gradient) for gradient in gradients)
+    body: tuple[ir.Stmt, ...] = (*zeros, _over(loop, *inner), ir.Return(result))
+    return ir.Function(
+        f"{plain.key}.backward", f"{plain.name}_bwd", (*plain.params, ir.Param("d_out", loop.out.type)), result.type,
+        body, differentiable=False, role=ir.Role.BACKWARD, of=plain.key, span=plain.span,
+    )  # fmt: skip
+
+
+def _forward(loop: _Loop, entry: ir.Function, plain: ir.Function) -> ir.Function:
+    """Return the derivative that computes every entry with its tangent."""
+
+    def argument(value: ir.Var) -> ir.Expr:
+        element = _element(value.type) if value in loop.arrays else value.type
+        if not carries_gradient(value.type):
+            return _at(value, element) if value in loop.arrays else value
+        pair = ir.Var(value.name, DiffPair(value.type))
+        if value not in loop.arrays:
+            return pair
+        primal, tangent = (_at(ir.Member(pair, part, value.type), element) for part in "pd")
+        return ir.MakePair(primal, tangent, DiffPair(element))
+
+    out, tangent = ir.Var("entries", loop.out.type), ir.Var("tangents", loop.out.type)
+    pair = ir.Var("entry_pair", DiffPair(entry.result))
+    args = (*(argument(v) for v in (*loop.arrays, *loop.values)), _N)
+    inner = (
+        ir.Assign(pair, ir.ForwardCall(entry.key, args, pair.type)),
+        ir.Assign(_at(out, entry.result), ir.Member(pair, "p", entry.result)),
+        ir.Assign(_at(tangent, entry.result), ir.Member(pair, "d", entry.result)),
+    )
+    result = ir.MakePair(out, tangent, DiffPair(loop.out.type))
+    params = tuple(replace(p, type=DiffPair(p.type)) if carries_gradient(p.type) else p for p in plain.params)
+    return ir.Function(
+        f"{plain.key}.forward", f"{plain.name}_fwd", params, result.type,
+        (_zeros(out), _zeros(tangent), _over(loop, *inner), ir.Return(result)),
+        differentiable=False, role=ir.Role.FORWARD, of=plain.key, span=plain.span,
+    )  # fmt: skip
+
+
+# --- what a loop reads and sets ---
+
+
+def _read_loop(stmt: ir.For, after: tuple[tuple[ir.Stmt, ...], ...]) -> _Loop | None:
+    """Return the entries that a loop sets; None if it does anything else that can be seen after it."""
+    match stmt:
+        case ir.For(start=ir.Const(value=0), stop=ir.Const(value=int(count)), step=1) if count >= _FEWEST:
+            pass
+        case _:
+            return None
+    plain = (ir.Let, ir.Assign, ir.If, ir.Comment)
+    if not all(isinstance(s, plain) for s in walk_stmts(stmt.body)):
+        return None
+    out = _set_array(stmt)
+    if out is None or out.type != Array(FLOAT, count):
+        return None
+    locals_ = {s.name for s in walk_stmts(stmt.body) if isinstance(s, ir.Let)}
+    targets = (root(s.target) for s in walk_stmts(stmt.body) if isinstance(s, ir.Assign))
+    locals_ |= {target.name for target in targets if target and target != out}
+    body = tuple(_with_entries(s, stmt.variable, {out.name: ir.Var(_ENTRY, FLOAT)}) for s in stmt.body)
+    if any(_needs(body, name) or any(_needs(block, name) for block in after) for name in locals_):
+        return None
+    if any(_needs(block, stmt.variable) for block in after):
+        return None
+    return _with_reads(stmt, out, locals_, count, is_read=_needs(body, _ENTRY) or not _sets(body, _ENTRY))
+
+
+def _set_array(stmt: ir.For) -> ir.Var | None:
+    """Return the array of which a loop sets the entry of its own index, if it sets no other part of anything."""
+    found: set[ir.Var] = set()
+    for inner in walk_stmts(stmt.body):
+        match inner:
+            case ir.Assign(target=ir.Index(value=ir.Var() as array, index=ir.Var(name))) if name == stmt.variable:
+                found.add(array)
+            case ir.Assign(target=ir.Var()) | ir.Let() | ir.If() | ir.Comment():
+                continue
+            case _:
+                return None
+    return found.pop() if len(found) == 1 else None
+
+
+def _with_reads(stmt: ir.For, out: ir.Var, locals_: set[str], count: int, *, is_read: bool) -> _Loop | None:
+    """Return the loop with all that it reads; None if that is more than entries, numbers and vectors."""
+    arrays = {out.name: out} if is_read else {}
+    values: dict[str, ir.Var] = {}
+    for expr in _reads(stmt, out):
+        match expr:
+            case ir.Index(value=ir.Var(name) as array, index=ir.Var(variable)) if variable == stmt.variable:
+                if array.type != Array(FLOAT, count) or name in locals_:
+                    return None
+                arrays.setdefault(name, array)
+            case ir.Var(name) if name == stmt.variable or name in locals_:
+                continue
+            case ir.Var(name, type_) if isinstance(type_, (Scalar, Vector)) and name != out.name:
+                values.setdefault(name, expr)
+            case _:
+                return None
+    loop = _Loop(out, tuple(arrays.values()), tuple(values.values()), count)
+    flowing = any(carries_gradient(v.type) for v in (*loop.arrays, *loop.values))
+    names = [p.name for p in (*loop.params, *loop.entry_params)]
+    hidden = _OWN & {*names, *locals_, stmt.variable} or any(f"d_{name}" in names for name in names)
+    return loop if flowing and not hidden and len({*names}) + len(values) == len(names) else None
+
+
+_NEVER: Final = (
+    ir.ThreadId, ir.ThreadCount, ir.BackwardCall, ir.ForwardCall, ir.Probe, ir.Linear, ir.MakePair,
+)  # fmt: skip
+
+
+def _reads(stmt: ir.For, out: ir.Var) -> Iterator[ir.Expr]:
+    """Yield the entries and locals that a loop reads, without the entry that it sets, and what can't be in a map."""
+    for part in walk_stmts(stmt.body):
+        for expr in _evaluated(part):
+            yield from (e for e in _parts(expr, stmt.variable) if not _is_entry(e, out, stmt.variable))
+
+
+def _is_entry(expr: ir.Expr, array: ir.Var, index: str) -> bool:
+    return isinstance(expr, ir.Index) and expr.value == array and expr.index == ir.Var(index, INT)
+
+
+def _parts(expr: ir.Expr, index: str) -> Iterator[ir.Expr]:
+    """Yield the entries of a loop's own index and the locals in an expression, and what can't be in a map."""
+    match expr:
+        case ir.Index(value=ir.Var(), index=ir.Var(name)) if name == index:
+            yield expr
+        case ir.Var():
+            yield expr
+        case ir.Read(indices=inner):
+            yield from (part for child in inner for part in _parts(child, index))
+        case ir.Extent():
+            return
+        case _ if isinstance(expr, _NEVER):
+            yield expr
+        case _:
+            yield from (part for child in children(expr) for part in _parts(child, index))
+
+
+def _evaluated(stmt: ir.Stmt) -> tuple[ir.Expr, ...]:
+    """Return the expressions that a statement evaluates, without the local that it sets."""
+    return (stmt.value,) if isinstance(stmt, ir.Assign) and isinstance(stmt.target, ir.Var) else stmt_exprs(stmt)
+
+
+def _needs(body: tuple[ir.Stmt, ...], name: str) -> bool:
+    """Return True if statements may read a local before they set it."""
+    return _first(body, name) == "read"
+
+
+def _sets(body: tuple[ir.Stmt, ...], name: str) -> bool:
+    """Return True if statements certainly set a local."""
+    return _first(body, name) == "set"
+
+
+def _first(body: tuple[ir.Stmt, ...], name: str) -> str:
+    """Return what happens first to a local: ``read``, ``set``, or nothing that is certain."""
+    for stmt in body:
+        if any(isinstance(e, ir.Var) and e.name == name for e in _all_of(stmt)):
+            return "read"
+        match stmt:
+            case ir.Let(name=target) | ir.Assign(target=ir.Var(target)) | ir.For(variable=target) if target == name:
+                return "set"
+            case ir.If(then=then, other=other):
+                both = {_first(then, name), _first(other, name)}
+            case ir.For(body=inner) | ir.While(body=inner):
+                both = {_first(inner, name), ""}
+            case _:
+                continue
+        if "read" in both:
+            return "read"
+        if both == {"set"}:
+            return "set"
+    return ""
+
+
+def _all_of(stmt: ir.Stmt) -> Iterator[ir.Expr]:
+    """Yield every part of the expressions that a statement evaluates, without nested blocks."""
+    for expr in _evaluated(stmt):
+        yield from walk(expr)

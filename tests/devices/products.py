@@ -1,0 +1,115 @@
+"""Products of matrices that all threads share with arrays of each thread, in several spellings and sizes."""
+
+import math
+
+import slangad as sa
+from slangad import Array, Each, Mean, Param, Sum
+
+
+def layers(inputs: int, hidden: int, outputs: int):
+    """Two layers: the first as rows of rows, the second as one array that is row after row."""
+
+    @sa.struct
+    class Layers:
+        w: Array[Array[float, inputs], hidden]
+        b: Array[float, hidden]
+        v: Array[float, hidden * outputs]
+
+        def evaluate(self, x: Array[float, inputs]) -> Array[float, outputs]:
+            h = sa.copy(self.b)
+            for i in range(hidden):
+                for j in range(inputs):
+                    h[i] += self.w[i][j] * x[j]
+            for i in range(hidden):
+                bent = math.tanh(h[i])
+                if h[i] > 1.0:
+                    bent = 0.5 * h[i] + bent
+                h[i] = bent
+            out = Array[float, outputs]()
+            for i in range(outputs):
+                total = 0.0
+                for j in range(hidden):
+                    total += h[j] * self.v[i * hidden + j]
+                out[i] = total
+            return out
+
+    return Layers
+
+
+Thin = layers(1, 70, 1)
+Odd = layers(17, 18, 3)
+Wide = layers(5, 130, 21)
+
+
+@sa.kernel
+def thin(net: Param[Thin], x: Each[Array[float, 1]]) -> Each[Array[float, 1]]:
+    return net.evaluate(x)
+
+
+@sa.kernel
+def odd(net: Param[Odd], x: Each[Array[float, 17]]) -> Each[Array[float, 3]]:
+    return net.evaluate(x)
+
+
+@sa.kernel(dims=2)
+def wide(net: Param[Wide], x: Each[Array[float, 5]]) -> Each[Array[float, 21]]:
+    return net.evaluate(x)
+
+
+@sa.struct
+class Stack:
+    """Layers of one size, chosen by a loop and used twice, with a slope that all share."""
+
+    w: Array[Array[Array[float, 16], 16], 3]
+    slope: float
+
+
+@sa.differentiable
+def through(w: Array[Array[float, 16], 16], x: Array[float, 16], slope: float) -> Array[float, 16]:
+    y = Array[float, 16]()
+    for i in range(16):
+        total = 0.0
+        for j in range(16):
+            total += w[i][j] * x[j]
+        y[i] = x[i] + (total if total > 0.0 else slope * total)
+    return y
+
+
+@sa.kernel
+def stacked(net: Param[Stack], x: Each[Array[float, 16]]) -> Mean[float]:
+    y = sa.copy(x)
+    for k in range(3):
+        y = through(net.w[k], y, net.slope)
+    y = through(net.w[1], y, net.slope)
+    total = 0.0
+    for i in range(16):
+        total += y[i] * y[i]
+    return total
+
+
+@sa.struct
+class Gate:
+    w: Array[Array[float, 20], 20]
+    v: Array[Array[float, 20], 20]
+    u: Array[Array[float, 20], 20]
+
+
+@sa.kernel
+def gated(net: Param[Gate], x: Each[Array[float, 20]], gate: Each[float]) -> Sum[float]:
+    """``w`` is a product for all threads, ``v`` only for some, and ``u`` is read in another way too."""
+    total = net.u[0][0]
+    for i in range(20):
+        a = 0.0
+        for j in range(20):
+            a += net.w[i][j] * x[j]
+        b = 0.0
+        for j in range(20):
+            b += net.u[i][j] * x[j]
+        total += a * b
+    if gate > 0.5:
+        for i in range(20):
+            c = 0.0
+            for j in range(20):
+                c += net.v[i][j] * x[j]
+            total += c * c * c
+    return total

@@ -1,0 +1,134 @@
+"""Products of shared matrices: values, gradients and tangents are those of float64, whatever the sizes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from slangad.compiler.frontends import load
+from slangad.compiler.passes import run_passes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from slangad.compiler.api.load import LoadedFile
+
+pytestmark = pytest.mark.toolchain
+
+DESCRIBED = Path(__file__).with_name("products.py")
+RNG = np.random.default_rng(5)
+SIZES = {"thin": (1, 70, 1), "odd": (17, 18, 3), "wide": (5, 130, 21)}
+Arrays = dict[str, np.ndarray]
+
+
+def numbers(*shape: int, scale: float = 1.0) -> np.ndarray:
+    return (scale * RNG.uniform(-1, 1, shape)).astype(np.float32)
+
+
+def layers(name: str) -> Arrays:
+    inputs, hidden, outputs = SIZES[name]
+    return {
+        "w": numbers(hidden, inputs, scale=2 * inputs**-0.5),
+        "b": numbers(hidden),
+        "v": numbers(hidden * outputs, scale=hidden**-0.5),
+    }
+
+
+def evaluated(net: Arrays, x: np.ndarray) -> tuple[np.ndarray, Callable[[np.ndarray], Arrays]]:
+    """The answers in float64, and the gradients by their cotangents."""
+    w, b, v = (net[k].astype(np.float64) for k in ("w", "b", "v"))
+    v = v.reshape(-1, len(b))
+    h = x @ w.T + b
+    bent = np.tanh(h) + np.where(h > 1, 0.5 * h, 0)
+
+    def gradients(d_out: np.ndarray) -> Arrays:
+        d_h = d_out @ v * (1 - np.tanh(h) ** 2 + np.where(h > 1, 0.5, 0))
+        return {"net.v": (d_out.T @ bent).ravel(), "net.w": d_h.T @ x, "net.b": d_h.sum(0), "x": d_h @ w}
+
+    return bent @ v.T, gradients
+
+
+def close(found: object, expected: np.ndarray) -> None:
+    """Assert that arrays agree to 1e-5, by norm."""
+    array = np.asarray(found)
+    assert array.shape == expected.shape
+    assert np.linalg.norm(array - expected) <= 1e-5 * np.linalg.norm(expected) + 1e-30
+
+
+def test_products__of_all_threads__are_found_and_no_others() -> None:
+    module = run_passes(load(DESCRIBED))
+    ways = {b.key: b.accumulation.value for b in module.buffers}
+    assert {key for key, way in ways.items() if way == "matrix"} == {
+        *(f"{name}.net.{part}" for name in SIZES for part in "wv"),
+        "stacked.net.w",
+        "gated.net.w",
+    }
+    assert (ways["gated.net.v"], ways["gated.net.u"]) == ("scatter", "scatter")
+
+
+@pytest.mark.parametrize("name", SIZES)
+@pytest.mark.parametrize("count", [1, 33, 600])
+def test_layers__results_and_gradients__are_those_of_float64(kernels: LoadedFile, name: str, count: int) -> None:
+    inputs, _, outputs = SIZES[name]
+    net, x, d_out = layers(name), numbers(count, inputs), numbers(count, outputs)
+    shape = (3, count // 3) if name == "wide" and count > 1 else (1, 1) if name == "wide" else (count,)
+    given = {"net": net, "x": x.reshape(*shape, inputs)}
+    expected, gradients = evaluated(net, x.astype(np.float64))
+    close(kernels[name](**given), expected.reshape(*shape, outputs))
+    out = kernels[name].backward(**given, cotangent=d_out.reshape(*shape, outputs))
+    for key, gradient in gradients(d_out.astype(np.float64)).items():
+        close(out[f"grad.{key}"], gradient.reshape(*shape, inputs) if key == "x" else gradient)
+
+
+def test_layers__no_element__gives_zeros(kernels: LoadedFile) -> None:
+    net = layers("odd")
+    out = kernels.odd.backward(net=net, x=numbers(0, 17), cotangent=numbers(0, 3))
+    assert not any(np.asarray(out[f"grad.net.{part}"]).any() for part in net)
+
+
+def test_layers__tangents__are_those_of_float64(kernels: LoadedFile) -> None:
+    net, x, d_x = layers("odd"), numbers(40, 17), numbers(40, 17)
+    d_net = {key: numbers(*value.shape) for key, value in net.items()}
+    out = kernels.odd.jvp(net=net, x=x, tangent={"x": d_x, **{f"net.{k}": v for k, v in d_net.items()}})
+    step = 1e-6
+
+    def moved(way: float) -> np.ndarray:
+        return evaluated(
+            {k: net[k] + way * d_net[k].astype(np.float64) for k in net}, x + way * d_x.astype(np.float64)
+        )[0]
+
+    close(out["result"], evaluated(net, x.astype(np.float64))[0])
+    close(out["jvp.result"], (moved(step) - moved(-step)) / (2 * step))
+
+
+def test_stack__one_matrix_twice_and_many_by_a_loop__have_their_sums(kernels: LoadedFile) -> None:
+    w, slope, x = numbers(3, 16, 16, scale=0.4), 0.125, numbers(300, 16)
+    inputs, before, order = [x.astype(np.float64)], [], (0, 1, 2, 1)
+    for k in order:
+        before.append(inputs[-1] @ w[k].T.astype(np.float64))
+        inputs.append(inputs[-1] + np.where(before[-1] > 0, before[-1], slope * before[-1]))
+    d_y, d_w, d_slope = 2 * inputs[-1] / len(x), np.zeros(w.shape), 0.0
+    for k, y, total in zip(order[::-1], inputs[-2::-1], before[::-1], strict=True):
+        d_slope += (d_y * np.where(total > 0, 0, total)).sum()
+        d_total = d_y * np.where(total > 0, 1, slope)
+        d_w[k] += d_total.T @ y
+        d_y = d_y + d_total @ w[k]
+    out = kernels.stacked.backward(net={"w": w, "slope": np.float32(slope)}, x=x)
+    close(out["grad.net.w"], d_w)
+    close(out["grad.net.slope"], np.asarray(d_slope))
+    close(out["grad.x"], d_y)
+
+
+def test_gate__products_of_some_threads__stay_loops_and_are_right(kernels: LoadedFile) -> None:
+    net = {key: numbers(20, 20) for key in "wvu"}
+    x, gate = numbers(200, 20), RNG.uniform(0, 1, 200).astype(np.float32)
+    w, v, u, y = (a.astype(np.float64) for a in (*net.values(), x))
+    a, b, c = y @ w.T, y @ u.T, (y @ v.T) * (gate > 0.5)[:, None]
+    d_u = a.T @ y
+    d_u[0, 0] += len(x)
+    out = kernels.gated.backward(net=net, x=x, gate=gate)
+    for key, expected in {"w": b.T @ y, "v": (3 * c * c).T @ y, "u": d_u}.items():
+        close(out[f"grad.net.{key}"], expected)
