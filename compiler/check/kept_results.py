@@ -59,6 +59,8 @@ _NEVER: Final = (
     GIVEN_UP,
     "did not finish within",
     "does not end within",
+    "its samples take more than",
+    "its process was killed",
     "it crashes (",
     "the check itself fails",
     "no type in its files fits",

@@ -158,7 +158,9 @@ def test_check__a_description__is_kept_only_if_its_files_alone_decide(project: P
         (Verdict.NONDETERMINISTIC, "two runs with the same inputs differ", False),
         (Verdict.FAIL, "it does not compile: the Slang compiler takes too long on it", False),
         (Verdict.FAIL, "it does not end within 60 s; likely a loop", False),
-        (Verdict.FAIL, "it crashes (SIGKILL) when it runs", False),
+        (Verdict.FAIL, "it crashes (SIGSEGV) when it runs", False),
+        (Verdict.INCONCLUSIVE, "its process was killed (SIGKILL): a check of this size needs more memory", False),
+        (Verdict.INCONCLUSIVE, "its samples take more than 60 s: --run-limit gives them more", False),
     ],
 )
 def test_is_repeatable__what_another_run_may_not_give__is_not_kept(verdict: Verdict, reason: str, kept: bool) -> None:

@@ -236,3 +236,32 @@ def test_check__a_limit_that_is_no_number__is_refused(tmp_path: Path, option: st
     result = CliRunner().invoke(cli, ["check", str(path), option, number])
     assert result.exit_code == 2
     assert f"Invalid value for '{option}': {number} is not a finite number." in result.stderr
+
+
+LARGE = """
+import slangad as sa
+from slangad import Array, Each, Param, Sum
+
+
+@sa.kernel
+def large(w: Param[Array[Array[float, 70], 70]], x: Each[Array[float, 70]]) -> Sum[float]:
+    total = 0.0
+    for i in range(70):
+        row = 0.0
+        for j in range(70):
+            row += w[i][j] * x[j]
+        total += row * row
+    return total
+
+
+@sa.differentiable
+def small(x: float) -> float:
+    return x * x
+"""
+
+
+def test_check__more_work_than_the_limit_allows__is_no_mistake_of_a_description(folder: Path) -> None:
+    (folder / "large.py").write_text(LARGE, encoding="utf-8")
+    code, results = checked("large.py", "-j", "1")
+    assert (code, results["small"]["verdict"], results["large"]["verdict"]) == (0, "PASS", "INCONCLUSIVE")
+    assert results["large"]["reason"] == "its samples take more than 4 s: --run-limit gives them more"

@@ -40,6 +40,8 @@ class CheckOutcome(Enum):
     """A copy that the check needs does not compile."""
     SLOW_COMPILE = auto()
     """A compiler takes too long, perhaps only on this machine at this time."""
+    TOO_MUCH_WORK = auto()
+    """Its samples take too long or too much memory, and it can have no endless loop."""
     NO_HOST_CODE = auto()
     """Slang's C++ of it does not compile, and nothing says that this is the user's mistake."""
     EMPTY_DIFFERENTIAL = auto()

@@ -33,6 +33,7 @@ VERDICTS: Final[dict[CheckOutcome, Verdict]] = {
     CheckOutcome.NO_IMPORT: Verdict.INCONCLUSIVE,
     CheckOutcome.NO_TWIN: Verdict.INCONCLUSIVE,
     CheckOutcome.SLOW_COMPILE: Verdict.INCONCLUSIVE,
+    CheckOutcome.TOO_MUCH_WORK: Verdict.INCONCLUSIVE,
     CheckOutcome.NO_HOST_CODE: Verdict.INCONCLUSIVE,
     CheckOutcome.EMPTY_DIFFERENTIAL: Verdict.INCONCLUSIVE,
     CheckOutcome.NO_SHAPES: Verdict.INCONCLUSIVE,

@@ -11,6 +11,7 @@ from slangad.compiler.check.model.task import SubjectTask
 from slangad.compiler.check.verdict.decide import failure_of, verdict_of, without_numbers
 from slangad.compiler.errors.spans import Span
 from slangad.compiler.report.model import Leg, Result
+from slangad.compiler.slang_text.endings import is_slang
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -37,14 +38,22 @@ def broken(task: SubjectTask | PipelineTask, error: str) -> Result:
 
 
 def crashed(task: SubjectTask | PipelineTask, how: str) -> Result:
-    """Return the result of a subject whose process died."""
+    """Return the result of a subject whose process died; nothing in a kernel kills a process by SIGKILL."""
+    if how == "SIGKILL":
+        return _too_much(task, "its process was killed (SIGKILL)", "a check of this size needs more memory")
     return _failed(task, f"it crashes ({how}) when it runs", _cause_of_death(how, task))
 
 
 def endless(task: SubjectTask | PipelineTask, limit: float) -> Result:
-    """Return the result of a subject that takes longer than a number of seconds."""
+    """Return the result of a subject that takes longer than a number of seconds; loops of descriptions have bounds."""
+    if not is_slang(task.plan.file):
+        return _too_much(task, f"its samples take more than {limit:g} s", "--run-limit gives them more")
     cause = "a loop that never ends; or more work than --run-limit allows"
     return _failed(task, f"it does not end within {limit:g} s", cause)
+
+
+def _too_much(task: SubjectTask | PipelineTask, how: str, remedy: str) -> Result:
+    return without_numbers(task.plan, Reason(CheckOutcome.TOO_MUCH_WORK, f"{how}: {remedy}"))
 
 
 def _cause_of_death(how: str, task: SubjectTask | PipelineTask) -> str:
