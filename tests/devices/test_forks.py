@@ -138,7 +138,7 @@ def said(script: str, folder: Path) -> list[str]:
     (folder / "kernels.py").write_text(KERNELS, encoding="utf-8")
     text = f"{PRELUDE}\nfrom slangad.compiler.api import load as calls\n{script}"
     ended = subprocess.run(
-        [sys.executable, "-c", text], capture_output=True, text=True, timeout=LIMIT, check=False, cwd=folder
+        [sys.executable, "-u", "-c", text], capture_output=True, text=True, timeout=LIMIT, check=False, cwd=folder
     )
     assert ended.returncode == 0, ended.stdout + ended.stderr
     assert ended.stderr == ""
