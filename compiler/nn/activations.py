@@ -14,6 +14,11 @@ from slangad.compiler.nn.arguments import nearest, refuse
 FLOAT_VECTORS: Final = (sa.float2, sa.float3, sa.float4)
 
 
+def is_row(type_: type) -> bool:
+    """Return True for vectors and arrays of floats."""
+    return type_ in FLOAT_VECTORS or (issubclass(type_, ArrayValue) and type_.element is float)
+
+
 def entrywise(scalar: DescribedFunction[..., Any]) -> GenericFunction:
     """Make a function of a float take vectors and arrays of floats too."""
 
@@ -21,7 +26,7 @@ def entrywise(scalar: DescribedFunction[..., Any]) -> GenericFunction:
         T = x
         if T is float:
             return scalar
-        if T not in FLOAT_VECTORS and not (issubclass(T, ArrayValue) and T.element is float):
+        if not is_row(T):
             at = Argument("x", callee=scalar.name, position=0)
             message = f"{scalar.name} takes a float, or a vector or array of floats, not {T.__name__}"
             raise ArgumentError(at, message, "convert it: float(x)")

@@ -7,7 +7,7 @@ from typing import Any
 import slangad as sa
 from slangad import Array, float3
 from slangad.compiler.lang.types.arrays import ArrayValue
-from slangad.compiler.nn.activations import FLOAT_VECTORS
+from slangad.compiler.nn.activations import FLOAT_VECTORS, is_row
 from slangad.compiler.nn.arguments import check_size, refuse
 
 
@@ -48,7 +48,7 @@ def _over_entries(encode, width):
         T = x
         if T is float:
             return encode
-        if T not in FLOAT_VECTORS and not (issubclass(T, ArrayValue) and T.element is float):
+        if not is_row(T):
             message = f"{encode.name} takes a float, or a vector or array of floats, not {T.__name__}"
             raise refuse(encode.name, "x", 0, message, "convert it")
         count = T.size if issubclass(T, ArrayValue) else FLOAT_VECTORS.index(T) + 2

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import slangad as sa
 from slangad.compiler.lang.errors import Argument, ArgumentError
-from slangad.compiler.lang.types.arrays import ArrayValue
-from slangad.compiler.nn.activations import FLOAT_VECTORS
+from slangad.compiler.nn.activations import is_row
 
 
 def _check(name, found, target):
     """Refuse anything but two vectors or arrays of floats of one type."""
-    if found not in FLOAT_VECTORS and not (issubclass(found, ArrayValue) and found.element is float):
+    if not is_row(found):
         at = Argument("found", callee=name, position=0)
         raise ArgumentError(at, f"{name} takes vectors or arrays of floats, not {found.__name__}", "convert it")
     if target is not found:

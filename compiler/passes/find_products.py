@@ -21,10 +21,13 @@ from typing import TYPE_CHECKING, Final
 from slangad.compiler.ir import nodes as ir
 from slangad.compiler.ir.calls import differentiated
 from slangad.compiler.ir.types import DOUBLE, FLOAT, INT, Array, Tensor, Texture, Type, leaves
-from slangad.compiler.ir.walk import blocks, body_exprs, children, map_stmt_exprs, root, statements, walk, walk_stmts
+from slangad.compiler.ir.walk import blocks, body_exprs, children, root, statements, stmt_exprs, walk, walk_stmts
+from slangad.compiler.passes.store_whole_values import fresh_locals
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+
+    from slangad.compiler.ir.build import Fresh
 
 MOST_TOTALS: Final = 60_000
 """Entries of the matrices of a kernel. A launch adds up this many totals, a group for each."""
@@ -81,7 +84,7 @@ class _Finder:
         together = {key for key in self._called() if self._comes_by(key)}
         while refused := self._refused(together):
             self.candidates = {key: b for key, b in self.candidates.items() if key not in refused}
-        shapes = {p.key: p.shape for key in together for p in self._products(self.functions[key])}
+        shapes = {p.key: p.shape for key in together for p in self._found(self.functions[key]).values()}
         if max((math.prod(shape) for shape in shapes.values()), default=0) <= _FEWEST:
             return self.module
         made = {key: _Writer(self._found(self.functions[key])).function(self.functions[key]) for key in together}
@@ -118,13 +121,10 @@ class _Finder:
     def _uses_of(self, function: ir.Function, key: str) -> Iterator[bool]:
         """Yield for each use of a function in another whether all threads come by."""
         for stmt, together in _with_flow(statements(function)):
-            for expr in _own_exprs(stmt):
+            for expr in stmt_exprs(stmt):
                 for part, certain in _evaluated(expr):
                     if isinstance(part, (ir.Call, ir.BackwardCall, ir.ForwardCall)) and part.function == key:
                         yield together and certain and isinstance(part, ir.Call)
-
-    def _products(self, function: ir.Function) -> Iterator[_Product]:
-        return iter(self._found(function).values())
 
     def _found(self, function: ir.Function) -> dict[int, _Product]:
         """Return the products of a function by the identity of the loop that computes an entry of each."""
@@ -181,7 +181,7 @@ class _Finder:
 
     def _refused(self, together: set[str]) -> set[str]:
         """Return the tensors with another use or products of several shapes, or the largest if all are too many."""
-        products = [p for key in together for p in self._products(self.functions[key])]
+        products = [p for key in together for p in self._found(self.functions[key]).values()]
         reads = Counter(
             e.source.name
             for f in self.module.functions
@@ -207,12 +207,10 @@ class _Writer:
         """Return the function with its products."""
         if not self.products:
             return function
-        taken = {s.name for s in walk_stmts(statements(function)) if isinstance(s, ir.Let)}
-        taken |= {p.name for p in function.params}
-        taken |= {s.variable for s in walk_stmts(statements(function)) if isinstance(s, ir.For)}
-        return replace(function, body=self._block(statements(function), taken))
+        body = statements(function)
+        return replace(function, body=self._block(body, fresh_locals(function, body)))
 
-    def _block(self, body: tuple[ir.Stmt, ...], taken: set[str]) -> tuple[ir.Stmt, ...]:
+    def _block(self, body: tuple[ir.Stmt, ...], fresh: Fresh) -> tuple[ir.Stmt, ...]:
         made: list[ir.Stmt] = []
         for stmt in body:
             if not isinstance(stmt, ir.For):
@@ -222,9 +220,9 @@ class _Writer:
             for part in stmt.body:
                 product = self.products.get(id(part))
                 if product is None:
-                    inner += self._block((part,), taken)
+                    inner += self._block((part,), fresh)
                     continue
-                whole = ir.Var(_fresh("product", taken), product.linear.type)
+                whole = fresh.var("product", product.linear.type)
                 made.append(ir.Assign(whole, product.linear, stmt.span))
                 entry = ir.Index(whole, ir.Var(stmt.variable, INT), FLOAT, part.span)
                 added = ir.Binary("+", product.total, entry, FLOAT, part.span)
@@ -245,14 +243,6 @@ def _is_total(target: ir.Expr, row: str) -> bool:
             return name == row
         case _:
             return isinstance(target, ir.Var)
-
-
-def _fresh(wanted: str, taken: set[str]) -> str:
-    number = 1
-    while (name := wanted if number == 1 else f"{wanted}_{number}") in taken:
-        number += 1
-    taken.add(name)
-    return name
 
 
 def _held(type_: Type) -> Type:
@@ -322,17 +312,6 @@ def _with_flow(body: tuple[ir.Stmt, ...], together: bool = True) -> Iterator[tup
 
 def _is_constant(expr: ir.Expr) -> bool:
     return isinstance(expr, ir.Const)
-
-
-def _own_exprs(stmt: ir.Stmt) -> tuple[ir.Expr, ...]:
-    found: list[ir.Expr] = []
-
-    def note(expr: ir.Expr) -> ir.Expr:
-        found.append(expr)
-        return expr
-
-    map_stmt_exprs(stmt, note)
-    return tuple(found)
 
 
 def _evaluated(expr: ir.Expr, certain: bool = True) -> Iterator[tuple[ir.Expr, bool]]:  # noqa: FBT001, FBT002  (recursive)

@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 from slangad.compiler.frontends import load
+from slangad.compiler.ir import nodes as ir
+from slangad.compiler.ir.walk import statements, walk_stmts
 from slangad.compiler.passes import run_passes
 
 if TYPE_CHECKING:
@@ -67,6 +69,18 @@ def test_products__of_all_threads__are_found_and_no_others() -> None:
         "gated.net.w",
     }
     assert (ways["gated.net.v"], ways["gated.net.u"]) == ("scatter", "scatter")
+
+
+def test_products__beside_a_local_of_the_users_of_that_name__have_another(tmp_path: Path) -> None:
+    text = DESCRIBED.read_text(encoding="utf-8").replace(
+        "total = net.u[0][0]", "product = net.u[0][0]\n    total = product"
+    )
+    assert "product" in text
+    file = tmp_path / "named.py"
+    file.write_text(text, encoding="utf-8")
+    module = run_passes(load(file))
+    (gated,) = (f for f in module.functions if f.name == "gated")
+    assert {s.name for s in walk_stmts(statements(gated)) if isinstance(s, ir.Let)} >= {"product", "product_2"}
 
 
 @pytest.mark.parametrize("name", SIZES)
