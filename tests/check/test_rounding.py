@@ -337,3 +337,19 @@ void tiny_bwd(inout DifferentialPair<float> x, float d) { x = diffPair(x.p, abs(
     results = checked(text, ".slang")
     assert results["shadowing"].verdict is not Verdict.FAIL, results["shadowing"].reason
     assert results["tiny"].verdict is Verdict.FAIL
+
+
+def test_check__wrong_where_windows_as_wide_as_the_distance_to_zero_show_nothing__fails(checked: Checked) -> None:
+    text = """
+void near_end_bwd(inout DifferentialPair<float> x, float d)
+{
+    x = diffPair(x.p, d * (x.p > 0.9998 ? 1.25 : 1.0) / sqrt(1.0 - x.p * x.p));
+}
+// check: range x 0.999 1
+[BackwardDerivative(near_end_bwd)] float near_end(float x) { return asin(x); }
+void hash_bwd(inout DifferentialPair<float> x, float d) { x = diffPair(x.p, 0.0); }
+[BackwardDerivative(hash_bwd)] float hash(float x) { return frac(sin(x) * 43758.5); }
+"""
+    assert {name: one.verdict for name, one in checked(text, ".slang").items()} == dict.fromkeys(
+        ("near_end", "hash"), Verdict.FAIL
+    )

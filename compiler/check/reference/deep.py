@@ -125,16 +125,18 @@ class DeepComparison:
     def _is_overlooked(self, entries: Floats, slack: Floats, which: Indices) -> Bools:
         """Return True for entries that all windows allow which are narrower than the distance to zero.
 
-        Wider windows overlook what changes at that distance, if rounding hides it from them.
-        ``sqrt(1 + k / (x * x))`` with a small ``k`` is 1 in wide windows.
+        Only windows count that are as exact as rounding allows. Wider windows overlook what changes at that distance,
+        if rounding hides it from them. ``sqrt(1 + k / (x * x))`` with a small ``k`` is 1 in wide windows.
         """
         slices = self.slices.pick(which)
         distance = np.abs(slices.rows[np.arange(len(which)), slices.columns])
         with np.errstate(all="ignore"):
             scales = np.where(distance > 0.0, np.exp2(np.floor(np.log2(distance))), slices.scales)
             near = measure(self.function.evaluate, replace(slices, scales=scales), tol.SCREEN_LEVELS, central())
+            telling = near.residues() <= self._noise(which)[:, None] * near.sizes
+            telling |= near.bar <= tol.SHARP * np.abs(near.slope)
             far = ~(np.abs(entries[:, None] - near.slope) <= near.bar + slack[:, None]) & np.isfinite(near.slope)
-        return np.asarray(~far.any(axis=1) & (distance > 0.0)[:, None])
+        return np.asarray(telling.any(axis=1) & ~far.any(axis=1) & (scales < slices.scales)[:, None])
 
     def _is_faint(self, entries: Floats, which: Indices) -> Bools:
         """Return True where values are constant, for entries that rounding of numbers up to 1 may hide in them.
