@@ -14,6 +14,7 @@ import tempfile
 from typing import TYPE_CHECKING, NoReturn
 
 import pytest
+from support.shared_builds import share_builds
 from support.warm_workers import end_warm_workers, use_warm_workers
 
 from slangad.compiler.runtime.device.cxx import find_cxx
@@ -78,12 +79,13 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
 
 @pytest.fixture(autouse=True, scope="session")
 def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """A cache and warm workers for each session; the processes that share a session's tests share its cache."""
+    """A cache, builds and warm workers for each session; processes that share a session's tests share its folders."""
     base = tmp_path_factory.getbasetemp()
     session = base.parent if os.environ.get("PYTEST_XDIST_WORKER") else base
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SLANGAD_CACHE_DIR", str(session / "cache"))
         patch.setenv("SLANGAD_VERIFY", "1")
+        share_builds(patch, session / "builds")
         use_warm_workers(patch)
         yield
         end_warm_workers()

@@ -175,7 +175,7 @@ def _build_module(pool: Pool, staging: Staging, name: str, text: str, job: Compi
     is_installed = name in job.installed
     source = Path(name) if is_installed else staging.write_text(name, text)
     binary = (staging.folder() if is_installed else source.parent) / f"{source.stem}{BINARY}"
-    arguments = module_arguments(os.fspath(source), os.fspath(binary), job.defines if is_installed else ())
+    arguments = module_arguments(os.fspath(source), os.fspath(binary), job.defines)
     done = pool.call(CompilerCall(arguments, (), (), ()), job.time_limit)
     return binary.read_bytes() if done and binary.is_file() else None
 

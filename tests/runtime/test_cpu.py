@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 from support.limits import small_files
+from support.shared_builds import build_each_time
 
 from slangad.compiler.errors.diagnostics import ToolchainError
 from slangad.compiler.runtime.device import cxx as cxx_module
@@ -201,6 +202,11 @@ def test_build__same_text__comes_from_the_cache(
     assert build_shared_library(b'extern "C" int f() { return 1; }', cache=cache) == first
 
 
+@pytest.fixture
+def _real_builds(monkeypatch: pytest.MonkeyPatch) -> None:
+    build_each_time(monkeypatch)
+
+
 PRELUDE = b"""#ifndef PRELUDE
 #define PRELUDE
 inline int one() { return 1; }
@@ -209,6 +215,7 @@ inline int one() { return 1; }
 """A text that ends as Slang's prelude does."""
 
 
+@pytest.mark.usefixtures("_real_builds")
 def test_build__prelude__is_read_once_and_changes_nothing(cxx: CxxCompiler, tmp_path: Path) -> None:
     text = PRELUDE + b'\nextern "C" int f() { return one() + __LINE__; }\n'
     cache = Cache(tmp_path)
@@ -220,12 +227,14 @@ def test_build__prelude__is_read_once_and_changes_nothing(cxx: CxxCompiler, tmp_
     assert len(entries_of(tmp_path)) == before + 1
 
 
+@pytest.mark.usefixtures("_real_builds")
 def test_build__prelude_of_another_compiler__is_read_as_text(cxx: CxxCompiler, tmp_path: Path) -> None:
     text, cache = PRELUDE + b'\nextern "C" int f() { return one(); }\n', Cache(tmp_path)
     cache.put(cxx_module._key(b"precompiled|" + PRELUDE, cxx, 1, native=False), b"gpch of another compiler")
     assert build_shared_library(text, cache=cache) == build_shared_library(text)
 
 
+@pytest.mark.usefixtures("_real_builds")
 def test_build__error_after_the_prelude__has_the_line_of_the_text(cxx: CxxCompiler, tmp_path: Path) -> None:
     text = PRELUDE + b"\n\nint f() { return nothing; }\n"
     with pytest.raises(RejectionError) as caught:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
+from support.shared_builds import build_each_time
 
 from slangad.compiler.toolchain.cache import Cache
 from slangad.compiler.toolchain.jobs.prebuilt import ModuleStore
@@ -36,6 +38,11 @@ void k(uint3 t : SV_DispatchThreadID, uniform RWStructuredBuffer<float> r)
 def job(number: int, more: str = "", library: str = LIBRARY) -> CompileJob:
     text = KERNEL.format(number=number, more=more)
     return CompileJob("k.slang", text, ("k",), ("spirv", "hlsl", "cpp"), modules=(("library.slang", library),))
+
+
+@pytest.fixture(autouse=True)
+def _real_builds(monkeypatch: pytest.MonkeyPatch) -> None:
+    build_each_time(monkeypatch)
 
 
 @pytest.fixture
@@ -137,3 +144,16 @@ def test_prebuilt__installed_module__is_read_in_binary_form_with_the_same_reflec
     assert len(builds) == 3
     assert not any(result.ok for result in wrong)
     assert {str(result.reflection).count("double") for result in changed} == {1}
+
+
+def test_prebuilt__with_macros__is_made_for_each_set_of_them_and_gives_the_same_code(builds: list[str]) -> None:
+    jobs = [replace(job(1), defines=defines) for defines in ((), (("float", "double"),), (("twice", "thrice"),))]
+    jobs = [replace(one, targets=("hlsl", "cpp")) for one in jobs]
+    with Toolchain(workers=1) as toolchain:
+        from_text = toolchain.compile(jobs)
+        assert builds == []
+        from_binary = toolchain.compile(jobs)
+    assert builds == ["library.slang"] * len(jobs)
+    assert all(result.ok for result in from_text)
+    assert from_text == from_binary
+    assert len({result.artefacts[1].data for result in from_text}) > 1

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from slangad.compiler.toolchain.cache import Cache
-    from slangad.compiler.toolchain.jobs.request import CompileJob
+    from slangad.compiler.toolchain.jobs.request import CompileJob, Macros, ModuleKey
 
     Build = Callable[[str, str, CompileJob], bytes | None]
 
@@ -42,26 +42,28 @@ class ModuleStore:
         self._seen: set[str] = set()
         self._refused: set[str] = set()
 
-    def ready(self, jobs: Iterable[CompileJob], build: Build) -> dict[tuple[str, str], bytes]:
-        """Return the modules of these jobs that are to be used in binary form: name and text, and the bytes.
+    def ready(self, jobs: Iterable[CompileJob], build: Build) -> dict[ModuleKey, bytes]:
+        """Return the modules of these jobs that are to be used in binary form: name, text and macros, and the bytes.
 
         Args:
             jobs: What is about to be compiled.
             build: Makes a binary module of a name and text, with the options of a job; ``None`` when it can't.
         """
-        users: dict[tuple[str, str], list[CompileJob]] = {}
+        users: dict[ModuleKey, list[CompileJob]] = {}
         for job in jobs:
-            for module in job.modules if not (job.defines or job.extra_arguments) else ():
-                if f'#include "{module[0]}"' not in job.source:
-                    users.setdefault(module, []).append(job)
-        found = {}
-        for (name, text), using in users.items():
+            for name, text in job.modules if not job.extra_arguments else ():
+                if f'#include "{name}"' not in job.source:
+                    users.setdefault(module_of(name, text, job), []).append(job)
+        found: dict[ModuleKey, bytes] = {}
+        for module, using in users.items():
+            name, text, defines = module
             if len(text) >= _WORTHWHILE and not _DEPENDS.search(text) and "SLANGAD_" not in text:
-                binary = self._get((name, text), self._key(name, text), using, build)
+                binary = self._get((name, text), self._key(name, text, defines), using, build)
                 if binary:
-                    found[name, text] = binary
+                    found[module] = binary
         for module, using in _installed(jobs).items():
-            binary = self._get(module, self._key_of_installed(*module), using, build)
+            path, _, defines = module
+            binary = self._get((path, ""), self._key_of_installed(path, defines), using, build)
             if binary:
                 found[module] = binary
         return found
@@ -90,20 +92,20 @@ class ModuleStore:
             self._cache.put(mark, b"used")
         return before
 
-    def _key_of_installed(self, path: str, defines: str) -> str:
+    def _key_of_installed(self, path: str, defines: Macros) -> str:
         """Return a key that covers the texts of a module file and of the files that it reaches."""
         files = (path, *search(Path(path), ()).files)
-        return self._key(path, "|".join((defines, *(f"{file}|{text_of(file)}" for file in files))))
+        return self._key(path, "|".join(f"{file}|{text_of(file)}" for file in files), defines)
 
-    def _key(self, name: str, text: str) -> str:
-        facts = "|".join((self._compiler, *module_arguments(name, ""), text))
+    def _key(self, name: str, text: str, defines: Macros) -> str:
+        facts = "|".join((self._compiler, *module_arguments(name, "", defines), text))
         return hashlib.sha256(facts.encode()).hexdigest()
 
 
-def _installed(jobs: Iterable[CompileJob]) -> dict[tuple[str, str], list[CompileJob]]:
+def _installed(jobs: Iterable[CompileJob]) -> dict[ModuleKey, list[CompileJob]]:
     """Return the jobs that use each installed module."""
-    users: dict[tuple[str, str], list[CompileJob]] = {}
+    users: dict[ModuleKey, list[CompileJob]] = {}
     for job in jobs:
         for path in job.installed:
-            users.setdefault(module_of(path, job), []).append(job)
+            users.setdefault(module_of(path, "", job), []).append(job)
     return users

@@ -60,9 +60,15 @@ class CompileJob:
         return tuple(unit for unit in units if unit not in self.without)
 
 
-def module_of(path: str, job: CompileJob) -> tuple[str, str]:
-    """Return the key of an installed module that a job imports: its file, and the macros that it sees."""
-    return path, repr(job.defines)
+Macros = tuple[tuple[str, str], ...]
+"""Names and texts."""
+ModuleKey = tuple[str, str, Macros]
+"""A module that a job imports: its name or file, its text (empty if installed), and the macros that it sees."""
+
+
+def module_of(name: str, text: str, job: CompileJob) -> ModuleKey:
+    """Return the key of a module that a job imports."""
+    return name, text, job.defines
 
 
 @dataclass(frozen=True, slots=True)

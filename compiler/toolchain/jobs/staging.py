@@ -19,7 +19,7 @@ from slangad.compiler.toolchain.temporary import TemporaryFolder
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from slangad.compiler.toolchain.jobs.request import CompileJob
+    from slangad.compiler.toolchain.jobs.request import CompileJob, ModuleKey
     from slangad.compiler.toolchain.messages.messages import SlangMessage
 
 BINARY = ".slang-module"
@@ -43,7 +43,7 @@ class Staging:
     def __exit__(self, *_: object) -> None:
         self._root.close()
 
-    def write(self, job: CompileJob, binaries: Mapping[tuple[str, str], bytes] | None = None) -> Path:
+    def write(self, job: CompileJob, binaries: Mapping[ModuleKey, bytes] | None = None) -> Path:
         """Write a job's text and modules, in binary form where there is one; return where the text lies.
 
         Raises:
@@ -52,12 +52,11 @@ class Staging:
         with temporary_files():
             folder = self.folder()
             for path in job.installed:
-                binary = (binaries or {}).get(module_of(path, job))
+                binary = (binaries or {}).get(module_of(path, "", job))
                 if binary is not None:
                     self._share(folder / f"{Path(path).stem}{BINARY}", binary)
-            for module in job.modules:
-                name, text = module
-                binary = (binaries or {}).get(module)
+            for name, text in job.modules:
+                binary = (binaries or {}).get(module_of(name, text, job))
                 if binary is None:
                     (folder / name).parent.mkdir(parents=True, exist_ok=True)
                     (folder / name).write_text(text, encoding="utf-8")

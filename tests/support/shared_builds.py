@@ -1,0 +1,52 @@
+"""C++ libraries, precompiled headers and binary library modules that a test makes serve the next.
+
+They lie below the caches, which tests keep apart: a test with an empty cache still asks for a build and gets the bytes
+that the compiler made of the same text. A prelude that is read once instead of each time saves a third of a build.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING
+
+from slangad.compiler.runtime.device import cxx
+from slangad.compiler.toolchain.cache import Cache
+from slangad.compiler.toolchain.jobs import prebuilt
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pytest
+
+    from slangad.compiler.runtime.device.cxx import CxxCompiler
+
+BUILD = cxx._build
+"""Builds each time that it is called."""
+START = prebuilt.ModuleStore.__init__
+"""Makes a store that shares nothing unless it has a cache."""
+
+
+def share_builds(patch: pytest.MonkeyPatch, folder: Path) -> None:
+    """Keep what this process builds in a folder, which other processes may share."""
+    store = Cache(folder)
+
+    def build(compiler: CxxCompiler, source: bytes, optimization: int, *, native: bool, cache: Cache | None) -> bytes:
+        key = hashlib.sha256(f"built|{cxx._key(source, compiler, optimization, native=native)}".encode()).hexdigest()
+        stored = store.get(key)
+        if stored is not None:
+            return stored
+        library = BUILD(compiler, source, optimization, native=native, cache=store)
+        store.put(key, library)
+        return library
+
+    def start(self: prebuilt.ModuleStore, compiler: Path, cache: Cache | None) -> None:
+        START(self, compiler, cache or store)
+
+    patch.setattr(cxx, "_build", build)
+    patch.setattr(prebuilt.ModuleStore, "__init__", start)
+
+
+def build_each_time(patch: pytest.MonkeyPatch) -> None:
+    """Let a test of the builds themselves have real ones."""
+    patch.setattr(cxx, "_build", BUILD)
+    patch.setattr(prebuilt.ModuleStore, "__init__", START)
