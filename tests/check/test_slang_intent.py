@@ -160,3 +160,18 @@ def test_sample__derivatives_that_are_meant__are_right_with_their_lines_only(
     results = check(parse_inputs([str(path)]), CheckOptions(samples=48)).results
     assert {result.function for result in results} == {"safeDivide", "externalFunction", "exposure"}
     assert {result.function for result in results if not result.verdict.good} == wrong
+
+
+def test_check__instances_of_a_generic_caller_of_a_custom_backward__say_once_that_forward_mode_is_missing(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "generic.slang"
+    path.write_text(
+        "[BackwardDerivative(slope)] float hard(float x) { return x * x; }\n"
+        "void slope(inout DifferentialPair<float> x, float d) { x = diffPair(x.p, 2.0 * x.p * d); }\n"
+        "[BackwardDifferentiable] float scaled<let n : int>(float x) { return float(n) * hard(x); }\n"
+    )
+    result = by_name(check(parse_inputs([str(path)]), CheckOptions()))["scaled<2>"]
+    assert [leg.detail for leg in result.legs if leg.state is LegState.MISSING] == [
+        "not available: custom backward of hard"
+    ]

@@ -109,7 +109,7 @@ def _external(module: ir.Module, functions: dict[str, ir.Function], texts: _Text
             function.key,
             function.ranges,
             _unfit_for(facts) if facts else "",
-            missing=tuple((mode, _why_missing(left)) for left in lacks for mode in left.modes),
+            missing=tuple(dict.fromkeys((mode, _why_missing(left)) for left in lacks for mode in left.modes)),
             facts=facts,
             signature=facts.signature
             if facts and not adapted
