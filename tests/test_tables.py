@@ -29,7 +29,7 @@ from slangad.compiler.ir.optimizers import OPTIMIZERS
 from slangad.compiler.ir.pipelines import Optimizer
 from slangad.compiler.ir.targets import TARGETS
 from slangad.compiler.lang import public
-from slangad.compiler.lang.intrinsics import INTRINSICS
+from slangad.compiler.lang.intrinsics import typed
 from slangad.compiler.lang.types import intrinsic_functions
 from slangad.compiler.passes import order
 from slangad.compiler.report.formats import FORMATS
@@ -70,6 +70,13 @@ def choices(record: Record, name: str) -> tuple[str, ...]:
     shape = shape.item if isinstance(shape, ListOf) else shape
     assert isinstance(shape, Choice)
     return shape.words
+
+
+def same(path: Path, expected: str, config: pytest.Config) -> None:
+    """Compare a file with the text that is generated for it, or write that with ``--update``."""
+    if config.getoption("--update"):
+        path.write_text(expected, encoding="utf-8")
+    assert path.read_text(encoding="utf-8") == expected, "run pytest tests/test_tables.py --update"
 
 
 # --- targets ---
@@ -149,11 +156,22 @@ def test_optimizers__in_the_document__are_those_of_the_table() -> None:
 # --- intrinsics ---
 
 
-def test_intrinsics__that_users_import__are_those_of_the_table() -> None:
-    own = {name for name, row in INTRINSICS.items() if not row.cast_of}
-    assert set(intrinsic_functions.FUNCTIONS) == set(intrinsic_functions.__all__) == own
-    assert own <= set(public.__all__)
-    assert all(getattr(sa, name) is intrinsic_functions.FUNCTIONS[name] for name in own)
+def test_intrinsics__that_users_import__are_those_of_the_table(pytestconfig: pytest.Config) -> None:
+    path = Path(intrinsic_functions.__file__)
+    before, _, rest = path.read_text(encoding="utf-8").partition(typed.BEGIN)
+    _, _, after = rest.partition(typed.END)
+    after = after.partition("__all__ = [")[0]
+    names = typed.typed_names(typed.public_rows())
+    expected = f"{before}{typed.BEGIN}\n{typed.typed_functions()}\n{typed.END}{after}{names}"
+    same(path, expected, pytestconfig)
+    assert all(getattr(sa, name) is intrinsic_functions.FUNCTIONS[name] for name in typed.public_rows())
+
+
+def test_names__that_users_import__are_those_that_the_module_has(pytestconfig: pytest.Config) -> None:
+    path = Path(public.__file__)
+    names = {name for name in vars(public) if name[0].isalpha()} - {"annotations"}
+    before = path.read_text(encoding="utf-8").partition("__all__ = [")[0]
+    same(path, before + typed.typed_names(names), pytestconfig)
 
 
 # --- codes ---

@@ -1,6 +1,6 @@
 """Everything users reach as ``sa.X``, with the types their checkers see."""
 
-# ruff: noqa: F405  (the tables of names are written out below for type checkers)
+# ruff: noqa: F405  (type checkers read names from a list: `pytest tests/test_tables.py --update` writes it)
 
 from __future__ import annotations
 

@@ -113,6 +113,7 @@ COMPARISON = (
         "1 from edge on, 0 before; the gradient is 0.",
         partials=(None, None),
         kinks=(Kinks("jump", "x == edge", lambda np, edge, x: np.abs(x - edge)),),
+        typed="(edge: _F | float, x: _F) -> _F",
     ),
 )
 
@@ -194,6 +195,7 @@ INTERPOLATION = (
         "0 up to low, 1 from high on, a smooth cubic in between; where those are equal a step without slope.",
         composed=_smoothstep,
         valid=lambda np, low, high, x: low < high,
+        typed="(low: _F | float, high: _F | float, x: _F) -> _F",
     ),
 )
 

@@ -77,6 +77,7 @@ class IntrinsicRow:
         valid: A further condition on all arguments, called like ``meaning``; returns bools.
         variadic: Two or more arguments are folded from the left.
         cast_of: This is ``int(...)`` of another row: ``floor_to_int`` is ``int(floor(x))``.
+        typed: The signature for type checkers, if it is not the usual one of the rule (``intrinsics/typed.py``).
         doc: One line for users.
     """
 
@@ -94,6 +95,7 @@ class IntrinsicRow:
     valid: Meaning | None = None
     variadic: bool = False
     cast_of: str = ""
+    typed: str = ""
 
     def interval(self, index: int) -> Interval:
         """Return the domain of one parameter."""
