@@ -167,6 +167,14 @@ def test_without_faults__error_in_a_function__leaves_it_out_with_its_callers(pla
     assert code.count(b"\n") == TEXT.count(b"\n")
 
 
+def test_without_faults__declarations_in_a_namespace__are_found() -> None:
+    enclosed = TEXT.replace(b"#endif\n", b"#endif\n\nnamespace\n{\n").replace(b"SLANG_PRELUDE", b"}\n\nSLANG_PRELUDE")
+    found = without_faults(enclosed, "kernel.cpp:18:12: error: 'y_0' was not declared in this scope\n")
+    assert found is not None
+    assert found[1] == {"bad_0", "caller_0", "entry_Thread"}
+    assert b"struct S_0" in found[0]
+
+
 @pytest.mark.parametrize("line", [1, 5])
 def test_without_faults__error_elsewhere__gives_nothing(line: int) -> None:
     assert without_faults(TEXT, f"kernel.cpp:{line}:1: error: what") is None

@@ -20,6 +20,8 @@ _AT: Final = re.compile(r"^.*?\.cpp[:(](\d+)", re.MULTILINE)
 _ERROR: Final = re.compile(r"\berror(?: \w+)?: *(.+)")
 _NAME: Final = re.compile(r"\b(\w+)\(")
 _WORDS: Final = re.compile(r"\w+")
+_NAMESPACE: Final = "namespace"
+"""The line that opens the namespace around all declarations. It is no declaration itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +78,7 @@ def _parts(lines: list[str], first: int) -> Iterator[_CppPart]:
     while start < len(lines):
         head = lines[start]
         stop = start + 1
-        if head[:1].isidentifier():
+        if head[:1].isidentifier() and head != _NAMESPACE:
             while stop < len(lines) and not head.endswith(";") and not lines[stop - 1].startswith("}"):
                 stop += 1
             text = "\n".join(lines[start:stop])

@@ -26,7 +26,10 @@ if TYPE_CHECKING:
     from slangad.compiler.toolchain.cache import Cache
     from slangad.compiler.toolchain.jobs.request import CompileJob, CompileResult
 
-FINISHERS: Final = ("jobs/finishing.py", "jobs/reflection.py", "workers/declarations.py", "jobs/collect.py")
+FINISHERS: Final = (
+    *(f"jobs/{name}.py" for name in ("finishing", "cpp_linkage", "cpp_prelude", "reflection", "collect")),
+    "workers/declarations.py",
+)
 """Files of ``toolchain`` that change Slang's output before it is stored."""
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from slangad.compiler.toolchain.jobs.cpp_linkage import with_internal_linkage
 from slangad.compiler.toolchain.jobs.cpp_prelude import with_whole_prelude
 
 _TABLE: Final = re.compile(rb"^var<private> (\w+) : [^\n=]+ = ([^\n]+);$", re.MULTILINE)
@@ -15,13 +16,13 @@ def finished(target: str, code: bytes) -> bytes:
     """Return the artefact's final bytes.
 
     CUDA code that uses half needs a macro, which Slang defines only when it calls NVRTC itself. C++ code
-    needs what Slang's prelude lacks. WGSL tables must not be made of other tables, which Slang shares between rows
-    and wholes.
+    needs what Slang's prelude lacks, and internal linkage. WGSL tables must not be made of other tables, which Slang
+    shares between rows and wholes.
     """
     if target == "wgsl":
         return _spelled_out(code)
     if target == "cpp":
-        return with_whole_prelude(code)
+        return with_internal_linkage(with_whole_prelude(code))
     if target == "cuda" and b"__half" in code.rpartition(b"\n#endif")[2]:
         return _HALF + code
     return code
