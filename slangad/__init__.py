@@ -17,9 +17,24 @@ if TYPE_CHECKING:
     from slangad.compiler.lang.public import *  # noqa: F403
 
 
+def _run_methods() -> object:
+    from slangad.compiler.api import live
+
+    return live
+
+
+def _check_methods() -> object:
+    from slangad.compiler.check import live
+
+    return live
+
+
 def __getattr__(name: str) -> Any:  # noqa: ANN401  (module attribute of any kind)
     if name.startswith("__") and name != "__all__":
         raise AttributeError(name)
+    from slangad.compiler.lang.decorators.methods import bind_methods
+
+    bind_methods(_run_methods, _check_methods)
     if name == "load":
         from slangad.compiler.api.load import load
 

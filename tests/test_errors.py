@@ -76,9 +76,9 @@ def run_command(command: str, *options: str) -> tuple[int, str]:
     paths = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
     python = shlex.quote(sys.executable)
     command = re.sub(r"\bpython (?=\w|-)", f"{python} ", re.sub(r"\bslangad (?=\w)", "python -m slangad.cli ", command))
-    ended = subprocess.run(
-        ["sh", "-c", command], env={**os.environ, "PYTHONPATH": paths}, capture_output=True, text=True, check=False
-    )
+    # byte code of a full disk (SA255) would be read by later tests
+    env = {**os.environ, "PYTHONPATH": paths, "PYTHONDONTWRITEBYTECODE": "1"}
+    ended = subprocess.run(["sh", "-c", command], env=env, capture_output=True, text=True, check=False)
     return ended.returncode, ended.stderr
 
 

@@ -8,25 +8,28 @@ from __future__ import annotations
 import atexit
 import inspect
 import os
+import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from threading import RLock
 from typing import TYPE_CHECKING, Any, Final
 
+from slangad.compiler.api.outcome import Outcome
 from slangad.compiler.api.program import read_program
+from slangad.compiler.api.readable_errors import readable_errors
 from slangad.compiler.driver.inputs import Input
 from slangad.compiler.driver.model import Options
 from slangad.compiler.emit.model import Mode, ParameterRole
 from slangad.compiler.errors.diagnostics import Diagnostic
 from slangad.compiler.ir.types import Struct
 from slangad.compiler.runtime.arrays.array_keys import PREFIXES, array_keys
-from slangad.compiler.runtime.arrays.flatten import flatten_named, nested
+from slangad.compiler.runtime.arrays.flatten import flatten_named
 from slangad.compiler.runtime.arrays.modes import RunMode
 from slangad.compiler.runtime.arrays.prepare import InputError, prepare
 from slangad.compiler.runtime.device.open import open_device
 from slangad.compiler.runtime.device.table import AUTO
-from slangad.compiler.runtime.device.tensors import as_arrays, as_tensors, place_of
+from slangad.compiler.runtime.device.tensors import as_arrays, as_tensors, is_tracked, place_of
 from slangad.compiler.runtime.pipeline.run import prepare_pipeline, run_pipeline, signature_of
 from slangad.compiler.runtime.pipeline.run_kernel import run_kernel
 from slangad.compiler.toolchain.cache import default_cache
@@ -35,6 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from slangad.compiler.api.program import RunnableProgram
+    from slangad.compiler.api.training import TrainingResult
     from slangad.compiler.runtime.arrays.signature import KernelSignature
     from slangad.compiler.runtime.device.model import Device, DeviceProgram
     from slangad.compiler.runtime.pipeline.run_kernel import KernelPlan
@@ -52,49 +56,6 @@ _LEFT: Final[list[Device]] = []
 """In a fork: GPUs of the parent, kept since giving them back would go through a driver whose threads aren't there."""
 _OPENING = RLock()
 """Held while a device is looked up or opened."""
-
-
-class Outcome(Mapping[str, Any]):
-    """What a call gave: arrays by key, as files have them (``grad.m.albedo``), and nested by name.
-
-    Attributes:
-        arrays: The arrays by key.
-        result: The result; a tuple of them where there are several, each at its place; structs as dicts. None for what
-            the mode doesn't give.
-        grad: Gradients by parameter; of structs by field.
-        jvp: How the results change along the tangents, by result.
-        probe: Gradients of intermediate values by the probe's name.
-        outputs: Tensors that were written, by parameter.
-    """
-
-    def __init__(self, arrays: Mapping[str, Any], signature: KernelSignature) -> None:
-        self.arrays = dict(arrays)
-        self.grad = nested(self._below("grad."), signature.parameters)
-        self.jvp = nested(self._below("jvp."), signature.values)
-        self.probe = self._below("probe.")
-        plain = {key: array for key, array in self.arrays.items() if not key.startswith(("grad.", "jvp.", "probe."))}
-        found = nested(plain, signature.values)
-        self.outputs = {value.name: found[value.name] for value in signature.parameters if value.name in found}
-        results = [found.get(value.name) for value in signature.results]
-        single = [value.name for value in signature.results] == ["result"]
-        absent = all(result is None for result in results)
-        self.result: Any = None if absent else results[0] if single else tuple(results)
-
-    def _below(self, prefix: str) -> dict[str, Any]:
-        return {key.removeprefix(prefix): array for key, array in self.arrays.items() if key.startswith(prefix)}
-
-    def __getitem__(self, key: str) -> Any:  # noqa: ANN401  (numpy or torch)
-        return self.arrays[key]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.arrays)
-
-    def __len__(self) -> int:
-        return len(self.arrays)
-
-    def __repr__(self) -> str:
-        shapes = ", ".join(f"{key}: {array.dtype}{tuple(array.shape)}" for key, array in self.arrays.items())
-        return f"<{shapes}>"
 
 
 @dataclass(repr=False)
@@ -121,7 +82,12 @@ class LoadedKernel:
         return self.plan.signature
 
     def __call__(self, *args: object, **kwargs: object) -> Any:  # noqa: ANN401  (numpy or torch)
-        """Return the result of ``forward``; without one, what was written: the only output, or all by name."""
+        """Return the result of ``forward``; without one, what was written: the only output, or all by name.
+
+        A torch tensor that requires a gradient takes part in torch's graph.
+        """
+        if self._is_tracked(args, kwargs):
+            return self.torch(str(kwargs.pop("device", "")))(*args, **kwargs)
         outcome = self.forward(*args, **kwargs)  # type: ignore[arg-type]  # device= and domain= are among them
         if self.signature.results or not outcome.outputs:
             return outcome.result
@@ -131,9 +97,13 @@ class LoadedKernel:
         """Compute the results.
 
         Raises:
-            InputError: An argument doesn't fit.
+            InputError: An argument doesn't fit, or is a torch tensor that requires a gradient.
             ToolchainError: The device is missing or failed.
         """
+        if self._is_tracked(args, kwargs):
+            name = self.signature.name
+            message = f"{name}.forward would lose the graph of a tensor that requires a gradient"
+            raise InputError([Diagnostic("SA411", message, help=f"use {name}.torch()(…), or torch.no_grad()")])
         return self.run(RunMode.FORWARD, self.keyed(args, kwargs), device, domain)
 
     def backward(
@@ -152,13 +122,13 @@ class LoadedKernel:
             **kwargs: Arguments by name.
         """
         given = self.keyed(args, kwargs)
-        given |= self._derivatives(ParameterRole.COTANGENT, self._by_result(cotangent), RunMode.BACKWARD)
+        given |= self.cotangents(cotangent)
         given |= self._derivatives(ParameterRole.GRADIENT, grad, RunMode.BACKWARD)
         return self.run(RunMode.BACKWARD, given, device, domain)
 
     def jvp(self, *args: object, tangent: object, device: str = "", domain: object = None, **kwargs: object) -> Outcome:
         """Compute the results and how they change along ``tangent``, a mapping by parameter; zero where left out."""
-        given = self.keyed(args, kwargs) | self._derivatives(ParameterRole.TANGENT, tangent, RunMode.JVP)
+        given = self.keyed(args, kwargs) | self.tangents(tangent)
         return self.run(RunMode.JVP, given, device, domain)
 
     def jtjvp(
@@ -173,11 +143,50 @@ class LoadedKernel:
         given |= self._derivatives(ParameterRole.GRADIENT, grad, RunMode.JTJVP)
         return self.run(RunMode.JTJVP, given, device, domain)
 
+    @property
+    def slang(self) -> str:
+        """The Slang of its description."""
+        from slangad.compiler.api.compiled import SlangText
+
+        return SlangText(self.program.emitted.text)
+
+    def train(self, *args: object, device: str = "", domain: object = None, **kwargs: Any) -> TrainingResult:  # noqa: ANN401
+        """Minimise the result: the parameters without ``NoDiff`` that are ``Param`` or ``Tensor`` are trained.
+
+        Args:
+            *args: The data; trained parameters that are given start at these values, the others at random ones.
+            device: Where.
+            domain: Over what shape.
+            **kwargs: Arguments by name, and ``TrainingSettings``: ``steps=1000``, ``batch=0`` for all elements,
+                ``optimizer=sa.Adam(lr=0.01)``, ``lr=``, ``until_loss=``, ``seed=0``, ``watch=`` a function of step
+                and loss. A parameter with such a name is given by position.
+
+        Raises:
+            CompileError: It can't be trained, or the loss became infinite.
+            InputError: An argument is missing or doesn't fit.
+        """
+        from slangad.compiler.api.training import TrainingSettings, train_on
+
+        names = {one.name for one in fields(TrainingSettings)}
+        settings = TrainingSettings(**{name: value for name, value in kwargs.items() if name in names})
+        given, shape = self.keyed(args, _without(kwargs, *names)), _shape(domain)
+        with readable_errors():
+            return train_on(opened_device(device or self.device), self.program, self.found, given, shape, settings)
+
+    @property
+    def found(self) -> KernelPlan | RunnablePipeline:
+        """What a program runs."""
+        return self.plan
+
     def torch(self, device: str = "") -> Callable[..., Any]:
         """A function of torch tensors that torch differentiates: a ``torch.autograd.Function`` around this kernel."""
         from slangad.compiler.api.torch import function_of
 
         return function_of(self, device or self.device)
+
+    def _is_tracked(self, args: tuple[object, ...], kwargs: Mapping[str, object]) -> bool:
+        """Return True if an argument is a torch tensor whose graph would be lost."""
+        return "torch" in sys.modules and is_tracked(self.keyed(args, _without(kwargs, "device", "domain")).values())
 
     def keyed(self, args: tuple[object, ...], kwargs: Mapping[str, object]) -> dict[str, object]:
         """Arguments as arrays by key.
@@ -198,12 +207,13 @@ class LoadedKernel:
 
     def run(self, mode: RunMode, given: Mapping[str, object], device: str = "", domain: object = None) -> Outcome:
         """Run it in a mode on arrays by key."""
-        shape = None if domain is None else tuple(domain) if isinstance(domain, (tuple, list)) else (domain,)
+        shape = _shape(domain)
         place = place_of(given)
-        opened = opened_device(device or self.device)
+        with readable_errors():
+            opened = opened_device(device or self.device)
         stays = place is not None and place.type == "cuda" and opened.name == "cuda"
         arrays = given if stays else as_arrays(given)
-        with opened.lock:
+        with readable_errors(), opened.lock:
             found = self.run_on(opened, mode, arrays, shape, place if stays else None)
         return Outcome(found if place is None else as_tensors(found, place), self.signature)
 
@@ -214,6 +224,14 @@ class LoadedKernel:
         self.plan.require(mode)
         prepared = replace(prepare(self.signature, mode, given, shape), place=place)
         return run_kernel(device, self.load_on(device, mode), self.plan, mode, prepared)
+
+    def cotangents(self, values: object) -> dict[str, object]:
+        """Cotangents by key, from those of ``backward``."""
+        return self._derivatives(ParameterRole.COTANGENT, self._by_result(values), RunMode.BACKWARD)
+
+    def tangents(self, values: object) -> dict[str, object]:
+        """Tangents by key, from those of ``jvp``."""
+        return self._derivatives(ParameterRole.TANGENT, values, RunMode.JVP)
 
     def load_on(self, device: Device, mode: RunMode) -> DeviceProgram:
         """Its entry points for a mode on a device, compiled once."""
@@ -275,6 +293,11 @@ class LoadedPipeline(LoadedKernel):
         """What it takes and gives."""
         return signature_of(self.runnable)
 
+    @property
+    def found(self) -> KernelPlan | RunnablePipeline:
+        """What a program runs."""
+        return self.runnable
+
     def run_on(
         self, device: Device, mode: RunMode, given: Mapping[str, object], shape: tuple[Any, ...] | None, place: object
     ) -> Mapping[str, Any]:
@@ -293,15 +316,30 @@ class LoadedPipeline(LoadedKernel):
         return self.loaded[key]
 
 
+def _shape(domain: object) -> tuple[Any, ...] | None:
+    return None if domain is None else tuple(domain) if isinstance(domain, (tuple, list)) else (domain,)
+
+
+def _without(kwargs: Mapping[str, object], *names: str) -> dict[str, object]:
+    return {name: value for name, value in kwargs.items() if name not in names}
+
+
+def loaded_from(program: RunnableProgram, name: str, device: str) -> LoadedKernel:
+    """Return a kernel or pipeline of a program by name."""
+    runnable = program.pipelines.get(name)
+    if runnable is None:
+        return LoadedKernel(program, program.plans[name], device)
+    *_, last = runnable.kernels.values()
+    return LoadedPipeline(program, last, device, runnable=runnable)
+
+
 class LoadedFile(Mapping[str, LoadedKernel]):
     """A describing file's kernels and pipelines by name, as attributes and as a mapping."""
 
     def __init__(self, program: RunnableProgram, device: str) -> None:
         self.program = program
-        self._kernels = {name: LoadedKernel(program, plan, device) for name, plan in program.plans.items()}
-        for name, runnable in program.pipelines.items():
-            *_, last = runnable.kernels.values()
-            self._kernels[name] = LoadedPipeline(program, last, device, runnable=runnable)
+        names = dict.fromkeys((*program.plans, *program.pipelines))
+        self._kernels = {name: loaded_from(program, name, device) for name in names}
 
     def __getattr__(self, name: str) -> LoadedKernel:
         if name.startswith("_") or name not in self._kernels:
@@ -335,7 +373,8 @@ def load(path: str | Path, device: str = AUTO, *, deterministic: bool = False) -
         CompileError: The description was rejected.
     """
     options = Options(targets=(), cache=default_cache(), deterministic=deterministic)
-    return LoadedFile(read_program(Input(Path(path)), options), device)
+    with readable_errors():
+        return LoadedFile(read_program(Input(Path(path)), options), device)
 
 
 def opened_device(name: str) -> Device:

@@ -98,7 +98,7 @@ class KeptResults:
             group: Files that are checked through each other (see ``planning.files.groups_of``).
         """
         cache = self.options.cache
-        if cache is None or self.options.keep is not None:
+        if cache is None or self.options.keep is not None or any(item.live for item in group):
             return {}
         key = self._key(group)
         listed = cache.get(key)
@@ -123,6 +123,8 @@ class KeptResults:
         )
         known = all(one.sources is not None and all(map(is_repeatable, one.results)) for one in own)
         if cache is None or self.options.keep is not None or not known or any(map(self._is_newer, files)):
+            return
+        if any(item.live for item in group):
             return
         path = group[0].path
         scan = PurityScan(path, files) if path.suffix == ".py" else None

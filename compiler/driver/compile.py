@@ -35,7 +35,7 @@ def compile_description(item: Input, options: Options, compilers: SlangCompilers
     """Compile one description. The generator waits once, for the toolchain."""
     from slangad.compiler.frontends import load  # here, since a compile from the cache loads no front end
 
-    module = load(item.path, compilers.slang_setting)  # frontends
+    module = load(item.source, compilers.slang_setting)  # frontends
     module = run_passes(module, options.dump, deterministic=options.deterministic)  # passes
     slang = emit_input(item, module, options)  # emit
     slang, code = yield slang  # toolchain

@@ -44,7 +44,8 @@ IMPURE_NAMES: Final = frozenset(
 
 def with_cache(compile_description: Compile, item: Input, options: Options, compilers: SlangCompilers) -> CompileSteps:
     """Run a compile, with the emitted Slang from the cache if it holds. Keep the Slang of a pure description."""
-    memory = None if options.dump or options.keep_ir or is_slang(item.path) else options.cache
+    fresh = options.dump or options.keep_ir or item.live or is_slang(item.path)
+    memory = None if fresh else options.cache
     if memory is None:
         return (yield from compile_description(item, options, compilers))
     description = _stored(memory, item.path, deterministic=options.deterministic)

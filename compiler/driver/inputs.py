@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from slangad.compiler.errors.spans import Span
+    from slangad.compiler.frontends.python.live import LiveDescription
 
 _NAMED = re.compile(r"(?P<path>.+):(?P<kernel>[^\W\d]\w*)")
 _DRIVE = re.compile(r"[A-Za-z]:\w*")
@@ -39,11 +40,18 @@ class Input:
     Attributes:
         kernels: The kernels of it that are wanted; all if empty.
         files: The real paths of the files whose functions are wanted, if not all that are part of its text.
+        live: The decorated object of the running program that is wanted in place of the file.
     """
 
     path: Path
     kernels: tuple[str, ...] = ()
     files: tuple[Path, ...] = ()
+    live: LiveDescription | None = None
+
+    @property
+    def source(self) -> Path | LiveDescription:
+        """What a front end loads."""
+        return self.live or self.path
 
     def includes(self, span: Span) -> bool:
         """Return True if functions at a location are wanted."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from slangad.compiler.errors.diagnostics import CompileError, Diagnostic
@@ -10,8 +11,8 @@ from slangad.compiler.slang_text.endings import SLANG_ENDINGS, is_slang
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
+    from slangad.compiler.frontends.python.live import LiveDescription
     from slangad.compiler.frontends.slang.model import SlangSetting
     from slangad.compiler.ir.nodes import Module
 
@@ -39,16 +40,20 @@ def _slang(path: Path, setting: SlangSetting | None) -> Module:
 _LOADERS: dict[str, Callable[[Path], Module]] = {".py": _python, ".yaml": _yaml, ".yml": _yaml}
 
 
-def load(path: Path, slang: SlangSetting | None = None) -> Module:
+def load(path: Path | LiveDescription, slang: SlangSetting | None = None) -> Module:
     """Load a description.
 
     Args:
-        path: The describing file.
+        path: The describing file, or a decorated object of the running program.
         slang: The settings for Slang files; needed for those only.
 
     Raises:
         CompileError: with all its errors.
     """
+    if not isinstance(path, Path):
+        from slangad.compiler.frontends.python.module import load_live
+
+        return load_live(path)
     if is_slang(path):
         return _slang(path, slang)
     loader = _LOADERS.get(path.suffix)

@@ -1,10 +1,11 @@
-"""Draw the losses of a training as a PNG, SVG or PDF picture. Needs matplotlib."""
+"""Draw the losses of a training as a PNG, SVG or PDF picture. PNG and PDF need matplotlib."""
 
 from __future__ import annotations
 
 import io
 from typing import TYPE_CHECKING
 
+from slangad.compiler.report.curve_svg import loss_svg
 from slangad.compiler.toolchain.messages.failures import failed
 
 if TYPE_CHECKING:
@@ -18,8 +19,10 @@ def curve(suffix: str) -> Callable[[list[float]], bytes]:
     """What draws losses in the format of a file's ending, one of ``FORMATS``.
 
     Raises:
-        ToolchainError: matplotlib is missing.
+        ToolchainError: matplotlib is missing, and the picture is no SVG.
     """
+    if suffix.lower() == ".svg":
+        return lambda losses: loss_svg(losses).encode()
     try:
         import matplotlib.figure  # noqa: F401  (to know early)
     except ImportError:
@@ -40,5 +43,5 @@ def _draw(losses: list[float], form: str) -> bytes:
         axes.set_yscale("log")
     axes.grid(visible=True, which="major", alpha=0.3)
     stream = io.BytesIO()
-    figure.savefig(stream, format=form, dpi=150, metadata={"Date": None} if form == "svg" else None)
+    figure.savefig(stream, format=form, dpi=150)
     return stream.getvalue()

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import linecache
 import re
 import tokenize
 import unicodedata
@@ -56,11 +57,11 @@ def lines_of(diagnostic: Diagnostic, read: Reader | None = None) -> Iterator[Lin
 
 
 def read_lines(path: str) -> tuple[str, ...] | None:
-    """Return the lines of a source file as Python counts them, or None when it can't be read."""
+    """Return the lines of a source file or a notebook's cell as Python counts them, or None when it can't be read."""
     try:
         data = Path(path).read_bytes()
     except (OSError, ValueError):
-        return None
+        return tuple(line.rstrip("\n") for line in linecache.getlines(path)) or None
     return tuple(_LINE_END.split(data.decode(_encoding(data), errors="replace")))
 
 

@@ -90,7 +90,8 @@ def describe_file(item: Input, options: CheckOptions, compilers: SlangCompilers)
         instances=(0, 0) if options.mutate else (tol.INSTANCES, tol.INSTANCES_OF_FILE),
         included=options.included,
     )
-    mended = load_what_compiles(item.path, setting) if options.repair else Mended(None, load(item.path, setting))
+    repair = options.repair and item.live is None
+    mended = load_what_compiles(item.path, setting) if repair else Mended(None, load(item.source, setting))
     setting = replace(setting, reflect=partial(setting.reflect, others=mended.others))
     mended, brought = (mended, {}) if options.mutate else with_conforming_types(item.path, mended, setting)
     loaded = with_shapes(mended.module, options.shapes)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,6 +20,7 @@ from slangad.compiler.frontends.python.externals import external_of
 from slangad.compiler.frontends.python.kernels import DescribedKernel, try_declare
 from slangad.compiler.frontends.python.load import ExecutedFile, load_file
 from slangad.compiler.frontends.python.pipelines import describe_pipeline
+from slangad.compiler.frontends.python.sampling import sampling_kernel
 from slangad.compiler.frontends.python.signatures import DescribedSource, annotations_for
 from slangad.compiler.frontends.python.world import PythonScope, PythonWorld
 from slangad.compiler.frontends.reading.paths import import_path, shown_path
@@ -35,8 +36,28 @@ from slangad.compiler.lang.errors import DescriptionError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from slangad.compiler.frontends.python.live import LiveDescription
     from slangad.compiler.frontends.reading.locations import SourceLocations
     from slangad.compiler.ir.pipelines import Pipeline
+
+
+@dataclass(frozen=True, slots=True)
+class _Origin:
+    """What a module is made of: the objects of a file in the order of their definitions, or a live object.
+
+    Attributes:
+        path: The describing file.
+        name: The stem of the emitted file.
+        objects: The objects.
+        imported: The files that the description imported.
+        doc: The module's comment.
+    """
+
+    path: str
+    name: str
+    objects: tuple[object, ...]
+    imported: tuple[str, ...] = ()
+    doc: tuple[str, ...] = ()
 
 
 def load_python(path: Path) -> ir.Module:
@@ -46,17 +67,35 @@ def load_python(path: Path) -> ir.Module:
         CompileError: with all its errors.
     """
     loaded = load_file(path)
-    problems = Problems()
-    world = PythonWorld(loaded.path, problems)
-    kernels = _reach(world, loaded)
-    pipelines = _pipelines(world, loaded, kernels)
+    origin = _Origin(loaded.path, path.stem, tuple(_own_objects(loaded)), loaded.imported, _doc(loaded.module.__doc__))
+    return _module_of(PythonWorld(loaded.path, Problems()), origin)
+
+
+def load_live(live: LiveDescription) -> ir.Module:
+    """Load a decorated object of the running program, with everything that it reaches.
+
+    Raises:
+        CompileError: with all its errors.
+    """
+    world = PythonWorld(live.file, Problems())
+    module = _module_of(world, _Origin(live.file, live.name, (live.object,)), live.sampled)
+    live.reads[:] = world.reads
+    return module
+
+
+def _module_of(world: PythonWorld, origin: _Origin, sampled: frozenset[str] | None = None) -> ir.Module:
+    """Return the module of objects; ``sampled`` adds a kernel that calls the only one of them, a function."""
+    kernels = _reach(world, origin)
+    pipelines = _pipelines(world, origin, kernels)
     functions, lowered_kernels = _lower_all(world, kernels)
-    problems.raise_if_any()
+    world.problems.raise_if_any()
     if not functions:
-        raise _nothing(loaded.path)
-    ordered = assembly.checked_order(functions, lowered_kernels, problems)
-    module = _module(world, loaded, ordered, lowered_kernels)
-    return replace(module, pipelines=pipelines, sampling=tuple(_sampling(world, loaded, kernels)))
+        raise _nothing(origin.path)
+    if sampled is not None:
+        lowered_kernels.append(sampling_kernel(next(iter(world.functions.values())).signature, sampled))
+    ordered = assembly.checked_order(functions, lowered_kernels, world.problems)
+    module = _module(world, origin, ordered, lowered_kernels)
+    return replace(module, pipelines=pipelines, sampling=tuple(_sampling(world, origin, kernels)))
 
 
 def _nothing(path: str) -> CompileError:
@@ -68,11 +107,11 @@ def _nothing(path: str) -> CompileError:
     ])  # fmt: skip
 
 
-def _reach(world: PythonWorld, loaded: ExecutedFile) -> list[DescribedKernel]:
+def _reach(world: PythonWorld, origin: _Origin) -> list[DescribedKernel]:
     """Declare all described objects of the file; the functions they use are reached when they are lowered."""
     kernels: list[DescribedKernel] = []
     names: dict[str, KernelObject] = {}
-    for value in _own_objects(loaded):
+    for value in origin.objects:
         match value:
             case KernelObject():
                 declared = try_declare(world, value)
@@ -89,7 +128,7 @@ def _reach(world: PythonWorld, loaded: ExecutedFile) -> list[DescribedKernel]:
     return kernels
 
 
-def _pipelines(world: PythonWorld, loaded: ExecutedFile, kernels: list[DescribedKernel]) -> tuple[Pipeline, ...]:
+def _pipelines(world: PythonWorld, origin: _Origin, kernels: list[DescribedKernel]) -> tuple[Pipeline, ...]:
     """Return the pipelines; kernels that only they use are declared and added."""
     known: dict[int, DescribedKernel | None] = {id(k.object): k for k in kernels}
     names = {k.object.emitted_name: k.object for k in kernels}
@@ -101,7 +140,7 @@ def _pipelines(world: PythonWorld, loaded: ExecutedFile, kernels: list[Described
             kernels.extend(k for k in [known[id(value)]] if k is not None)
         return known[id(value)]
 
-    own = [value for value in _own_objects(loaded) if isinstance(value, PipelineObject)]
+    own = [value for value in origin.objects if isinstance(value, PipelineObject)]
     made = [describe_pipeline(world, value, declare) for value in own]
     for pipeline in made:
         if pipeline is not None and pipeline.name in names:
@@ -191,11 +230,11 @@ def _leading(tree: ast.FunctionDef, locations: SourceLocations) -> int:
     return count
 
 
-def _sampling(world: PythonWorld, loaded: ExecutedFile, kernels: list[DescribedKernel]) -> Iterator[ir.Sampling]:
+def _sampling(world: PythonWorld, origin: _Origin, kernels: list[DescribedKernel]) -> Iterator[ir.Sampling]:
     """Yield the settings of samples of functions, kernels and pipelines."""
     said = [(key, described.object.sampling) for key, described in world.functions.items()]
     said += [(declared.signature.key, declared.object.sampling) for declared in kernels]
-    said += [(value.name, value.sampling) for value in _own_objects(loaded) if isinstance(value, PipelineObject)]
+    said += [(value.name, value.sampling) for value in origin.objects if isinstance(value, PipelineObject)]
     yield from (ir.Sampling(of, *sampling) for of, sampling in said if sampling != (None, None))
 
 
@@ -254,20 +293,21 @@ def _lower_kernel(world: PythonWorld, declared: DescribedKernel, functions: dict
 
 
 def _module(
-    world: PythonWorld, loaded: ExecutedFile, functions: tuple[ir.Function, ...], kernels: list[ir.Kernel]
+    world: PythonWorld, origin: _Origin, functions: tuple[ir.Function, ...], kernels: list[ir.Kernel]
 ) -> ir.Module:
     constants = assembly.used_constants(world.constants.used, functions)
     known = {key: _struct_def(world, record) for key, record in world.structs.items()}
     structs = assembly.used_structs(functions, kernels, constants, (r.type for r in world.structs.values()))
     externals = [value for value, _ in world.externals.values()]
-    imports = tuple(dict.fromkeys(import_path(e.path, loaded.path) for e in externals))
+    imports = tuple(dict.fromkeys(import_path(e.path, origin.path) for e in externals))
     # the text of a network (nn/layers.py) is made when it is asked for: it has no file
-    sources = {shown_path(Path(s)) for s in world.sources if s != loaded.path and Path(s).is_file()}
-    sources |= set(loaded.imported)
+    sources = {shown_path(Path(s)) for s in world.sources if s != origin.path and Path(s).is_file()}
+    sources |= set(origin.imported)
     sources |= {shown_path(e.path) for e in externals}
+    source = origin.path if Path(origin.path).is_file() else origin.name  # equal cells give equal Slang
     return ir.Module(
-        Path(loaded.path).stem, loaded.path, assembly.struct_defs(structs, known), constants, functions, tuple(kernels),
-        imports, tuple(sorted(sources)), tuple(sorted(world.bound.items())), _doc(loaded.module.__doc__),
+        origin.name, source, assembly.struct_defs(structs, known), constants, functions, tuple(kernels),
+        imports, tuple(sorted(sources)), tuple(sorted(world.bound.items())), origin.doc,
     )  # fmt: skip
 
 

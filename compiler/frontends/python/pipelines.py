@@ -15,6 +15,7 @@ from slangad.compiler.frontends.lowering.entities import RefusedEntity, ValueEnt
 from slangad.compiler.frontends.lowering.pipelines import CalledKernel, PipelineHead, lower_pipeline
 from slangad.compiler.frontends.python.annotations import Annotations
 from slangad.compiler.frontends.python.kernels import kernel_params, kernel_results
+from slangad.compiler.frontends.python.live import NameRead
 from slangad.compiler.frontends.python.signatures import argument_span
 from slangad.compiler.frontends.reading.locations import SourceLocations
 from slangad.compiler.ir.pipelines import Optimizer
@@ -46,6 +47,7 @@ class PythonPipelineScope:
         found, value = self._value(node)
         if not found:
             return None
+        self.world.reads.append(NameRead.now(lambda: self._value(node)[1]))
         if isinstance(value, KernelObject):
             described = self.declare(value)
             if described is None:

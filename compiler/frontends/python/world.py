@@ -24,6 +24,7 @@ from slangad.compiler.frontends.lowering.entities import (
 )
 from slangad.compiler.frontends.python.annotations import Annotations, report_fields
 from slangad.compiler.frontends.python.externals import declare_external
+from slangad.compiler.frontends.python.live import NameRead, current_in
 from slangad.compiler.frontends.python.signatures import DescribedSource, declare
 from slangad.compiler.frontends.reading.locations import SourceLocations
 from slangad.compiler.frontends.reading.signatures import MISSING, CallSignature
@@ -57,6 +58,7 @@ class PythonWorld:
         structs: Struct records by key.
         constants: Module constants that bodies use.
         bound: Constants and closures, name to text.
+        reads: The names that bodies use, with their values.
     """
 
     file: str
@@ -66,6 +68,7 @@ class PythonWorld:
     structs: dict[str, DescribedStruct] = field(default_factory=dict)
     constants: Constants = field(default_factory=Constants)
     bound: dict[str, str] = field(default_factory=dict)
+    reads: list[NameRead] = field(default_factory=list)
     waiting: list[str] = field(default_factory=list)
     sources: set[str] = field(default_factory=set)
     _keys: dict[int, str] = field(default_factory=dict)
@@ -240,12 +243,14 @@ class PythonScope:
         closure = closure_of(self.function)
         if name in closure:
             value = closure[name]
+            self.world.reads.append(NameRead.now(lambda: closure_of(self.function).get(name, MISSING)))
             named = isinstance(value, (int, float))
             entity = self.world.entity(value, "" if named else name, "")
             if named:
                 self.world.bound[name] = vocabulary.constant_text(value)
             return entity
         module = self.function.__globals__
+        self.world.reads.append(NameRead.now(current_in(module, name)))
         if name in module:
             return self.world.entity(module[name], name, f"{module.get('__name__', '')}:{name}")
         if hasattr(builtins, name):
@@ -261,6 +266,7 @@ class PythonScope:
         if not hasattr(namespace.value, name):
             return None
         value = getattr(namespace.value, name)
+        self.world.reads.append(NameRead.now(current_in(vars(namespace.value), name)))
         public = namespace.name in ("math", "slangad")
         return self.world.entity(value, "" if public else name, "" if public else f"{namespace.name}:{name}")
 

@@ -69,9 +69,11 @@ def instance_of(
     names = [n for n in _parameters(location.factory) if n in used and n in location.locals]
     arguments = tuple((n, location.locals[n]) for n in names)
     helpers = {s.name for s in ast.walk(factory) if isinstance(s, Named)}
-    values = tuple((n, _key(location.locals[n])) for n in sorted(used - helpers) if n in location.locals)
+    values = tuple((n, content_key(location.locals[n])) for n in sorted(used - helpers) if n in location.locals)
     suffix = "".join(f"_{_word(v)}" for _, v in _distinctive(arguments, _defaults(factory, location.globals)))
-    return Instance(suffix, (id(location.factory), location.line, node.name, values, _key(options or {})), arguments)
+    return Instance(
+        suffix, (id(location.factory), location.line, node.name, values, content_key(options or {})), arguments
+    )
 
 
 def _distinctive(
@@ -81,7 +83,7 @@ def _distinctive(
     count = len(arguments)
     while count and arguments[count - 1][0] in defaults:
         name, value = arguments[count - 1]
-        if _key(value) != _key(defaults[name]):
+        if content_key(value) != content_key(defaults[name]):
             break
         count -= 1
     return arguments[:count]
@@ -172,18 +174,22 @@ def _names(node: ast.AST) -> Iterator[str]:
             yield from re.findall(r"[^\W\d]\w*", child.value)
 
 
-def _key(value: object) -> object:
+def content_key(value: object) -> object:
     """Return a hashable key, equal for values of equal meaning; for other objects their identity."""
     if isinstance(value, (bool, int, float, str, bytes, type(None))):
         return (type(value).__name__, repr(value))
     if isinstance(value, (tuple, list)):
-        return (type(value).__name__, tuple(_key(v) for v in value))
+        return (type(value).__name__, tuple(content_key(v) for v in value))
     if isinstance(value, Mapping):
-        return ("mapping", tuple((_key(k), _key(v)) for k, v in value.items()))
+        return ("mapping", tuple((content_key(k), content_key(v)) for k, v in value.items()))
     if is_dataclass(value) and not isinstance(value, type):
-        return (type(value).__name__, tuple(_key(getattr(value, f.name)) for f in fields(value)))
+        return (type(value).__name__, tuple(content_key(getattr(value, f.name)) for f in fields(value)))
+    if isinstance(value, type):
+        return id(value)
+    if hasattr(value, "__slangad_struct__"):
+        return (id(type(value)), tuple((name, content_key(part)) for name, part in vars(value).items()))
     if hasattr(value, "slangad_type") or hasattr(value, "tobytes"):
-        return (type(value).__name__, _text(value)) if not isinstance(value, type) else id(value)
+        return (type(value).__name__, _text(value))
     return id(value)
 
 

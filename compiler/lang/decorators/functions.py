@@ -13,6 +13,7 @@ from typing import Concatenate, Final, Generic, ParamSpec, TypeVar, cast, overlo
 from slangad.compiler.lang.decorators.check_settings import read_check
 from slangad.compiler.lang.decorators.factories import PLAIN, Instance, instance_of, made, remember
 from slangad.compiler.lang.decorators.frames import DecoratorLocation, caller
+from slangad.compiler.lang.decorators.methods import SampledObject
 from slangad.compiler.lang.decorators.policies import Policy
 from slangad.compiler.lang.decorators.python_execution import python_execution
 from slangad.compiler.lang.decorators.source import definition_of
@@ -27,7 +28,7 @@ F = TypeVar("F", bound=Callable[..., object])
 PREFERENCES: Final = ("recompute", "checkpoint")
 
 
-class DescribedFunction(Generic[P, R]):
+class DescribedFunction(SampledObject, Generic[P, R]):
     """A function of the language.
 
     Attributes:

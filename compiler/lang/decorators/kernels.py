@@ -12,6 +12,7 @@ from slangad.compiler.lang.decorators.check_settings import SamplingSettings, re
 from slangad.compiler.lang.decorators.factories import Instance, made, remember
 from slangad.compiler.lang.decorators.frames import DecoratorLocation, caller
 from slangad.compiler.lang.decorators.functions import describe_neighbours, factory_instance, read_ranges
+from slangad.compiler.lang.decorators.methods import RunnableObject
 from slangad.compiler.lang.decorators.python_execution import python_execution
 from slangad.compiler.lang.errors import Argument, ArgumentError, DescriptionError
 
@@ -22,8 +23,8 @@ GROUP_SIZES: Final[dict[int, tuple[int, ...]]] = {1: (64,), 2: (8, 8), 3: (4, 4,
 MAX_GROUP: Final = 1024
 
 
-class KernelObject:
-    """A kernel; calling it runs every thread in Python, on numpy arrays.
+class KernelObject(RunnableObject):
+    """A kernel; calling it runs every thread in Python, on numpy arrays. Its methods run it on devices.
 
     Attributes:
         python: The user's function as written.
@@ -210,8 +211,8 @@ class AdamW:
 Optimizer = SGD | Adam | AdamW
 
 
-class PipelineObject:
-    """A pipeline of kernel calls; calling it runs them in Python.
+class PipelineObject(RunnableObject):
+    """A pipeline of kernel calls; calling it runs them in Python. Its methods run it on devices.
 
     Attributes:
         python: The user's function as written.
@@ -242,6 +243,9 @@ class PipelineObject:
     def __call__(self, *args: object, **kwargs: object) -> object:
         """Run the kernels of the body in Python."""
         return self.python(*args, **kwargs)
+
+    def __repr__(self) -> str:
+        return f"<pipeline {self.name}>"
 
 
 @overload

@@ -32,10 +32,27 @@ class Outputs:
 
 def lines(outputs: Outputs) -> Iterator[str]:
     """Yield a table: key, type and shape, and the value or a summary of the values."""
-    rows = [(key, _kind(array), _told(array)) for key, array in outputs.arrays.items()]
-    widths = [max((len(row[column]) for row in rows), default=0) for column in (0, 1)]
-    for key, kind, told in rows:
+    return table(outputs.arrays)
+
+
+def table(arrays: Mapping[str, Array]) -> Iterator[str]:
+    """Yield the lines of a table of arrays by key."""
+    shown = rows(arrays)
+    widths = [max((len(row[column]) for row in shown), default=0) for column in (0, 1)]
+    for key, kind, told in shown:
         yield f"{key:<{widths[0]}}  {kind:<{widths[1]}}  {told}".rstrip()
+
+
+def rows(arrays: Mapping[str, Array]) -> list[tuple[str, str, str]]:
+    """Return key, type and shape, and the value or a summary of the values of each array."""
+    return [(key, _kind(array), _told(array)) for key, array in arrays.items()]
+
+
+def as_numpy(array: Any) -> Array:  # noqa: ANN401  (numpy, or a tensor of torch)
+    """Return an array or tensor as a numpy array to look at."""
+    import numpy as np
+
+    return array.detach().cpu().numpy() if hasattr(array, "detach") else np.asarray(array)
 
 
 def infinite(outputs: Outputs) -> list[Diagnostic]:

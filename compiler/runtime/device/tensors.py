@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     import numpy as np
     import numpy.typing as npt
@@ -26,6 +26,13 @@ def is_tensor(value: object) -> bool:
     """Return True if a value is a torch tensor."""
     torch = sys.modules.get("torch")
     return torch is not None and isinstance(value, torch.Tensor)
+
+
+def is_tracked(values: Iterable[object]) -> bool:
+    """Return True if torch records what happens to one of the values, to differentiate it."""
+    torch = sys.modules.get("torch")
+    recording = torch is not None and torch.is_grad_enabled()
+    return recording and any(is_tensor(value) and value.requires_grad for value in values)  # type: ignore[attr-defined]
 
 
 def place_of(given: Mapping[str, Any]) -> Any:  # noqa: ANN401  (torch is no dependency)

@@ -53,7 +53,7 @@ def with_optimizer(runnable: RunnablePipeline, name: str | None, lr: float | Non
     own = runnable.pipeline.optimizer
     wanted = name or (own.name if own is not None else None)
     if wanted is None:
-        help_ = "give --optimizer adam --lr 0.01, or @sa.pipeline(optimizer=sa.Adam(lr=0.01))"
+        help_ = "give --optimizer adam --lr 0.01, in Python optimizer=sa.Adam(lr=0.01), here or at @sa.pipeline"
         raise _refused(runnable, f"{runnable.pipeline.name} has no optimizer", help_)
     settings = OPTIMIZERS[wanted].usual
     known = dict(zip(settings, own.values, strict=True)) if own is not None and own.name == wanted else {}
@@ -62,7 +62,7 @@ def with_optimizer(runnable: RunnablePipeline, name: str | None, lr: float | Non
     if lr is not None:
         known["lr"] = lr
     if "lr" not in known:
-        raise _refused(runnable, f"{wanted} needs a learning rate", "give --lr 0.01")
+        raise _refused(runnable, f"{wanted} needs a learning rate", "give --lr 0.01, in Python lr=0.01")
     values = tuple(float(known.get(key, usual or 0.0)) for key, usual in settings.items())
     return replace(runnable, pipeline=replace(runnable.pipeline, optimizer=Optimizer(wanted, values)))
 

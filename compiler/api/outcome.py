@@ -1,0 +1,77 @@
+"""The result of a call: arrays by key and by name, readable in terminals and notebooks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from slangad.compiler.runtime.arrays.flatten import nested
+from slangad.compiler.runtime.arrays.summary import as_numpy, rows, table
+
+if TYPE_CHECKING:
+    from slangad.compiler.runtime.arrays.signature import KernelSignature
+
+
+class Named(dict[str, Any]):
+    """Values by name, as items and as attributes: ``grad["m"]["albedo"]`` is ``grad.m.albedo``."""
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401  (numpy, torch or Named)
+        if name in self:
+            return self[name]
+        there = ", ".join(map(str, self)) or "nothing"
+        raise AttributeError(f"there is no {name}; there is {there}")
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *map(str, self)]
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any]) -> Named:
+        """Return nested mappings as nested names."""
+        return cls({k: cls.of(v) if isinstance(v, Mapping) else v for k, v in values.items()})
+
+
+class Outcome(Mapping[str, Any]):
+    """What a call gave: arrays by key, as files have them (``grad.m.albedo``), and nested by name.
+
+    Attributes:
+        arrays: The arrays by key.
+        result: The result; a tuple of them where there are several, each at its place; structs by field. None for what
+            the mode doesn't give.
+        grad: Gradients by parameter; of structs by field.
+        jvp: How the results change along the tangents, by result.
+        probe: Gradients of intermediate values by the probe's name.
+        outputs: Tensors that were written, by parameter.
+    """
+
+    def __init__(self, arrays: Mapping[str, Any], signature: KernelSignature) -> None:
+        self.arrays = dict(arrays)
+        self.grad = Named.of(nested(self._below("grad."), signature.parameters))
+        self.jvp = Named.of(nested(self._below("jvp."), signature.values))
+        self.probe = Named.of(self._below("probe."))
+        plain = {key: array for key, array in self.arrays.items() if not key.startswith(("grad.", "jvp.", "probe."))}
+        found = Named.of(nested(plain, signature.values))
+        self.outputs = Named({v.name: found[v.name] for v in signature.parameters if v.name in found})
+        results = [found.get(value.name) for value in signature.results]
+        single = [value.name for value in signature.results] == ["result"]
+        absent = all(result is None for result in results)
+        self.result: Any = None if absent else results[0] if single else tuple(results)
+
+    def _below(self, prefix: str) -> dict[str, Any]:
+        return {key.removeprefix(prefix): array for key, array in self.arrays.items() if key.startswith(prefix)}
+
+    def __getitem__(self, key: str) -> Any:  # noqa: ANN401  (numpy or torch)
+        return self.arrays[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.arrays)
+
+    def __len__(self) -> int:
+        return len(self.arrays)
+
+    def __repr__(self) -> str:
+        return "\n".join(table({key: as_numpy(array) for key, array in self.arrays.items()}))
+
+    def _repr_html_(self) -> str:
+        from slangad.compiler.report.notebook import html_table
+
+        return html_table(("array", "type", "values"), rows({k: as_numpy(a) for k, a in self.arrays.items()}))

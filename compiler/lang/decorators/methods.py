@@ -1,0 +1,200 @@
+"""The methods that compile and run decorated objects on devices: ``fit.backward(x=…)``, ``shade.grad(…)``.
+
+The rooms that do the work stand above this one. ``slangad/__init__.py`` binds their loaders, and the first call of a
+method imports them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, Protocol, cast
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+
+class Outcome(Protocol):
+    """What a call gives: arrays by key as a mapping (``out["grad.m.albedo"]``), and by name (``out.grad.m.albedo``)."""
+
+    arrays: dict[str, Any]
+    result: Any
+    grad: Any
+    jvp: Any
+    probe: Any
+    outputs: Any
+
+    def __getitem__(self, key: str) -> Any: ...  # noqa: ANN401  (numpy or torch)
+
+
+class LoadedObject(Protocol):
+    """A kernel or pipeline on a device, as ``sa.load`` gives it."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
+        """Return the results."""
+
+    def forward(self, *args: Any, **kwargs: Any) -> Outcome:  # noqa: ANN401
+        """Compute the results."""
+
+    def backward(self, *args: Any, **kwargs: Any) -> Outcome:  # noqa: ANN401
+        """Compute the gradients."""
+
+    def jvp(self, *args: Any, **kwargs: Any) -> Outcome:  # noqa: ANN401
+        """Compute the change of the results along tangents."""
+
+    def jtjvp(self, *args: Any, **kwargs: Any) -> Outcome:  # noqa: ANN401
+        """Compute the Gauss-Newton product."""
+
+    def torch(self, device: str = "") -> Callable[..., Any]:
+        """Return the function that torch differentiates."""
+
+    def train(self, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
+        """Minimise the result."""
+
+
+class RunMethods(Protocol):
+    """What the room ``api`` does for decorated objects."""
+
+    def loaded(self, value: Any, device: str, *, deterministic: bool) -> LoadedObject:  # noqa: ANN401
+        """Return a kernel or pipeline on a device."""
+
+    def sampled(self, value: Any, mode: str, args: Sequence[object], kwargs: Mapping[str, Any]) -> Any:  # noqa: ANN401
+        """Run a function over arrays of samples."""
+
+    def slang(self, value: Any) -> str:  # noqa: ANN401
+        """Return the Slang of an object."""
+
+    def compiled(self, value: Any, targets: Sequence[str], options: Mapping[str, Any]) -> Any:  # noqa: ANN401
+        """Compile an object for targets."""
+
+
+class CheckMethods(Protocol):
+    """What the room ``check`` does for decorated objects."""
+
+    def checked(self, value: Any, options: Mapping[str, Any]) -> Any:  # noqa: ANN401
+        """Check the gradients of an object."""
+
+
+_LOADERS: Final[dict[str, Callable[[], object]]] = {}
+
+
+def bind_methods(run: Callable[[], object], check: Callable[[], object]) -> None:
+    """Use the modules that the functions return: ``run`` has the ``RunMethods``, ``check`` the ``CheckMethods``."""
+    _LOADERS.update(run=run, check=check)
+
+
+def _run() -> RunMethods:
+    return cast("RunMethods", _LOADERS["run"]())
+
+
+class CheckedObject:
+    """What kernels, pipelines and functions have in common."""
+
+    @property
+    def slang(self) -> str:
+        """The Slang that it becomes, with everything that it uses."""
+        return _run().slang(self)
+
+    def check(self, **options: Any) -> Any:  # noqa: ANN401  (a report)
+        """Check its gradients, as ``slangad check`` does.
+
+        Args:
+            **options: ``samples``, ``seed``, ``device``, ``strict``; ``ranges={"x": (0.0, 1.0)}``.
+
+        Returns:
+            The report: ``.ok``, ``.verdict``, and a readable form in terminals and notebooks.
+        """
+        return cast("CheckMethods", _LOADERS["check"]()).checked(self, options)
+
+
+class RunnableObject(CheckedObject):
+    """What kernels and pipelines have in common. The first call compiles; a later one notices what has changed."""
+
+    def on(self, device: str = "auto", *, deterministic: bool = False) -> LoadedObject:
+        """Return it on a device: cpu, cuda, vulkan, webgpu, or auto for a GPU that works, else the CPU.
+
+        Args:
+            device: The device of calls that name none.
+            deterministic: Make gradients bitwise repeatable, at the cost of memory and time.
+
+        Raises:
+            CompileError: The description is rejected.
+        """
+        return _run().loaded(self, device, deterministic=deterministic)
+
+    def forward(self, *args: Any, **kwargs: Any) -> Outcome:  # noqa: ANN401
+        """Compute the results on a device.
+
+        Args:
+            *args: Arrays, numbers, structs as mappings or objects; numpy arrays or torch tensors.
+            **kwargs: Arguments by name; ``device=`` where, ``domain=`` over what shape.
+        """
+        return self.on().forward(*args, **kwargs)
+
+    def backward(self, *args: Any, **kwargs: Any) -> Outcome:  # noqa: ANN401
+        """Compute the gradients: ``.grad``, and sums and means as ``.result``.
+
+        Args:
+            *args: As those of ``forward``.
+            **kwargs: The same; ``cotangent=`` of the result (ones by default), ``grad=`` gradients to add to.
+        """
+        return self.on().backward(*args, **kwargs)
+
+    def jvp(self, *args: Any, **kwargs: Any) -> Outcome:  # noqa: ANN401
+        """Compute the results, and their change along ``tangent=``, a mapping by parameter."""
+        return self.on().jvp(*args, **kwargs)
+
+    def jtjvp(self, *args: Any, **kwargs: Any) -> Outcome:  # noqa: ANN401
+        """Compute the Gauss-Newton product of ``tangent=``, a mapping by parameter."""
+        return self.on().jtjvp(*args, **kwargs)
+
+    def torch(self, device: str = "auto") -> Callable[..., Any]:
+        """Return it as a function of torch tensors that torch differentiates."""
+        return self.on(device).torch()
+
+    def train(self, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401  (a training's result)
+        """Minimise the result, as ``slangad train`` does.
+
+        Args:
+            *args: The data, and start values of trained parameters; the others start at random.
+            **kwargs: The same by name; ``steps=1000``, ``batch=0`` for all elements, ``optimizer=sa.Adam(lr=0.01)``,
+                ``lr=``, ``until_loss=``, ``seed=0``, ``device=``, ``domain=``, ``watch=`` a function of step and loss.
+
+        Returns:
+            ``.parameters`` by name, ``.losses``, ``.loss``.
+        """
+        return self.on().train(*args, **kwargs)
+
+    def compile(self, *targets: str, **options: Any) -> Any:  # noqa: ANN401  (outputs by name)
+        """Compile it for targets, as ``slangad compile`` does: ``fit.compile("wgsl", "spirv")``.
+
+        Args:
+            *targets: Names of targets.
+            **options: ``modes=("backward",)``, ``deterministic=True``.
+
+        Returns:
+            The outputs by file name, texts and bytes; ``.save(folder)`` writes them.
+        """
+        return _run().compiled(self, targets, options)
+
+
+class SampledObject(CheckedObject):
+    """Functions over arrays of samples. A parameter with one more axis than its type has one value for each sample."""
+
+    def map(self, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
+        """Return the value of the function for each sample: ``shade.map(m, np.linspace(0, 1, 1000))``."""
+        return _run().sampled(self, "forward", args, kwargs)
+
+    def grad(self, *args: Any, **kwargs: Any) -> Outcome:  # noqa: ANN401
+        """Compute the gradients of the sum of the results; ``cotangent=`` weights them.
+
+        Args:
+            *args: For each parameter one value, or an array of one value for each sample.
+            **kwargs: The same by name; ``device=`` where, ``cotangent=`` the gradient of each result.
+
+        Returns:
+            ``.grad`` by parameter: one for each sample, or their sum where a parameter has one value.
+        """
+        return cast("Outcome", _run().sampled(self, "backward", args, kwargs))
+
+    def jvp(self, *args: Any, **kwargs: Any) -> Outcome:  # noqa: ANN401
+        """Compute the results of samples, and their change along ``tangent=``, a mapping by parameter."""
+        return cast("Outcome", _run().sampled(self, "jvp", args, kwargs))
