@@ -36,6 +36,9 @@ Held held(float x) { return { x * x, { x, x } }; }
 [Differentiable] float through_parameter(float x) { return part(x * x, x); }
 [Differentiable] float through_out(float x) { float a, b; no_diff both(x, a, b); return a * x + b; }
 [Differentiable] float in_out(float x) { float a, b; if (no_diff held_at(x, a)) return a * x; return x; }
+no_diff float ended(float x) { if (x > 0.5) return 2.0 * x; return x * x; }
+[Differentiable] float through_result(float x) { return ended(x) * x; }
+[Differentiable] float ignored(float x) { return x * no_diff sin(x); }
 bool held_at(float x, out float a) { a = x * x; return x > 0.0; }
 [Differentiable] void through_void(float x, inout float y) { y = no_diff h(x) * x * y; }
 [Differentiable] float through_import(float x) { return imported(x) + x; }
@@ -89,10 +92,10 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Result]:
     return by_name(check(parse_inputs([str(folder / "f.slang")]), CheckOptions(samples=24)))
 
 
-DECLARED = ["called", "stopped", "of_struct", "through_parameter", "through_out", "through_import", "through_void"]
+DECLARED = ["called", "stopped", "of_struct", "through_out", "through_import", "through_void", "through_result"]
 
 
-@pytest.mark.parametrize("name", [*DECLARED, "hard", "through_hard", "rounded"])
+@pytest.mark.parametrize("name", [*DECLARED, "through_parameter", "hard", "through_hard", "rounded"])
 def test_check__an_end_or_a_derivative_that_slang_declares__is_right_and_shows_what_it_hides(
     results: dict[str, Result], name: str
 ) -> None:
@@ -111,6 +114,14 @@ def test_check__the_slope_of_a_frozen_part__is_no_part_of_the_gradient(results: 
     assert results["wrong"].verdict is Verdict.FAIL
     assert "a factor of 3" in results["wrong"].reason
     assert results["own"].verdict.good, results["own"].reason
+
+
+def test_check__no_diff_before_a_differentiable_call__has_no_effect_in_slang_and_is_named(
+    results: dict[str, Result],
+) -> None:
+    assert results["ignored"].verdict is Verdict.FAIL
+    assert "Slang differentiates no_diff sin(x) all the same" in results["ignored"].reason
+    assert "write detach(...) in place of no_diff" in results["ignored"].reason
 
 
 def test_check__a_clip_that_is_not_the_declared_one__fails(results: dict[str, Result]) -> None:

@@ -6,6 +6,7 @@ Differences then measure the declared derivative, as with descriptions (see ``de
     detach(x)                                 check_freeze(x)
     float f(no_diff float k) { … }            float f(no_diff float k) { k = check_freeze(k); … }
     [TreatAsDifferentiable] float f() { … }   every `return e;` becomes `return check_freeze(e);`
+    no_diff float f() { … }                   likewise
 
 A function with a declared derivative gets a body that has this derivative, and its own body another name.
 """
@@ -219,9 +220,10 @@ class _FunctionEditor:
                     yield True
 
     def returns(self) -> Iterator[bool]:
-        """Freeze the result of a function that is treated as differentiable."""
+        """Freeze the result of a function that is treated as differentiable, or whose result has ``no_diff``."""
         tokens, function = self.source.tokens, self.function
-        if "TreatAsDifferentiable" not in function.header.attributes or not function.returns:
+        head = {token.text for token in tokens[function.first : function.name_token]}
+        if not head & {"TreatAsDifferentiable", "no_diff"} or not function.returns:
             return
         for k in range(function.opening, function.last):
             if tokens[k].text == "return" and tokens[k + 1].text != ";":

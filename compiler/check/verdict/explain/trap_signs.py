@@ -169,6 +169,17 @@ def treated(code: FunctionCode) -> Iterator[Sign]:
             yield Sign(token.line, f"the value of {code.name}")
 
 
+def differentiated_anyway(code: FunctionCode) -> Iterator[Sign]:
+    """Yield the calls behind ``no_diff``."""
+    tokens = code.tokens
+    for k in range(code.opening, len(tokens) - 2):
+        if tokens[k].text != "no_diff":
+            continue
+        opening = next((j for j in range(k + 1, len(tokens)) if tokens[j].kind != "word" and tokens[j].text != "."), k)
+        if tokens[opening].text == "(":
+            yield Sign(tokens[k].line, written(tokens[k : closing(tokens, opening) + 1]))
+
+
 def forgotten(code: FunctionCode) -> Iterator[Sign]:
     """Yield pairs of a derivative that are never stored or passed on."""
     tokens, opening = code.tokens, code.opening

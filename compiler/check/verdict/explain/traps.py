@@ -141,6 +141,14 @@ TRAPS: Final[tuple[Trap, ...]] = (
         "leave the attribute out, and call it with no_diff",
     ),
     Trap(
+        "differentiable call in no_diff",
+        _REVERSE | _FORWARD,
+        _some,
+        signs.differentiated_anyway,
+        "Slang differentiates {} all the same if that function is differentiable",
+        "write detach(...) in place of no_diff",
+    ),
+    Trap(
         "bits of floats",
         _REVERSE | _FORWARD,
         _finite,
