@@ -47,6 +47,8 @@ class MemoryType(NamedTuple):
 TEXTURES: Final = ("Texture1D", "Texture2D", "Texture3D", "TextureCube", "Texture2DArray")
 SAMPLER: Final = "SamplerState"
 POINTER: Final = "Ptr"
+BYTES: Final = {"ByteAddressBuffer": False, "RWByteAddressBuffer": True, "RasterizerOrderedByteAddressBuffer": True}
+"""The buffers that are addressed in bytes: True if functions may store to them."""
 SLANGPY: Final = "slangpy"
 READ_TENSORS: Final = ("Tensor", "ITensor", "PrimalTensor")
 WRITTEN_TENSORS: Final = ("RWTensor", "IRWTensor", "WTensor", "IWTensor", "AtomicTensor")
@@ -60,6 +62,7 @@ MEMORY: Final = {
     "TensorView": MemoryKind("float", writable=True),
     "DiffTensorView": MemoryKind("float", writable=True, is_pair=True),
     POINTER: MemoryKind(writable=True),
+    **{name: MemoryKind("float", writable=writable) for name, writable in BYTES.items()},
     **dict.fromkeys(READ_TENSORS, MemoryKind(library=SLANGPY)),
     **dict.fromkeys(WRITTEN_TENSORS, MemoryKind(writable=True, library=SLANGPY)),
     **dict.fromkeys(DIFF_TENSORS, MemoryKind(writable=True, is_pair=True, library=SLANGPY)),

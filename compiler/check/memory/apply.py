@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.check import tolerances as tol
+from slangad.compiler.check.memory.byte_addresses import byte_accesses, typed, word_types
 from slangad.compiler.check.memory.components import chooses_atomic, component_stores
 from slangad.compiler.check.memory.copy import copy_of
 from slangad.compiler.check.memory.gradients import bodies_of, gradients_of, per_element
@@ -153,7 +154,9 @@ def add_memory(
     rest = [file for file in files if not same_file(file, str(path))]
     others = {file: changed.get(os.path.realpath(file), text_of(file)).removeprefix(_MARK) for file in rest}
     whole = read_source(whole_text(text, others), str(path))
-    parameters = tuple(by_name([*global_parameters(whole)]).values())
+    words = word_types(whole)
+    found = (typed(one, words) for one in by_name([*global_parameters(whole)]).values())
+    parameters = tuple(one for one in found if one.type)
     if not source.is_closed or not (parameters or _takes_memory(source) or _holds_memory(module)):
         return None
     facts = facts_of(files), facts_of(files, {one.name for one in parameters})
@@ -161,7 +164,7 @@ def add_memory(
     declared, candidates = candidates_of(path, text, setting, instances)
     holders = {name for name in declared.structs if holds_memory(name, declared.structs)}
     sources = {str(path): source} | {shown(file): read_source(own, shown(file)) for file, own in others.items()}
-    planner = _Planner(sources, whole, declared, parameters, module, facts, _sizes(whole, str(path)))
+    planner = _Planner(sources, whole, declared, parameters, module, facts, _sizes(whole, str(path)), words)
     # A function that is in neither does not compile.
     sound = {*(kernel.span for kernel in module.kernels), *(left.span for left in module.left_out)}
     known = [one for one in candidates if one.place.span in sound]
@@ -171,7 +174,12 @@ def add_memory(
     alone = [kernel.span for kernel in module.kernels if kernel.span not in spans and not planner.is_unset(kernel.span)]
     needed = frozenset(code.name for span in alone for code in codes_of(span, module.sources))
     names = {word.removeprefix(".") for plan in plans for i in plan.wrapped.inputs for word in i.parameter.words}
-    changes = [*pointers(whole, {without_arguments(name) for name in holders}), *component_stores(whole, names)]
+    accesses = byte_accesses(whole, words)
+    changes = [
+        *accesses,
+        *pointers(whole, {without_arguments(name) for name in holders}),
+        *component_stores(whole, names),
+    ]
     for cut in _cuts(whole, plans):
         writer = _Writer(whole, parameters, (*changes, *cut), needed)
         made = writer.run(
@@ -288,6 +296,7 @@ class _Planner:
         whole: The text with all of them.
         facts: The facts about functions, without and with the globals that the check sets.
         sizes: The numbers of elements of buffers that comments give, by name.
+        words: The types of the words of byte-address buffers, by name.
     """
 
     sources: Mapping[str, SlangSource]
@@ -297,6 +306,7 @@ class _Planner:
     module: Module
     facts: tuple[Facts, Facts]
     sizes: Mapping[str, int]
+    words: Mapping[str, str]
 
     def plan(self, candidate: Candidate, number: int) -> _Plan | None:
         """Return the wrapper of a function; None if it uses no memory, or cannot have one."""
@@ -318,6 +328,8 @@ class _Planner:
         except Unbuildable:
             return None
         local = (*self._local(candidate, function), *(one for held in objects.values() for one in held.memory))
+        if not all(one.type for one in local):
+            return None
         known = {**{one.name: one for one in self.parameters}, **{one.name: one for one in local}}
         words = frozenset[str]().union(*bodies_of(codes).values())
         pairs = gradients_of(codes, known)
@@ -381,7 +393,7 @@ class _Planner:
             one = reflected_memory(param.type) if "<" in candidate.symbol else memory_of(type_)
             one = one or reflected_memory(param.type)
             if one and not pointed_struct(param.type, structs):
-                yield GlobalParameter(name, (), one.element, 0, 0, one.kind, further=one.further)
+                yield typed(GlobalParameter(name, (), one.element, 0, 0, one.kind, further=one.further), self.words)
 
     def _held(self, candidate: Candidate) -> dict[str, tuple[str, bool]]:
         """Return the structs with memory that a function takes, by parameter; True for those behind pointers.
@@ -410,7 +422,10 @@ class _Planner:
         for name, (struct, _) in held.items():
             if name not in passive and self.declared.structs[struct].differential is not None:
                 raise Unbuildable(f"{struct} has a derivative")
-        return {name: reader.read(name, struct, pointed=pointed) for name, (struct, pointed) in held.items()}
+        read = {name: reader.read(name, struct, pointed=pointed) for name, (struct, pointed) in held.items()}
+        return {
+            name: replace(one, memory=tuple(typed(m, self.words) for m in one.memory)) for name, one in read.items()
+        }
 
     def _params(
         self,

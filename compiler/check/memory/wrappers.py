@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.check import tolerances as tol
 from slangad.compiler.slang_text.global_parameters import (
+    BYTES,
     DIFF_TENSORS,
     POINTER,
     READ_TENSORS,
@@ -63,6 +64,7 @@ SHIMS: Final = {
     "TensorView": Shim("CheckTensor", "check_tensor"),
     "DiffTensorView": Shim("CheckDiffTensor", "check_diff_tensor"),
     POINTER: Shim("CheckPointer", "check_pointer"),
+    **dict.fromkeys(BYTES, Shim("CheckBytes", "check_bytes")),
     **dict.fromkeys((*READ_TENSORS, *WRITTEN_TENSORS), Shim("CheckArray", "check_array")),
     "AtomicTensor": Shim("CheckAtomicArray", "check_atomic_array"),
     **dict.fromkeys(DIFF_TENSORS, Shim("CheckDiffArray", "check_diff_array")),
