@@ -36,6 +36,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update", action="store_true", help="rewrite golden files instead of comparing with them")
 
 
+def pytest_xdist_auto_num_workers() -> int:
+    """Return one process more than there are cores: tests wait for compilers and devices a fifth of the time."""
+    return (os.cpu_count() or 1) + 1
+
+
 _FOLDER = pytest.StashKey[TemporaryFolder]()
 
 
