@@ -696,6 +696,10 @@ less, and each entry of the Jacobian is compared at fewer samples."""
 TENSOR_ENTRIES: Final = 16
 """Elements. The size of a tensor that a Slang function uses: four by four. Larger: indices collide less, and each entry
 of the Jacobian is compared at fewer samples."""
+TENSOR_AXES: Final = 4
+"""Axes. The most that a tensor of a Slang function has in the check."""
+TENSOR_EXTENT: Final = 4
+"""Elements. The extent of each axis of such a tensor. Larger: loops over an axis run longer."""
 MEMORY_FIELDS: Final = 24
 """Buffers. The most that the objects of a Slang function may hold. Larger: functions with more inputs are checked."""
 RACE_SAMPLES: Final = 4

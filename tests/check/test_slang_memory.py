@@ -299,6 +299,47 @@ def test_check__a_shape_for_a_buffer__is_the_number_of_its_elements(checked: Che
     assert "weights[20]" not in names
 
 
+SHAPED_TENSORS = """
+import slangpy;
+// check: as shape table=2x3
+[Differentiable] float sum(TensorView<float> table, float x)
+{
+    float total = 0.0;
+    [MaxIters(4)]
+    for (uint i = 0; i < table.size(0); ++i)
+        total += table[i, table.size(1) - 1] * x;
+    return total;
+}
+// check: as shape net=1x5
+[Differentiable] float last(DiffTensorView net, float x)
+{
+    float e = net[uint2(0, 4)];
+    return e * e * x * float(net.size(1));
+}
+// check: as shape lines=3x7
+[Differentiable] float entry(DiffTensor<float, 2> lines, float x) { return lines[2, 6] * x * float(lines.shape[1]); }
+"""
+
+
+def test_check__a_shape_for_a_tensor__gives_its_extents(checked: Checked) -> None:
+    results = checked(SHAPED_TENSORS, ".slang", samples=16)
+    assert {name: result.verdict for name, result in results.items()} == dict.fromkeys(
+        ("sum", "last", "entry"), Verdict.PASS
+    )
+    counts = {"sum": 6, "last": 5, "entry": 21}
+    for name, count in counts.items():
+        (sample, *_) = results[name].samples
+        paths = {value.path: value.value for value in sample.inputs}
+        elements = {path: value for path, value in paths.items() if "[" in path}
+        assert len(elements) == count, name
+        if name == "sum":
+            assert sample.results[0].value == pytest.approx((elements["table[2]"] + elements["table[5]"]) * paths["x"])
+        if name == "last":
+            assert sample.results[0].value == pytest.approx(elements["net[4]"] ** 2 * paths["x"] * 5)
+        if name == "entry":
+            assert sample.results[0].value == pytest.approx(elements["lines[20]"] * paths["x"] * 7)
+
+
 def test_check__textures__are_constant_inputs_without_gradient(checked: Checked) -> None:
     text = """
 Texture2D albedo : register(t0);

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from dataclasses import dataclass, field, replace
@@ -35,7 +36,8 @@ from slangad.compiler.check.memory.wrappers import (
 )
 from slangad.compiler.check.subjects.source_facts import facts_of
 from slangad.compiler.errors.diagnostics import CompileError, ToolchainError
-from slangad.compiler.frontends.reading.directives import SHAPE, SINGLE
+from slangad.compiler.frontends.reading.directives import SHAPE, SINGLE, read_directives
+from slangad.compiler.frontends.reading.problems import Problems
 from slangad.compiler.frontends.slang.functions import modes_of
 from slangad.compiler.frontends.slang.generics import without_arguments
 from slangad.compiler.frontends.slang.locations import shown
@@ -164,7 +166,7 @@ def add_memory(
     declared, candidates = candidates_of(path, text, setting, instances)
     holders = {name for name in declared.structs if holds_memory(name, declared.structs)}
     sources = {str(path): source} | {shown(file): read_source(own, shown(file)) for file, own in others.items()}
-    planner = _Planner(sources, whole, declared, parameters, module, facts, _sizes(whole, str(path)), words)
+    planner = _Planner(sources, whole, declared, parameters, module, facts, _shapes(whole, str(path)), words)
     # A function that is in neither does not compile.
     sound = {*(kernel.span for kernel in module.kernels), *(left.span for left in module.left_out)}
     known = [one for one in candidates if one.place.span in sound]
@@ -273,12 +275,12 @@ def _functions_on(source: SlangSource, lines: Sequence[int]) -> Iterator[SlangFu
 
 
 def _of_one_size(plans: Sequence[_Plan]) -> Iterator[_Plan]:
-    """Yield the plans with one size for each memory."""
+    """Yield the plans with one size for each memory that is global."""
     sizes: dict[int, int] = {}
-    for i in (i for plan in plans for i in plan.wrapped.inputs):
+    for i in (i for plan in plans for i in plan.wrapped.inputs if not i.local):
         sizes[i.number] = max(sizes.get(i.number, 0), i.entries)
     for plan in plans:
-        inputs = tuple(replace(i, entries=sizes[i.number]) for i in plan.wrapped.inputs)
+        inputs = tuple(i if i.local else replace(i, entries=sizes[i.number]) for i in plan.wrapped.inputs)
         yield replace(plan, wrapped=replace(plan.wrapped, inputs=inputs))
 
 
@@ -295,7 +297,7 @@ class _Planner:
         sources: The text of the file, and of those that it imports or includes.
         whole: The text with all of them.
         facts: The facts about functions, without and with the globals that the check sets.
-        sizes: The numbers of elements of buffers that comments give, by name.
+        shapes: The shapes of buffers and tensors that comments give, by name.
         words: The types of the words of byte-address buffers, by name.
     """
 
@@ -305,7 +307,7 @@ class _Planner:
     parameters: tuple[GlobalParameter, ...]
     module: Module
     facts: tuple[Facts, Facts]
-    sizes: Mapping[str, int]
+    shapes: Mapping[str, tuple[int, ...]]
     words: Mapping[str, str]
 
     def plan(self, candidate: Candidate, number: int) -> _Plan | None:
@@ -494,15 +496,16 @@ class _Planner:
                     is_local,
                     stored=one.is_pair and not one.words.isdisjoint(stored),
                     passive=one.name in passive,
+                    extents=self.shapes.get(one.name, ()),
                 )
 
     def _entries(self, one: GlobalParameter) -> int:
         """Return the number of elements of memory."""
         if one.kind in (*TEXTURES, SAMPLER):
             return 1
-        if one.kind not in BUFFERS:
-            return tol.TENSOR_ENTRIES
-        return self.sizes.get(one.name, tol.MEMORY_ENTRIES)
+        if one.name in self.shapes:
+            return math.prod(self.shapes[one.name])
+        return tol.MEMORY_ENTRIES if one.kind in BUFFERS else tol.TENSOR_ENTRIES
 
     def _scopes(self, path: tuple[str, ...]) -> tuple[str, ...]:
         """Return the namespaces of a path."""
@@ -522,14 +525,11 @@ class _Planner:
         return not any(line.name == SINGLE for line in lines) and not any(chooses_atomic(code) for code in codes)
 
 
-def _sizes(whole: SlangSource, file: str) -> dict[str, int]:
-    """Return the numbers of elements that lines ``check: as shape buffer=20`` of a text give."""
-    found: dict[str, int] = {}
-    lines = (line for header in whole.scan.headers for line in directive_lines(header.comments, file))
-    for name, _, size in (text.partition("=") for line in lines if line.name == SHAPE for text, _ in line.words[2:]):
-        if size.isascii() and size.isdigit():
-            found[name] = max(int(size), found.get(name, 1))
-    return found
+def _shapes(whole: SlangSource, file: str) -> dict[str, tuple[int, ...]]:
+    """Return the shapes that lines ``check: as shape buffer=20`` of a text give, the largest for each name."""
+    lines = [line for header in whole.scan.headers for line in directive_lines(header.comments, file)]
+    declared = read_directives([line for line in lines if line.name == SHAPE], Problems())
+    return dict(sorted(declared.shapes, key=lambda one: math.prod(one[1])))
 
 
 def _values_alone(codes: Sequence[FunctionCode]) -> Mapping[str, bool]:

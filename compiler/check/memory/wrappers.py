@@ -17,12 +17,14 @@ additions of the other.
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.check import tolerances as tol
 from slangad.compiler.slang_text.global_parameters import (
+    BUFFERS,
     BYTES,
     DIFF_TENSORS,
     POINTER,
@@ -112,6 +114,7 @@ class MemoryInput:
         local: True if the function takes it as a parameter.
         stored: True if the function stores to it and it holds its gradient: it is a result.
         passive: True if functions read its values alone.
+        extents: The extents of a tensor, as declared; empty if they are not.
     """
 
     parameter: GlobalParameter
@@ -123,6 +126,7 @@ class MemoryInput:
     local: bool = False
     stored: bool = False
     passive: bool = False
+    extents: tuple[int, ...] = ()
 
     @property
     def type(self) -> str:
@@ -363,6 +367,8 @@ def _storages(one: Wrapped, mode: str) -> Iterator[str]:
     for i in (i for i in one.inputs if i.parameter.memory):
         gradient = f"check_gradient_{i.number}"
         yield f"CheckStorage<{element_of(i.parameter)}, {i.entries}> check_{i.number} = {{}};"
+        if i.parameter.kind not in BUFFERS:
+            yield from _extents(i)
         if i.is_pair:
             yield f"CheckStorage<{_differential(i.parameter.element)}, {i.entries}> {gradient} = {{}};"
         if i.name and not i.stored:
@@ -371,6 +377,16 @@ def _storages(one: Wrapped, mode: str) -> Iterator[str]:
             yield f"{gradient}.held = {i.name};"
         if mode == "fwd" and i.is_pair and i.active:
             yield f"{gradient}.held = {i.name}.d;"
+
+
+def _extents(i: MemoryInput) -> Iterator[str]:
+    """Yield the lines that give a tensor its extents and strides. Undeclared axes all have some elements."""
+    axes = range(tol.TENSOR_AXES)
+    extents = [*i.extents, *(1 for _ in axes)] if i.extents else [tol.TENSOR_EXTENT for _ in axes]
+    behind = [*reversed(i.extents), *(0 for _ in axes)]
+    strides = [math.prod(behind[:k]) if i.extents else 1 if not k else 2 << k for k in axes]
+    for name, numbers in (("extents", extents), ("strides", strides)):
+        yield f"check_{i.number}.{name} = uint4({', '.join(str(number) for number in numbers[: tol.TENSOR_AXES])});"
 
 
 def _sets(one: Wrapped) -> Iterator[str]:

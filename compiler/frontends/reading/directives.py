@@ -246,7 +246,7 @@ DIRECTIVES: Final[dict[str, DirectiveKind]] = {
     ),
     SHAPE: DirectiveKind(
         "as shape w=16x4",
-        "Gives a tensor of a description, or a buffer of a Slang file, this shape.",
+        "Gives a tensor of a description, or a buffer or tensor of a Slang file, this shape.",
         _as,
         repeated=True,
     ),
