@@ -73,8 +73,9 @@ _FORMATS = click.Choice(["text", "json"])
 @click.option(
     "--emit",
     multiple=True,
-    type=click.Choice(["slang", "ir", "artefacts"]),
-    help="Write this kind of output.  [default: slang, artefacts]",
+    type=click.Choice(["slang", "ir", "artefacts", "header", "library"]),
+    help="Write this kind of output: header is a C++ header, library a C++ source file with its header.  "
+    "[default: slang, artefacts]",
 )
 @click.option(
     "--mode", "modes", multiple=True, type=click.Choice(MODES), help="Compile this mode only.  [default: all]"
@@ -198,7 +199,7 @@ def print_output(session: Session, arguments: CompileArguments) -> None:
         raise CompileError(one.refusals)
     if one.failures:
         raise ToolchainError(one.failures)
-    kind = {"slang": "slang", "ir": "ir", "artefacts": "artefact"}[emit[0]]
+    kind = {"artefacts": "artefact", "library": "source"}.get(emit[0], emit[0])
     outputs = [output for output in wanted_outputs(one, frozenset(emit)) if output.kind == kind]
     if len(outputs) != 1:
         raise click.UsageError(
@@ -214,11 +215,12 @@ def _options_of(session: Session, arguments: CompileArguments) -> Options:
     from slangad.compiler.toolchain.cache import Cache, default_cache
     from slangad.compiler.toolchain.jobs.request import DEFAULT_TIME_LIMIT
 
-    compiles = not arguments["emit"] or "artefacts" in arguments["emit"]
+    emit = frozenset(arguments["emit"] or ("artefacts",))
+    targets = (*arguments["targets"], *(("cpp",) if "library" in emit else ())) or ("spirv",)
     cache_dir = arguments["cache_dir"]
     return Options(
-        targets=tuple(dict.fromkeys(arguments["targets"] or ("spirv",))) if compiles else (),
-        own_targets=arguments.get("own_targets", not arguments["targets"]),
+        targets=tuple(dict.fromkeys(targets)) if emit & {"artefacts", "header", "library"} else (),
+        own_targets=arguments.get("own_targets", not arguments["targets"]) and "library" not in emit,
         modes=arguments["modes"] or MODES,
         include_dirs=arguments["include_dirs"],
         defines=arguments["defines"],

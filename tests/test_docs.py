@@ -46,7 +46,15 @@ WITHOUT_EXAMPLE = {
 ROOT = DOCS.parent
 PAGES = sorted([*ROOT.glob("*.md"), *DOCS.rglob("*.md")])
 LINK = re.compile(r"\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)")
-LANGUAGES = {".py": "python", ".yaml": "yaml", ".slang": "slang", ".toml": "toml", ".ninja": "ninja", ".mk": "make"}
+LANGUAGES = {
+    ".py": "python",
+    ".cpp": "cpp",
+    ".yaml": "yaml",
+    ".slang": "slang",
+    ".toml": "toml",
+    ".ninja": "ninja",
+    ".mk": "make",
+}
 BLOCK = re.compile(
     r"(?:^`(?P<file>[^`\n]+)`[^`\n]*:\n\n?)?^```(?P<language>\w*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL
 )

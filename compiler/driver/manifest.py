@@ -26,6 +26,9 @@ FILE_NAME = "manifest.json"
 _ONE_LINE = 8
 """From this depth on (a parameter of an entry point) a record is one line."""
 
+_FILES = ("slang", "library", "ir", "header", "source")
+"""Kinds of files that belong to an input rather than to an entry point."""
+
 Record = dict[str, object]
 
 
@@ -77,7 +80,7 @@ def input_record(slang: EmittedInput, outputs: Sequence[Output], sources: Sequen
         "path": relative_path(slang.source, folder),
         "sources": [_source_record(path, folder) for path in sources],
         "constants": [{"name": name, "value": value} for name, value in slang.description.bound],
-        "files": [_file_record(output) for output in outputs if output.kind in {"slang", "library", "ir"}],
+        "files": [_file_record(output) for output in outputs if output.kind in _FILES],
         "kernels": [
             {
                 "name": kernel.name,

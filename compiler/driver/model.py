@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from slangad.compiler.slang_text.search import FoundFolder
     from slangad.compiler.toolchain.cache import Cache
 
-OutputKind = Literal["slang", "library", "ir", "artefact", "reflection", "manifest", "depfile"]
+OutputKind = Literal["slang", "library", "ir", "artefact", "reflection", "header", "source", "manifest", "depfile"]
 
 
 @dataclass(frozen=True, slots=True)

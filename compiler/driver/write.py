@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from slangad.compiler.driver.model import CompiledInput, Options
 
-Emit = Literal["slang", "ir", "artefacts"]
+Emit = Literal["slang", "ir", "artefacts", "header", "library"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,13 +50,22 @@ class Written:
 
 def wanted_outputs(compiled: CompiledInput, emit: frozenset[Emit]) -> list[Output]:
     """Return the outputs of an input that are asked for."""
-    kinds = {"slang": ("slang", "library"), "artefacts": ("artefact", "reflection"), "ir": ()}
-    wanted = {kind for name in emit for kind in kinds[name]}
+    kinds = {"slang": ("slang", "library"), "artefacts": ("artefact", "reflection")}
+    wanted = {kind for name in emit for kind in kinds.get(name, ())}
     outputs = [output for output in compiled.outputs if output.kind in wanted]
     if "ir" in emit and compiled.slang.module is not None:
         from slangad.compiler.ir.text_form.printer import show
 
         outputs.append(Output(f"{compiled.slang.stem}.ir.txt", show(compiled.slang.module).encode(), "ir"))
+    if emit & {"header", "library"}:
+        from slangad.compiler.driver.print_header import header_text
+
+        header = header_text(compiled, library="library" in emit)
+        outputs.append(Output(f"{compiled.slang.label}.slangad.hpp", header.encode(), "header"))
+    if "library" in emit:
+        from slangad.compiler.driver.cpp_library import library_text
+
+        outputs.append(Output(f"{compiled.slang.label}.slangad.cpp", library_text(compiled), "source"))
     return outputs
 
 

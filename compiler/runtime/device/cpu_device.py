@@ -18,6 +18,7 @@ from threading import RLock
 from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakSet
 
+from slangad.compiler.emit.launch_plan import HOST
 from slangad.compiler.emit.model import ParameterRole, ThreadWork
 from slangad.compiler.errors.diagnostics import CompileError, Severity, ToolchainError
 from slangad.compiler.runtime.device.cpu_kernels import core_count
@@ -53,11 +54,6 @@ _HELPS: Final = {
     True: "no kernel ran yet: try again when the machine is less busy, or with a longer --time-limit",
 }
 """The verb for messages: True if a program was loaded, False if it was run."""
-_ELEMENTS_A_WORKER: Final = 16384
-"""Elements per extra CPU thread; with fewer, the thread costs more than it saves."""
-_PARTS_A_CORE: Final = 4
-"""Ranges of elements per CPU thread; a thread that finishes early takes the next range."""
-_ELEMENTS_A_PART: Final = 1024
 _COPIED: Final = 1 << 16
 """Bytes up to which a copy costs less than a mapping, which also takes an open file."""
 _DEVICES: Final[WeakSet[CpuDevice]] = WeakSet()
@@ -169,7 +165,7 @@ class CpuDevice:
 
     def parts(self, elements: int, group: int, totals: int, *, scatters: bool) -> int:  # noqa: ARG002  (for GPUs)
         """Return a range of elements for each of some groups, which keep all cores busy."""
-        return max(1, min(_PARTS_A_CORE * core_count(), elements // _ELEMENTS_A_PART))
+        return HOST.parts(elements, core_count())
 
     def copies(self, elements: int, scalars: int) -> int:  # noqa: ARG002  (one for each worker, however many)
         """Return one for each core."""
@@ -287,7 +283,7 @@ def _workers(entry: EntryPoint, launch: KernelLaunch) -> int:
     extents = next(launch.bindings[p.name] for p in entry.parameters if p.role is ParameterRole.DOMAIN)
     elements = math.prod(extents) if isinstance(extents, (list, tuple)) else extents
     assert isinstance(elements, int)  # noqa: S101  (a domain is made of ints)
-    return max(1, min(core_count(), elements // _ELEMENTS_A_WORKER))
+    return max(1, min(core_count(), elements // HOST.elements_a_worker))
 
 
 def _died(death: ProcessDiedError, doing: str, limit: float, *, loads: bool) -> ToolchainError:

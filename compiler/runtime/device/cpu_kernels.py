@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from slangad.compiler.emit.launch_plan import HOST
 from slangad.compiler.runtime.device.cxx import build_shared_library
 from slangad.compiler.runtime.device.layout import block_of, dtype_of
 from slangad.compiler.toolchain.temporary import TemporaryFolder
@@ -30,8 +31,6 @@ if TYPE_CHECKING:
 
 _PIECES_EACH = 4
 """Work items per CPU thread; a thread that finishes early takes the next item."""
-_MIN_THREADS_EACH = 2048
-"""Kernel threads below which another CPU thread costs more than it saves."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +172,7 @@ def core_count() -> int:
 
 def _worker_count(thread_count: tuple[int, int, int]) -> int:
     total = thread_count[0] * thread_count[1] * thread_count[2]
-    return max(1, min(core_count(), total // _MIN_THREADS_EACH))
+    return max(1, min(core_count(), total // HOST.threads_a_worker))
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
+from slangad.compiler.emit.launch_plan import Count, Factor, Grid, Start, count_of, launch_of, start_of, tensors_of
 from slangad.compiler.emit.model import EXACT_WORDS, GROUPS_A_ROW, Mode, ParameterRole, ThreadWork
 from slangad.compiler.errors.diagnostics import CompileError, Diagnostic
 from slangad.compiler.ir.nodes import Memory
@@ -170,17 +172,36 @@ class Run:
 
     def _threads(self, entry: EntryPoint) -> tuple[int, int, int]:
         group = math.prod(entry.group_size)
-        match entry.work:
-            case ThreadWork.STRIDED:
-                return self._parts(entry) * group, 1, 1
-            case ThreadWork.TOTALS:
-                return entry.totals * group, 1, 1
-            case ThreadWork.SCALARS:
-                return folded(self._scalars(_tensor_of(entry.parameters[-1])), group)
-            case ThreadWork.ELEMENTS if entry.dims == 1:
-                return folded(self.elements, group)
-            case ThreadWork.ELEMENTS:
+        plan = launch_of(entry, self._tensors)
+        match plan.grid:
+            case Grid.GROUPS:
+                return self._number(plan.count, entry) * group, 1, 1
+            case Grid.FLAT:
+                return folded(self._number(plan.count, entry), group)
+            case Grid.AXES:
                 return along_axes((*reversed(self.prepared.domain), 1)[:3], entry.group_size)
+
+    @cached_property
+    def _tensors(self) -> dict[str, int]:
+        """The kernel's tensors, with the numbers of their axes."""
+        return tensors_of([entry for entries in self.plan.entries.values() for entry in entries])
+
+    def _number(self, count: Count, entry: EntryPoint) -> int:
+        """Evaluate a number of scalars, threads or groups for a launch of an entry point."""
+
+        def value(factor: Factor, name: str) -> int:
+            match factor:
+                case Factor.DOMAIN:
+                    return self.elements
+                case Factor.EXTENTS:
+                    return math.prod(self.prepared.extents[name])
+                case Factor.PARTS:
+                    return self._parts(entry)
+                case Factor.COPIES:
+                    parameter, *path = name.split(".")
+                    return self._copies((parameter, tuple(path)))
+
+        return count.evaluate(value)
 
     def _parts(self, entry: EntryPoint) -> int:
         """Return the launch parts for an entry point that adds up, equal to those of the one that makes the totals."""
@@ -308,9 +329,10 @@ class Run:
         given = None if role is Role.GRADIENT and self._is_stored(parameter.parameter) else self._given(slot, parameter)
         if is_tensor(given) and parameter.access == "read":
             return borrowed_buffer(given, dtype)
-        buffer = buffer_on(self.device, self.prepared.place, dtype, self._size(parameter, entry, slot))
-        unwritten = role is not Role.PARTIALS and (parameter.access != "write" or not self.elements)
-        set_to(buffer, given, 1.0 if role in (Role.COTANGENT, Role.ADJOINT) else 0.0 if unwritten else None)
+        buffer = buffer_on(self.device, self.prepared.place, dtype, self._size(parameter, entry))
+        start = start_of(parameter)
+        unwritten = start is not Start.ANY or (role is not Role.PARTIALS and not self.elements)
+        set_to(buffer, given, 1.0 if start is Start.ONE else 0.0 if unwritten else None)
         return buffer
 
     def _given(self, slot: Slot, parameter: EntryParameter) -> Array | None:
@@ -333,21 +355,12 @@ class Run:
         self.launches.clear()
         return buffer.download()
 
-    def _size(self, parameter: EntryParameter, entry: EntryPoint, slot: Slot) -> int:
+    def _size(self, parameter: EntryParameter, entry: EntryPoint) -> int:
         """Return the number of scalars of a buffer."""
-        match slot[0]:
-            case Role.PARTIALS:
-                return parameter.components * self._parts(entry)
-            case Role.TOTALS:
-                sums = self._copies(_tensor_of(parameter)) * self._scalars(_tensor_of(parameter))
-                return _exact_words(sums, parameter) if parameter.is_exact and not self.device.host else sums
-            case Role.PROBE:
-                return math.prod((*self.prepared.domain, *parameter.shape))
-            case _ if parameter.access == "unused":
-                return 1
-            case role:
-                value = self._value(parameter.parameter, role)
-                return self._count(value, next(part for part in value.parts if part.path == parameter.path))
+        count = self._number(count_of(parameter, self._tensors, host=self.device.host), entry)
+        if parameter.is_exact and not self.device.host:
+            _refuse_exact(count, parameter)
+        return count
 
     def _value(self, name: str, role: ParameterRole = Role.INPUT) -> KernelValue:
         signature = self.plan.signature
@@ -405,17 +418,15 @@ def _tensor_of(parameter: EntryParameter) -> _Tensor:
     return parameter.parameter, parameter.path
 
 
-def _exact_words(sums: int, parameter: EntryParameter) -> int:
-    """Return the number of words of exact sums.
+def _refuse_exact(words: int, parameter: EntryParameter) -> None:
+    """Refuse exact sums of too many words.
 
     Raises:
         ToolchainError: They don't fit into one buffer.
     """
-    words = EXACT_WORDS * sums
     if words >= _MOST_WORDS:
         message = f"the gradient of {parameter.parameter} is too large for exact sums: they take {_BYTES * EXACT_WORDS}"
         raise failed("SA251", f"{message} bytes for each scalar, and a buffer has 4 GiB", "omit --deterministic")
-    return words
 
 
 def _value_of(shape: tuple[int, ...]) -> int | list[int]:

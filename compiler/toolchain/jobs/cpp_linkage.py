@@ -15,6 +15,7 @@ from slangad.compiler.toolchain.jobs.cpp_prelude import split_prelude
 OPENED: Final = b"\n\nnamespace\n{"
 CLOSED: Final = b"} // namespace\n\n"
 _EXPORT: Final = re.compile(rb"^(?:// \[numthreads\([^\n]*\n)?SLANG_PRELUDE_EXPORT$", re.MULTILINE)
+_EXPORTED: Final = b"SLANG_PRELUDE_EXPORT\n"
 _GUARD: Final = b"#define SLANG_CPP_PRELUDE_H\n"
 _QUIET: Final = b"""
 #if defined(__GNUC__)
@@ -33,3 +34,9 @@ def with_internal_linkage(code: bytes) -> bytes:
         return code
     inner, exported = own[: export.start()], own[export.start() :]
     return prelude.replace(_GUARD, _GUARD + _QUIET, 1) + OPENED + inner + CLOSED + exported
+
+
+def without_linkage(code: bytes) -> bytes:
+    """Return the own part of such a text without its namespace, and with nothing exported."""
+    _, own = split_prelude(code)
+    return own.removeprefix(OPENED).replace(CLOSED, b"", 1).replace(_EXPORTED, b"")

@@ -1,0 +1,82 @@
+"""The CMake package builds ``samples/cpp``, rebuilds only what changed, and the program trains as Python does."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+import slangad as sa
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+pytestmark = pytest.mark.toolchain
+
+SAMPLES = Path(__file__).parents[2] / "samples"
+POINTS, RATE, STEPS = 4096, np.float32(0.02), 20
+
+
+def _numbers(count: int, seed: int, scale: float) -> np.ndarray:
+    """Return the numbers that main.cpp makes."""
+    values = np.zeros(count, "f4")
+    for index in range(count):
+        seed = (seed * 1664525 + 1013904223) % (1 << 32)
+        values[index] = np.float32(scale) * (np.float32(seed >> 8) / np.float32(8388608) - np.float32(1))
+    return values
+
+
+def _trained(file: Path) -> list[tuple[float, float]]:
+    """Return the loss and the first slope, before the first and after the last step."""
+    kernel = sa.load(str(file), device="cpu").loss
+    at = _numbers(2 * POINTS, 1, 1.0).reshape(POINTS, 2)
+    net = {
+        "hidden": {"weights": _numbers(64, 2, 0.5), "biases": _numbers(16, 3, 0.1)},
+        "output": {"weights": _numbers(64, 4, 0.25), "biases": _numbers(4, 5, 0.1)},
+    }
+    seen = []
+    for _ in range(STEPS + 1):
+        found = kernel.backward(at=at, net=net)
+        seen.append((float(found["result"]), float(found["grad.net.hidden.weights"][0])))
+        for name, layer in net.items():
+            for part in layer:
+                layer[part] = layer[part] - RATE * found[f"grad.net.{name}.{part}"]
+    return [seen[0], seen[-1]]
+
+
+def test_cmake__sample_in_a_folder_with_spaces__builds_trains_and_rebuilds_nothing(
+    tmp_path: Path, tool: Callable[[str], str]
+) -> None:
+    folder = tmp_path / "a ü folder"
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    (programs / "slangad").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m slangad.cli "$@"\n', encoding="utf-8")
+    (programs / "slangad").chmod(0o755)
+    environment = {**os.environ, "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}"}
+    for name in ("cpp", "mlp"):
+        shutil.copytree(SAMPLES / name, folder / name)
+
+    def run(*command: str) -> str:
+        ended = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+        assert ended.returncode == 0, ended.stdout[-2000:] + ended.stderr[-2000:]
+        return ended.stdout
+
+    run(tool("cmake"), "-S", "cpp", "-B", "build", "-G", "Ninja" if shutil.which("ninja") else "Unix Makefiles")
+    run("cmake", "--build", "build")
+    printed = re.findall(r"loss (\S+), slope of the first weight (\S+)", run("build/train", str(STEPS)))
+    np.testing.assert_allclose(np.array(printed, "f8"), _trained(folder / "mlp" / "mlp.py"), rtol=1e-4)
+    assert {path.suffix for path in (folder / "build/shaders").iterdir()} >= {".spv", ".wgsl", ".hpp", ".slang"}
+    again = run("cmake", "--build", "build")
+    assert "slangad" not in again
+    (folder / "mlp/mlp.py").touch()
+    again = run("cmake", "--build", "build")
+    assert again.count("slangad ../mlp/mlp.py") == 2
+    if shutil.which("ninja"):
+        assert "Building" not in again  # the text is the same
