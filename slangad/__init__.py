@@ -7,6 +7,7 @@ starts without them.
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
@@ -48,7 +49,11 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401  (module attribute of any kin
     try:
         return getattr(public, name)
     except AttributeError:
-        raise AttributeError(f"module 'slangad' has no attribute {name!r}") from None
+        from slangad.compiler.lang.other_names import other_name
+
+        help_ = other_name(name)
+        message = f"module 'slangad' has no attribute {name!r}" + (f"; {help_}" if help_ else "")
+        raise AttributeError(message, name=name, obj=sys.modules[__name__]) from None
 
 
 def __dir__() -> list[str]:

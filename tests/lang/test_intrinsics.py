@@ -142,6 +142,7 @@ def _at_kink(row: IntrinsicRow, kink: Kinks) -> list[np.ndarray]:
     given = {
         "min": (0.5, 0.5), "max": (0.5, 0.5), "saturate": (0.0,), "abs": (0.0,), "sign": (0.0,), "step": (1.0, 1.0),
         "fmod": (4.0, 2.0), "mod": (4.0, 2.0), "floor_div": (4.0, 2.0), "atan2": (0.0, -1.0), "round": (1.5,),
+        "relu": (0.0,), "hypot": (0.0, 0.0),
         "clamp": {"x == low": (0.2, 0.2, 1.0), "x == high": (1.0, 0.2, 1.0)}.get(kink.text, (0.2, 0.5, 0.5)),
     }  # fmt: skip
     values = [np.float64(v) for v in given.get(row.name, (2.0,))]
@@ -221,7 +222,7 @@ def test_required_intrinsics__are_all_there() -> None:
     wanted = (
         "min max clamp saturate abs sign floor ceil round trunc frac fmod step smoothstep lerp sqrt rsqrt exp exp2 log "
         "log2 log10 pow sin cos tan asin acos atan atan2 sinh cosh tanh dot cross length distance normalize reflect "
-        "refract transpose mul determinant select any all"
+        "refract transpose mul determinant select any all relu sigmoid softplus erf hypot log1p expm1 mix"
     )
     assert set(wanted.split()) <= set(INTRINSICS)
     assert all(callable(getattr(sa, name)) for name in wanted.split())

@@ -178,7 +178,7 @@ def test_array__zeros_and_lists__and_length() -> None:
     assert numbers(Array[Array[int, 2], 2](Array[int, 2](1, 2), Array[int, 2](3, 4))) == [[1, 2], [3, 4]]
     assert len(Array[float, 3]()) == 3
     assert Array[float, 3] is Array[float, 3]
-    with pytest.raises(TypeError, match="takes 2 items or none, not 3"):
+    with pytest.raises(TypeError, match="takes 2 items, none, or one to repeat, not 3"):
         Array[float, 2](1, 2, 3)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -48,6 +49,11 @@ def everywhere(type_: str) -> Floats:
 
 def moderate(_type: str) -> Floats:
     return np.linspace(-8.0, 8.0, 129)[:, None]
+
+
+def down_to_zero(type_: str) -> Floats:
+    small = magnitudes(type_)[magnitudes(type_) < 8.0]
+    return np.concatenate([moderate(type_)[:, 0], small, -small])[:, None]
 
 
 def inside(type_: str) -> Floats:
@@ -106,6 +112,14 @@ def _over_square(a: Floats, b: Floats) -> Floats:
     return (a / size) / ((a / size) ** 2 + (b / size) ** 2) / size
 
 
+def _erf(x: Floats) -> Floats:
+    return np.vectorize(math.erf)(x)
+
+
+def _sigmoid(x: Floats) -> Floats:
+    return np.exp(-np.logaddexp(0.0, -x))
+
+
 ROWS = [
     Row("sqrt", positive, np.sqrt, (lambda x: 0.5 / np.sqrt(x),)),
     Row("rsqrt", positive, lambda x: 1.0 / np.sqrt(x), (lambda x: -0.5 / np.sqrt(x) / x,)),
@@ -113,6 +127,13 @@ ROWS = [
     Row("exp2", moderate, np.exp2, (lambda x: np.exp2(x) * np.log(2.0),)),
     Row("log2", positive, np.log2, (lambda x: 1.0 / np.log(2.0) / x,)),
     Row("log10", positive, np.log10, (lambda x: 1.0 / np.log(10.0) / x,)),
+    Row("expm1", down_to_zero, np.expm1, (np.exp,)),
+    Row("log1p", positive, np.log1p, (lambda x: 1.0 / (1.0 + x),)),
+    Row("erf", down_to_zero, _erf, (lambda x: 2.0 / np.sqrt(np.pi) * np.exp(-x * x),)),
+    Row("relu", rounding, lambda x: np.maximum(x, 0.0), (lambda x: (x > 0.0) * 1.0,)),
+    Row("sigmoid", moderate, _sigmoid, (lambda x: _sigmoid(x) * _sigmoid(-x),)),
+    Row("softplus", down_to_zero, lambda x: np.logaddexp(0.0, x), (_sigmoid,)),
+    Row("hypot", plane, np.hypot, (lambda x, y: x / np.hypot(x, y), lambda x, y: y / np.hypot(x, y))),
     Row("radians", moderate, np.radians, (lambda x: np.full_like(x, np.pi / 180.0),)),
     Row("degrees", moderate, np.degrees, (lambda x: np.full_like(x, 180.0 / np.pi),)),
     Row("asin", inside, np.arcsin, (lambda x: 1.0 / np.sqrt((1.0 - x) * (1.0 + x)),)),

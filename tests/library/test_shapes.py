@@ -16,8 +16,9 @@ from slangad.compiler.toolchain.session import compile_here
 pytestmark = pytest.mark.toolchain
 
 UNARY = ["sqrt", "rsqrt", "rcp", "exp2", "log2", "log10", "radians", "degrees", "asin", "acos"]
+UNARY += ["expm1", "log1p", "erf", "relu", "sigmoid", "softplus"]
 UNARY += ["floor", "ceil", "trunc", "round", "sign"]
-BINARY = ["pow", "atan2", "step", "fmod", "mod", "floor_div"]
+BINARY = ["pow", "atan2", "hypot", "step", "fmod", "mod", "floor_div"]
 ARITY = {**dict.fromkeys(UNARY, 1), **dict.fromkeys(BINARY, 2), "smoothstep": 3}
 
 

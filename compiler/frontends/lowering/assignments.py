@@ -9,6 +9,7 @@ from slangad.compiler.frontends.lowering import memories, operators
 from slangad.compiler.frontends.lowering.aliases import ANY, CONSTANT, Path
 from slangad.compiler.frontends.lowering.constants import static_int
 from slangad.compiler.frontends.lowering.conversions import coerce, fits, retype, strong
+from slangad.compiler.frontends.lowering.intervals import interval_of
 from slangad.compiler.frontends.reading.problems import Rejected
 from slangad.compiler.ir import nodes as ir
 from slangad.compiler.ir import types
@@ -284,6 +285,9 @@ def assign_name(ctx: Context, name: str, value: ir.Expr, span: Span, target: Spa
     """Lower ``name = value``; the local's type joins all its assignments in the body."""
     target = span if target is None else target
     ctx.assigned |= {name}
+    if name in ctx.steady and name not in ctx.params:
+        values = interval_of(value, ctx.intervals)
+        ctx.intervals |= {name: values} if values else {}
     declared = ctx.params.get(name)
     if isinstance(declared, (types.Tensor, types.Texture)):
         raise ctx.error(

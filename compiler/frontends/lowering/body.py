@@ -6,6 +6,7 @@ import ast
 import io
 import itertools
 import tokenize
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
@@ -83,6 +84,7 @@ def lower_body(
     """Lower a body; errors go to ``problems``."""
     names = stored_names(source.statements)
     private = frozenset(private_counters(source.statements))
+    steady = names_stored_once(source.statements)
     comments = list(whole_line_comments(source))
     locals_: dict[str, Type | None] = {}
     declared: dict[str, Type] = {}
@@ -90,7 +92,7 @@ def lower_body(
         found = Problems(problems.wording)
         ctx = Context(
             source.locations, found, scope, signature, role.role, role.params, names, locals_, constants, lower_expr,
-            in_kernel=role.dims, declared=declared, private_counters=private, comments=list(comments),
+            in_kernel=role.dims, steady=steady, declared=declared, private_counters=private, comments=list(comments),
             assigned=frozenset(role.params), taken={*role.params, *names},
         )  # fmt: skip
         statements = _round(ctx, source, role)
@@ -150,6 +152,13 @@ def stored_names(body: Sequence[ast.stmt]) -> frozenset[str]:
     return frozenset(
         n.id for stmt in body for n in ast.walk(stmt) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
     )
+
+
+def names_stored_once(body: Sequence[ast.stmt]) -> frozenset[str]:
+    """Return the names that one place of a body assigns."""
+    nodes = (n for stmt in body for n in ast.walk(stmt) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
+    counts = Counter(node.id for node in nodes)
+    return frozenset(name for name, count in counts.items() if count == 1)
 
 
 def private_counters(body: Sequence[ast.stmt]) -> Iterator[str]:

@@ -165,11 +165,15 @@ def _matrix(
 def _array(ctx: Context, node: ast.Call, type_: types.Array, args: Sequence[ir.Expr], spans: Sequence[Span]) -> ir.Expr:
     if not args:
         return ir.Construct((), type_, ctx.span(node))
+    if len(args) == 1 and type_.size > 1 and isinstance(args[0], (ir.Const, ir.ConstantRef, ir.Var)):
+        args, spans = list(args) * type_.size, list(spans) * type_.size
     if len(args) != type_.size:
+        help_ = "give the one value a name first, to repeat it" if len(args) == 1 else ""
         raise ctx.error(
             "SA015",
             ctx.span(node.func),
-            f"{types.show(type_)} takes {type_.size} entries or none (zeros), not {len(args)}",
+            f"{types.show(type_)} takes {type_.size} entries, none (zeros), or one to repeat, not {len(args)}",
+            help=help_,
         )
     entries = [
         coerce(ctx, a, type_.element, s, what="an entry", code="SA014") for a, s in zip(args, spans, strict=True)

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from slangad.compiler.errors.spans import Span
     from slangad.compiler.frontends.lowering.entities import BodyScope, RefusedEntity
+    from slangad.compiler.frontends.lowering.intervals import Interval
     from slangad.compiler.frontends.reading.locations import SourceLocations
     from slangad.compiler.frontends.reading.signatures import CallSignature
     from slangad.compiler.ir.types import Type
@@ -62,6 +63,8 @@ class Context:
         bound_in_loop: Names bound inside the loop whose head is being lowered.
         copies: Expressions that share nothing although they look like a name.
         in_kernel: The dimensions of the body's kernel, or 0.
+        steady: Locals that one statement of the body sets.
+        intervals: The values of locals that are known integers at the current point.
     """
 
     locations: SourceLocations
@@ -75,6 +78,8 @@ class Context:
     constants: Constants
     lower_expr: Callable[[Context, ast.expr, Type | None], Expr]
     in_kernel: int = 0
+    steady: frozenset[str] = frozenset()
+    intervals: dict[str, Interval] = field(default_factory=dict)
     declared: dict[str, Type] = field(default_factory=dict)
     private_counters: frozenset[str] = frozenset()
     shadows: dict[str, str] = field(default_factory=dict)

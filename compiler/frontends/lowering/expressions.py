@@ -5,11 +5,13 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from slangad.compiler.frontends.lowering import calls, constants, memories, operators, subscripts
+from slangad.compiler.frontends.lowering import calls, constants, memories, operators, subscripts, vocabulary
 from slangad.compiler.frontends.lowering.entities import Entity, NamespaceEntity, RefusedEntity, ValueEntity
 from slangad.compiler.frontends.reading.problems import Rejected, did_you_mean
+from slangad.compiler.frontends.reading.wording import PYTHON
 from slangad.compiler.ir.nodes import Const, Construct, Expr, Var
 from slangad.compiler.ir.types import BOOL, WEAK_FLOAT, WEAK_INT, Tuple, Type
+from slangad.compiler.lang.other_names import other_name
 
 if TYPE_CHECKING:
     from slangad.compiler.frontends.lowering.context import Context
@@ -109,9 +111,20 @@ def resolve(ctx: Context, node: ast.Name) -> Entity:
             ctx.span(node),
             f"unknown name '{node.id}'",
             label="not defined",
-            help=did_you_mean(node.id, [*ctx.scope.names(), *ctx.params, *ctx.names]),
+            help=did_you_mean(node.id, [*ctx.scope.names(), *ctx.params, *ctx.names]) or _elsewhere(ctx, node.id),
         )
     return entity
+
+
+def _elsewhere(ctx: Context, name: str) -> str:
+    """Return what to write for a name that ``sa`` or another library has. YAML has no ``sa.``."""
+    text = vocabulary.public_name(name)
+    return text if ctx.problems.wording is PYTHON else text.replace("sa.", "")
+
+
+def _instead(owner: NamespaceEntity, name: str) -> str:
+    """Return what to write for a name of another library that ``sa`` does not have."""
+    return other_name(name) if owner.name == "slangad" else ""
 
 
 def entity_of(ctx: Context, node: ast.expr) -> Entity | None:
@@ -130,7 +143,7 @@ def entity_of(ctx: Context, node: ast.expr) -> Entity | None:
                     ctx.locations.after(value, len(attr)),
                     f"'{owner.name}' has no '{attr}'",
                     label="not defined",
-                    help=did_you_mean(attr, ctx.scope.attribute_names(owner)),
+                    help=_instead(owner, attr) or did_you_mean(attr, ctx.scope.attribute_names(owner)),
                 )
             return found
         case _:

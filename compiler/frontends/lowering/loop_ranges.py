@@ -8,10 +8,18 @@ from typing import TYPE_CHECKING
 
 from slangad.compiler.frontends.lowering.constants import static_int
 from slangad.compiler.frontends.lowering.conversions import coerce
+from slangad.compiler.frontends.lowering.intervals import (
+    Interval,
+    interval_of,
+    most_iterations,
+    values_of_counter,
+)
 from slangad.compiler.ir.nodes import Const, Expr
 from slangad.compiler.ir.types import INT
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from slangad.compiler.errors.spans import Span
     from slangad.compiler.frontends.lowering.context import Context
 
@@ -31,6 +39,11 @@ class LoopIterations:
     def counted(number: int, span: Span) -> LoopIterations:
         """Return ``number`` iterations from 0."""
         return LoopIterations(Const(0, INT, span), Const(number, INT, span), 1, number, number)
+
+    def values(self, known: Mapping[str, Interval]) -> Interval | None:
+        """Return the values of the loop variable; None if they are not known."""
+        start, stop = interval_of(self.start, known), interval_of(self.stop, known)
+        return values_of_counter(start, stop, self.step) if start and stop else None
 
     def reversed(self) -> LoopIterations:
         """Return the same iterations, last first; their number is known."""
@@ -68,6 +81,7 @@ def range_iterations(ctx: Context, node: ast.Call, name: str) -> LoopIterations:
     step = _step(ctx, node, bounds)
     start = bounds[0] if len(bounds) > 1 else Const(0, INT, ctx.span(node))
     stop = bounds[1] if len(bounds) > 1 else bounds[0]
+    start, stop = (_as_constant(ctx, bound) for bound in (start, stop))
     exact = _trip_count(start, stop, step)
     unroll = _unroll(ctx, options.get("unroll"))
     if "max_iters" in options:
@@ -80,6 +94,10 @@ def range_iterations(ctx: Context, node: ast.Call, name: str) -> LoopIterations:
             )
         return LoopIterations(start, stop, step, limit if exact is None else exact, exact, unroll)
     if exact is None:
+        first, last = interval_of(start, ctx.intervals), interval_of(stop, ctx.intervals)
+        most = most_iterations(first, last, step) if first and last else None
+        if most is not None:
+            return LoopIterations(start, stop, step, most, None if most else 0, unroll)
         raise ctx.error(
             "SA021",
             ctx.span(node),
@@ -88,6 +106,12 @@ def range_iterations(ctx: Context, node: ast.Call, name: str) -> LoopIterations:
             help=f"give a bound: sa.range({', '.join(ast.unparse(a) for a in node.args)}, max_iters=64)",
         )
     return LoopIterations(start, stop, step, exact, exact, unroll)
+
+
+def _as_constant(ctx: Context, bound: Expr) -> Expr:
+    """Return a bound whose value is known as a constant."""
+    found = interval_of(bound, ctx.intervals)
+    return bound if found is None or found.only is None else Const(found.only, INT, bound.span)
 
 
 def _step(ctx: Context, node: ast.Call, bounds: list[Expr]) -> int:
@@ -119,7 +143,8 @@ def whole_constant(ctx: Context, node: ast.expr, what: str) -> int:
     Raises:
         Rejected: if it is not one.
     """
-    value = static_int(ctx.expr(node))
+    found = interval_of(ctx.expr(node), ctx.intervals)
+    value = found.only if found else None
     if value is None:
         raise ctx.error("SA021", ctx.span(node), f"{what} must be an integer known when the file is loaded")
     return value

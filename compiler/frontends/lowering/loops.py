@@ -48,6 +48,9 @@ def for_loop(ctx: Context, node: ast.For) -> Sequence[ir.Stmt]:
     flow, flag = _enter(ctx, node, span)
     bound: list[ir.Stmt] = []
     ctx.aliases.open()
+    counted = {counter.name, *_steady_target(node)} if iteration.counts else {counter.name}
+    values = iteration.iterations.values(ctx.intervals)
+    ctx.intervals |= dict.fromkeys(counted, values) if values else {}
     if direct:
         ctx.assigned |= {counter.name}
         ctx.found[counter.name] = types.INT
@@ -57,6 +60,7 @@ def for_loop(ctx: Context, node: ast.For) -> Sequence[ir.Stmt]:
     from slangad.compiler.frontends.lowering.statements import block
 
     body = (*bound, *block(ctx, node.body))
+    ctx.intervals = {name: known for name, known in ctx.intervals.items() if name not in counted}
     ctx.aliases.loop(ctx.aliases.close())
     iterations, held = _take_bounds_once(ctx, iteration.iterations, node)
     if iterations.exact == 0:
@@ -78,6 +82,16 @@ def for_loop(ctx: Context, node: ast.For) -> Sequence[ir.Stmt]:
         span,
     )
     return [*iteration.before, *held, *flag, loop, *_otherwise(ctx, node.orelse, flow, span)]
+
+
+def _steady_target(node: ast.For) -> set[str]:
+    """Return the loop variable if the body does not change it."""
+    stored = {n.id for part in node.body for n in ast.walk(part) if isinstance(n, ast.Name) and _is_store(n)}
+    return {node.target.id} - stored if isinstance(node.target, ast.Name) else set()
+
+
+def _is_store(node: ast.Name) -> bool:
+    return isinstance(node.ctx, ast.Store)
 
 
 def _check_anyway(ctx: Context, node: ast.For | ast.While) -> None:

@@ -190,6 +190,10 @@ def power(ctx: Context, node: ast.AST, base: ir.Expr, exponent: ir.Expr, exponen
             return _fold(ctx, node, "**", base, exponent)
         return integer_power(ctx, node, strong(ctx, base), int(exponent.value), exponent_node)
     if types.is_integral(exponent.type) or exponent.type == types.WEAK_INT:
+        constant = _floating_constant(ctx, base)
+        if constant is not None and constant > 0.0 and types.element_of(exponent.type) == types.INT:
+            name, args = ("exp2", [exponent]) if constant == 2.0 else ("pow", [base, exponent])
+            return call_intrinsic(ctx, name, args, span, [span, ctx.span(exponent_node)][-len(args) :])
         raise ctx.error(
             "SA012",
             ctx.span(exponent_node),
@@ -212,12 +216,17 @@ def power(ctx: Context, node: ast.AST, base: ir.Expr, exponent: ir.Expr, exponen
     return call_intrinsic(ctx, "pow", [base, exponent], span, [span, ctx.span(exponent_node)])
 
 
+def _floating_constant(ctx: Context, base: ir.Expr) -> float | None:
+    """Return the value of a floating constant."""
+    if base.type != types.WEAK_FLOAT or not isinstance(base, (ir.Const, ir.ConstantRef)):
+        return None
+    return float(base.value) if isinstance(base, ir.Const) else ctx.constants.weak_value(base.key)
+
+
 def _whole_number(ctx: Context, exponent: ir.Expr) -> int | None:
     """Return the value of a floating constant that is an integer small enough for a product."""
-    if exponent.type != types.WEAK_FLOAT or not isinstance(exponent, (ir.Const, ir.ConstantRef)):
-        return None
-    value = float(exponent.value) if isinstance(exponent, ir.Const) else ctx.constants.weak_value(exponent.key)
-    return int(value) if value.is_integer() and abs(value) <= MAX_POWER else None
+    value = _floating_constant(ctx, exponent)
+    return int(value) if value is not None and value.is_integer() and abs(value) <= MAX_POWER else None
 
 
 def integer_power(ctx: Context, node: ast.AST, base: ir.Expr, exponent: int, exponent_node: ast.expr) -> ir.Expr:

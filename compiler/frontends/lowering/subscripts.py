@@ -75,11 +75,33 @@ def swizzle_components(name: str, size: int) -> str | None:
     return None
 
 
+def _extent(ctx: Context, node: ast.Subscript) -> ir.Expr | None:
+    """Return ``table.shape[k]`` of an array, a known number; None for other subscripts."""
+    if not (isinstance(node.value, ast.Attribute) and node.value.attr == "shape"):
+        return None
+    if memory(ctx, node.value.value) is not None:
+        return None
+    inner: types.Type = ctx.expr(node.value.value).type
+    shape: list[int] = []
+    while isinstance(inner, types.Array):
+        shape.append(inner.size)
+        inner = inner.element
+    axis = static_int(ctx.expr(node.slice))
+    if not shape or axis is None:
+        return None
+    if not -len(shape) <= axis < len(shape):
+        raise ctx.error("SA015", ctx.span(node.slice), f"there is no axis {axis}: it has {len(shape)}")
+    return ir.Const(shape[axis], types.WEAK_INT, ctx.span(node))
+
+
 def subscript(ctx: Context, node: ast.Subscript) -> ir.Expr:
     """Lower ``value[i]``, ``matrix[i, j]`` and ``tensor[i, j]``."""
     source = memory(ctx, node.value)
     if source is not None:
         return element(ctx, node, source)
+    extent = _extent(ctx, node)
+    if extent is not None:
+        return extent
     value = ctx.expr(node.value)
     if isinstance(node.slice, ast.Tuple):
         for part in node.slice.elts:

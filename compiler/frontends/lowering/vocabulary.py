@@ -19,6 +19,7 @@ from slangad.compiler.frontends.lowering.entities import (
 from slangad.compiler.ir.types import BOOL, FLOAT, INT
 from slangad.compiler.lang.errors import AnnotationError
 from slangad.compiler.lang.intrinsics import INTRINSICS, python_equivalents
+from slangad.compiler.lang.other_names import other_name
 from slangad.compiler.lang.types.annotations import ir_type
 
 _SA_FORMS: Final = (
@@ -77,6 +78,13 @@ def public_words() -> dict[str, Entity]:
 
     words = {name: meaning_of(getattr(public, name)) for name in public.__all__}
     return {name: entity for name, entity in words.items() if entity is not None}
+
+
+def public_name(name: str) -> str:
+    """Return the help for a name without ``sa.`` that ``sa`` has, or that is known elsewhere; empty for others."""
+    from slangad.compiler.lang import public
+
+    return f"write sa.{name}" if name in public.__all__ else other_name(name)
 
 
 def refusal(value: object) -> RefusedEntity | None:

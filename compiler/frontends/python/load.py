@@ -15,11 +15,12 @@ import sys
 import sysconfig
 import tokenize
 import traceback
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from types import CodeType, ModuleType, TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.errors.diagnostics import CompileError, Diagnostic
 from slangad.compiler.errors.spans import Span
@@ -32,11 +33,14 @@ from slangad.compiler.frontends.reading.paths import shown_path
 from slangad.compiler.frontends.reading.problems import Problems, did_you_mean
 from slangad.compiler.lang.decorators.source import remember_source
 from slangad.compiler.lang.errors import AnnotationError, ArgumentError, DescriptionError
+from slangad.compiler.lang.other_names import other_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _DEFINING = frozenset({"differentiable", "function", "kernel", "struct"})
+_EXECUTING: Final[ContextVar[tuple[Path, ...]]] = ContextVar("slangad_executing", default=())
+"""The files that this thread executes, outermost first."""
 _CODING = re.compile(r"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)", re.MULTILINE)
 _DECORATORS = frozenset({"differentiable", "function", "kernel", "backward", "forward"})
 
@@ -57,15 +61,48 @@ def load_file(path: Path) -> ExecutedFile:
     Raises:
         CompileError: when it can't be read, parsed, fenced or executed.
     """
+    running = _running(path)
     text = read_text(path)
     tree = parse(text, str(path))
     fence(tree, SourceLocations(str(path), text))
+    if running is not None:
+        return ExecutedFile(str(running.__file__), text, running, ())
     remember_source(str(path), text)
-    fresh = fresh_imports(is_library)
-    with _search_path(path), fresh, contextlib.redirect_stdout(sys.stderr), _own_modules(path) as before:
+    with (
+        _not_inside_itself(path),
+        _search_path(path),
+        fresh_imports(is_library),
+        contextlib.redirect_stdout(sys.stderr),
+        _own_modules(path) as before,
+    ):
         module = _execute(path, text, tree)
         imported = _imported_files(before, path)
     return ExecutedFile(str(path), text, module, imported)
+
+
+def _running(path: Path) -> ModuleType | None:
+    """Return the module of a script that loads its own file: what it has described by now is what there is."""
+    main = sys.modules.get("__main__")
+    file = getattr(main, "__file__", None)
+    return main if isinstance(file, str) and Path(file).resolve() == path.resolve() else None
+
+
+@contextlib.contextmanager
+def _not_inside_itself(path: Path) -> Iterator[None]:
+    """Refuse a file that loads itself while it is executed here, inside the block.
+
+    Raises:
+        DescriptionError: at the line of the file that loads it.
+    """
+    real = path.resolve()
+    if real in _EXECUTING.get():
+        help_ = "put the lines that run kernels under if __name__ == '__main__':"
+        raise DescriptionError(f"{path.name} loads itself while it is loaded", help_)
+    token = _EXECUTING.set((*_EXECUTING.get(), real))
+    try:
+        yield
+    finally:
+        _EXECUTING.reset(token)
 
 
 def read_text(path: Path) -> str:
@@ -320,7 +357,8 @@ def _unknown_attribute(error: AttributeError, path: Path, text: str) -> Diagnost
         return _raised(error, path, text)
     name = error.name or ""
     span = _of_word(raised_at(error.__traceback__, path, text), name, path, text)
-    help_ = did_you_mean(name, dir(error.obj))
+    help_ = other_name(name) if error.obj.__name__ == "slangad" else ""
+    help_ = help_ or did_you_mean(name, dir(error.obj))
     return Diagnostic("SA010", f"'{error.obj.__name__}' has no '{name}'", span, "not defined", help_)
 
 

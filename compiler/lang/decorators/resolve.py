@@ -7,6 +7,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from slangad.compiler.lang.errors import AnnotationError, UndefinedNameError
+from slangad.compiler.lang.other_names import other_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -42,11 +43,14 @@ def resolve(annotation: object, module: dict[str, object], names: Mapping[str, o
     except NameError as error:
         name = error.name or annotation
         known = [*names, *module, "float", "int", "bool", "tuple"]
-        raise UndefinedNameError(name, f"unknown name '{name}'", _like(name, known), parameter) from None
+        raise UndefinedNameError(
+            name, f"unknown name '{name}'", _like(name, known) or other_name(name), parameter
+        ) from None
     except AttributeError as error:
         owner = getattr(error.obj, "__name__", annotation)
         name = error.name or annotation
-        near = _like(name, dir(error.obj))
+        near = other_name(name) if owner == "slangad" else ""
+        near = near or _like(name, dir(error.obj))
         raise UndefinedNameError(name, f"'{owner}' has no '{name}'", near, parameter) from None
     except AnnotationError as error:
         raise AnnotationError(error.message, error.help, parameter) from None

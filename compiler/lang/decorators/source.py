@@ -78,16 +78,15 @@ def definition_of_code(code: CodeType) -> Definition:
     tree = source.functions.get((code.co_firstlineno, code.co_name))
     if isinstance(tree, ast.AsyncFunctionDef):
         raise DescriptionError(f"{code.co_name} is an async function", "write a plain def")
-    if not isinstance(tree, ast.FunctionDef) or not _is_of(code, source.text):
-        help_ = "put the definition into a file" if code.co_filename in (_COMMAND, _STDIN) else "reload the file"
-        raise DescriptionError(f"the source of {code.co_name} is not in {code.co_filename}", help_)
+    if code.co_filename in (_COMMAND, _STDIN) and not _is_of(code, source.text):
+        raise _unreadable(code.co_name, code.co_filename)
+    if not isinstance(tree, ast.FunctionDef):
+        raise DescriptionError(f"the source of {code.co_name} is not in {code.co_filename}", "reload the file")
     return Definition(tree, code.co_filename, source.text)
 
 
 def _is_of(code: CodeType, text: str) -> bool:
     """Return True if a text is the source of some code. ``exec`` of a text has the same file name as ``python -c``."""
-    if code.co_filename not in (_COMMAND, _STDIN):
-        return True
     waiting = [compile(text, code.co_filename, "exec", code.co_flags & _FUTURE, dont_inherit=True)]
     while waiting:
         one = waiting.pop()
@@ -142,8 +141,12 @@ def _read(path: str, name: str) -> str:
     except (OSError, SyntaxError, UnicodeDecodeError):
         text = text_without_file(path)
     if not text:
-        raise DescriptionError(f"the source of {name} can't be read from {path}", _remedy(path))
+        raise _unreadable(name, path)
     return text
+
+
+def _unreadable(name: str, path: str) -> DescriptionError:
+    return DescriptionError(f"the source of {name} can't be read from {path}", _remedy(path))
 
 
 def text_without_file(path: str) -> str:

@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from slangad.compiler.lang.intrinsics.model import EVERYWHERE, Interval, Kinks
 from slangad.compiler.lang.intrinsics.model import IntrinsicRow as Row
 from slangad.compiler.lang.intrinsics.rules import floating, integral, number
@@ -176,16 +178,19 @@ REMAINDERS = (
     ),
 )
 
+_LERP = Row(
+    "lerp",
+    ("a", "b", "t"),
+    floating,
+    lambda np, a, b, t: a + (b - a) * t,
+    "lerp",
+    "a at t = 0, b at t = 1, and in between in proportion.",
+    partials=(lambda f, a, b, t: 1.0 - t, lambda f, a, b, t: t, lambda f, a, b, t: b - a),
+)
+
 INTERPOLATION = (
-    Row(
-        "lerp",
-        ("a", "b", "t"),
-        floating,
-        lambda np, a, b, t: a + (b - a) * t,
-        "lerp",
-        "a at t = 0, b at t = 1, and in between in proportion.",
-        partials=(lambda f, a, b, t: 1.0 - t, lambda f, a, b, t: t, lambda f, a, b, t: b - a),
-    ),
+    _LERP,
+    replace(_LERP, name="mix", doc="lerp under its name in GLSL."),
     Row(
         "smoothstep",
         ("low", "high", "x"),

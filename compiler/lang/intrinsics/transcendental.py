@@ -21,6 +21,17 @@ def over_square(f: Any, a: Any, b: Any) -> Any:  # noqa: ANN401  (arrays or trac
     return f.where(square == 0.0, 0.0, a / square)
 
 
+def _erf(np: Any, x: Any) -> Any:  # noqa: ANN401  (numpy)
+    """Return the error function, which numpy lacks."""
+    return np.vectorize(math.erf, otypes=[x.dtype])(x)[()]
+
+
+def _sigmoid(np: Any, x: Any) -> Any:  # noqa: ANN401  (numpy)
+    """Return the logistic function; exp of a negative number does not overflow."""
+    e = np.exp(-np.abs(x))
+    return np.where(x < 0, e, 1).astype(x.dtype) / (1 + e)
+
+
 ROOTS = (
     Row("sqrt", ("x",), floating, lambda np, x: np.sqrt(x), "sa::sqrt", "The square root.",
         partials=(lambda f, x: 0.5 / f.sqrt(x),), domain=(POSITIVE,)),
@@ -35,6 +46,14 @@ ROOTS = (
             lambda f, x, y: f.where(x == 0.0, 0.0, f.pow(x, y) * f.log(x)),
         ),
         domain=(POSITIVE, EVERYWHERE)),
+    Row("hypot", ("x", "y"), floating, lambda np, x, y: np.hypot(x, y), "sa::hypot",
+        "sqrt(x * x + y * y), of two or more numbers, without overflow; the gradient at the origin is 0.",
+        partials=(
+            lambda f, x, y: f.where((x == 0.0) & (y == 0.0), 0.0, x / f.hypot(x, y)),
+            lambda f, x, y: f.where((x == 0.0) & (y == 0.0), 0.0, y / f.hypot(x, y)),
+        ),
+        kinks=(Kinks("kink", "x == 0 and y == 0", lambda np, x, y: np.hypot(x, y)),),
+        variadic=True),
 )  # fmt: skip
 
 EXPONENTIALS = (
@@ -48,6 +67,23 @@ EXPONENTIALS = (
         partials=(lambda f, x: 1.0 / (x * _LN2),), domain=(POSITIVE,)),
     Row("log10", ("x",), floating, lambda np, x: np.log10(x), "sa::log10", "The logarithm to base 10.",
         partials=(lambda f, x: 1.0 / (x * _LN10),), domain=(POSITIVE,)),
+    Row("expm1", ("x",), floating, lambda np, x: np.expm1(x), "sa::expm1", "exp(x) - 1, accurate near 0.",
+        partials=(lambda f, x: f.exp(x),)),
+    Row("log1p", ("x",), floating, lambda np, x: np.log1p(x), "sa::log1p", "log(1 + x), accurate near 0.",
+        partials=(lambda f, x: 1.0 / (1.0 + x),), domain=(Interval(-1.0, low_open=True),)),
+    Row("erf", ("x",), floating, _erf, "sa::erf", "The error function.",
+        partials=(lambda f, x: 2.0 / math.sqrt(math.pi) * f.exp(-x * x),)),
+)  # fmt: skip
+
+ACTIVATIONS = (
+    Row("relu", ("x",), floating, lambda np, x: np.where(x > 0, x, 0).astype(x.dtype), "sa::relu",
+        "x where it is positive, else 0; the gradient at 0 is 0.",
+        partials=(lambda f, x: f.where(x > 0.0, 1.0, 0.0),),
+        kinks=(Kinks("kink", "x == 0", lambda np, x: np.abs(x)),)),
+    Row("sigmoid", ("x",), floating, _sigmoid, "sa::sigmoid", "1 / (1 + exp(-x)), without overflow.",
+        partials=(lambda f, x: f.sigmoid(x) * f.sigmoid(-x),)),
+    Row("softplus", ("x",), floating, lambda np, x: np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x))), "sa::softplus",
+        "log(1 + exp(x)), without overflow.", partials=(lambda f, x: f.sigmoid(x),)),
 )  # fmt: skip
 
 TRIGONOMETRY = (
@@ -84,4 +120,4 @@ TRIGONOMETRY = (
         partials=(lambda f, x: _DEGREE,)),
 )  # fmt: skip
 
-ROWS = (*ROOTS, *EXPONENTIALS, *TRIGONOMETRY)
+ROWS = (*ROOTS, *EXPONENTIALS, *ACTIVATIONS, *TRIGONOMETRY)

@@ -41,6 +41,12 @@ class ArrayValue:
     def __len__(self) -> int:
         return self.size
 
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The lengths of an array of arrays, as numpy has them."""
+        inner = self.items[0]
+        return (self.size, *(inner.shape if isinstance(inner, ArrayValue) else ()))
+
     def __iter__(self) -> Iterator[object]:
         return iter(self.items)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Final
 
@@ -18,7 +19,7 @@ from slangad.compiler.lang.types.values import DTYPES, cast, cast_integer, class
 from slangad.compiler.lang.types.vectors import VectorValue
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from slangad.compiler.lang.types.arrays import ArrayValue
     from slangad.compiler.lang.types.arrays import ArrayValue as _ArrayValue
@@ -115,7 +116,7 @@ def _cast_components(data: Data, element: types.Scalar) -> Data:
 
 
 def array_items(cls: type[_ArrayValue], items: Sequence[object]) -> list[object]:
-    """Return the items of an array: zeros, or as many as it has.
+    """Return the items of an array: zeros, as many as it has, or one that is repeated.
 
     Raises:
         TypeError: when the number or a type is wrong.
@@ -123,8 +124,10 @@ def array_items(cls: type[_ArrayValue], items: Sequence[object]) -> list[object]
     element = ir_type(cls.element)
     if not items:
         return [zero(element) for _ in range(cls.size)]
+    if len(items) == 1:
+        items = [*items] * cls.size
     if len(items) != cls.size:
-        raise TypeError(f"{types.show(ir_type(cls))} takes {cls.size} items or none, not {len(items)}")
+        raise TypeError(f"{types.show(ir_type(cls))} takes {cls.size} items, none, or one to repeat, not {len(items)}")
     return [convert(accepted(item, element), element) for item in items]
 
 
@@ -243,6 +246,9 @@ def from_host(value: object, type_: types.Type) -> object:
             return _number(value, type_)
         case types.Vector() | types.Matrix() if isinstance(value, (list, tuple, np.ndarray)):
             return class_of(type_)(*np.asarray(value).ravel().tolist())
+        case types.Struct(fields=fields) if isinstance(value, Mapping):
+            parts = {f.name: f.type for f in fields}
+            return CLASSES[type_](**{k: from_host(v, parts[k]) if k in parts else v for k, v in value.items()})
         case types.Array(element, size) if isinstance(value, (list, tuple, np.ndarray)) and len(value) == size:
             return _array_class(element, size)(*(from_host(v, element) for v in value))
         case _:

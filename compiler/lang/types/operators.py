@@ -17,6 +17,7 @@ from slangad.compiler.ir.types import (
     BOOL,
     FLOAT,
     FLOATING,
+    INT,
     UINT,
     Matrix,
     Type,
@@ -236,11 +237,13 @@ def power(a: object, b: object) -> object:
     """Return ``a ** b``: a product for integer constants, ``pow`` for floating exponents.
 
     Raises:
-        TypeError: for a run-time integer exponent.
+        TypeError: for a run-time integer exponent, unless the base is a positive floating constant.
     """
     if type(b) is int or (type(b) is float and b.is_integer()):
         return _product(a, int(b), floating=type(b) is float)
     if is_integral(type_of(b)):
+        if type(a) is float and a > 0.0 and element_of(type_of(b)) == INT:
+            return call_intrinsic("exp2", (b,)) if a == 2.0 else call_intrinsic("pow", (a, b))
         raise TypeError("the exponent must be a constant or floating: write the product, or float(…) around it")
     return call_intrinsic("pow", (a, b))
 

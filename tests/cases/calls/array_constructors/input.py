@@ -4,7 +4,7 @@ from slangad import Array, float3
 
 @sa.differentiable
 def f(x: float, v: float3, n: int) -> float:
-    j = Array[float, 2](x)
+    j = Array[float, 3](x, x)
     k = Array[float, 2](v, v)
     l = Array[float](x)
     m = Array[3, float](x)

@@ -1,0 +1,64 @@
+"""Names that people know from GLSL, numpy, torch and JAX, and what they are called here, for the help of errors."""
+
+from __future__ import annotations
+
+from typing import Final
+
+_VECTORS: Final = {
+    f"{letter}vec{size}": f"sa.{word}{size}"
+    for letter, word in (("", "float"), ("i", "int"), ("u", "uint"), ("b", "bool"), ("d", "double"))
+    for size in (2, 3, 4)
+}
+_MATRICES: Final = {f"mat{size}": f"sa.float{size}x{size}" for size in (2, 3, 4)}
+OTHER_NAMES: Final = {
+    **_VECTORS,
+    **_MATRICES,
+    "absolute": "sa.abs(x)",
+    "arccos": "sa.acos(x)",
+    "arcsin": "sa.asin(x)",
+    "arctan": "sa.atan(x)",
+    "arctan2": "sa.atan2(y, x)",
+    "array": "sa.Array[float, 4](…)",
+    "cbrt": "sa.pow(x, 1.0 / 3.0), for x > 0",
+    "clip": "sa.clamp(x, low, high)",
+    "cond": "a if c else b",
+    "detach": "sa.no_diff(x)",
+    "expit": "sa.sigmoid(x)",
+    "float16": "sa.half",
+    "float32": "float",
+    "float64": "sa.double",
+    "fract": "sa.frac(x)",
+    "gelu": "0.5 * x * (1.0 + sa.erf(x * 0.70710678)), or sa.nn.gelu",
+    "grad": "f.grad(…) of a described function, or kernel.backward(…)",
+    "int32": "int",
+    "inf": "math.inf",
+    "inversesqrt": "sa.rsqrt(x)",
+    "invsqrt": "sa.rsqrt(x)",
+    "jit": "@sa.kernel, or f.map(…) of a described function",
+    "logaddexp": "b + sa.softplus(a - b)",
+    "matmul": "sa.mul(a, b), or a @ b",
+    "maximum": "sa.max(x, y)",
+    "minimum": "sa.min(x, y)",
+    "nan": "math.nan",
+    "norm": "sa.length(v)",
+    "ones": "sa.Array[float, 4](1.0)",
+    "pi": "math.pi",
+    "power": "sa.pow(x, y), or x ** 2",
+    "rint": "sa.round(x)",
+    "silu": "x * sa.sigmoid(x), or sa.nn.silu",
+    "sinc": "sa.sin(x) / x, with a branch for small x",
+    "sqr": "x * x",
+    "square": "x * x",
+    "stop_gradient": "sa.no_diff(x)",
+    "swish": "x * sa.sigmoid(x), or sa.nn.silu",
+    "tensor": "sa.Tensor[float, 1] as an annotation",
+    "uint32": "sa.uint",
+    "vmap": "@sa.kernel with Each[…], or f.map(…) of a described function",
+    "where": "sa.select(c, a, b), or a if c else b",
+}
+"""Names that ``sa`` does not have, and what to write."""
+
+
+def other_name(name: str) -> str:
+    """Return the help for a name that is known elsewhere; empty for others."""
+    return f"write {OTHER_NAMES[name]}" if name in OTHER_NAMES else ""
