@@ -22,5 +22,6 @@ def readable_errors() -> Iterator[None]:
     except (CompileError, ToolchainError) as error:
         from slangad.compiler.report.text import render
 
-        error.args = ("\n" + render(error.diagnostics).rstrip("\n"),)
+        located = any(diagnostic.span.line for diagnostic in error.diagnostics)
+        error.args = (("\n" if located else "") + render(error.diagnostics).rstrip("\n"),)
         raise error.with_traceback(None) from None

@@ -56,6 +56,10 @@ _HELPS: Final = {
 """The verb for messages: True if a program was loaded, False if it was run."""
 _COPIED: Final = 1 << 16
 """Bytes up to which a copy costs less than a mapping, which also takes an open file."""
+_SPARES: Final = 16
+"""Closed segments to keep of each size. A larger value keeps more memory, and more open files."""
+_ASKED: Final = 1 << 20
+"""Bytes from which on a buffer asks how much memory is free. A smaller value makes small runs slower."""
 _DEVICES: Final[WeakSet[CpuDevice]] = WeakSet()
 
 
@@ -77,6 +81,7 @@ class CpuBuffer:
     count: int
     number: int
     segment: Segment
+    spare: SpareSegments | None = None
 
     @property
     def array(self) -> npt.NDArray[Any]:
@@ -110,7 +115,41 @@ class CpuBuffer:
 
     def close(self) -> None:
         """Release the memory."""
-        self.segment.close()
+        spare, self.spare = self.spare, None
+        if spare is None or not spare.keep(self.number, self.segment):
+            self.segment.close()
+
+
+class SpareSegments:
+    """Small segments that later buffers of the same size use again: to make and map one takes longer than a small run.
+
+    The results of small buffers are copies, so nobody looks into a segment that is kept here.
+    """
+
+    def __init__(self) -> None:
+        self._kept: dict[int, list[tuple[int, Segment]]] = {}
+
+    def take(self, size: int) -> tuple[int, Segment] | None:
+        """Return a segment of at least ``size`` bytes with its number, all zero; None if there is none."""
+        kept = self._kept.get(size_class(size))
+        if not kept:
+            return None
+        number, segment = kept.pop()
+        segment.memory[:] = bytes(len(segment.memory))
+        return number, segment
+
+    def keep(self, number: int, segment: Segment) -> bool:
+        """Keep a segment, and return True, if there are not too many of its size."""
+        kept = self._kept.setdefault(len(segment.memory), [])
+        if segment.closed or len(kept) >= _SPARES:
+            return False
+        kept.append((number, segment))
+        return True
+
+
+def size_class(size: int) -> int:
+    """Return the bytes of the segment for a small buffer: a power of two."""
+    return 1 << max(8, (size - 1).bit_length())
 
 
 class CpuDevice:
@@ -126,6 +165,7 @@ class CpuDevice:
         self._child: Child | None = None
         self._loaded: set[int] = set()
         self._attached: dict[int, CpuBuffer] = {}
+        self._spare = SpareSegments()
         _DEVICES.add(self)
 
     @property
@@ -174,10 +214,17 @@ class CpuDevice:
     def buffer(self, dtype: np.dtype[Any], count: int) -> CpuBuffer:
         """Allocate memory, if the machine has enough."""
         size = dtype.itemsize * count
-        require_memory(self.name, size, free_memory())
+        if size <= _COPIED:
+            number, segment = self._spare.take(size) or (next(self._numbers), self._segment(size_class(size)))
+            return CpuBuffer(dtype, count, number, segment, self._spare)
+        return CpuBuffer(dtype, count, next(self._numbers), self._segment(size))
+
+    def _segment(self, size: int) -> Segment:
+        if size > _ASKED:
+            require_memory(self.name, size, free_memory())
         try:
             with temporary_files():
-                return CpuBuffer(dtype, count, next(self._numbers), Segment(size))
+                return Segment(size)
         except MemoryError:
             raise too_little_memory(self.name, size) from None
 
@@ -225,6 +272,7 @@ class CpuDevice:
         self._child = None
         self._loaded.clear()
         self._attached.clear()
+        self._spare = SpareSegments()
 
     def _dispatch(self, launch: KernelLaunch, new: list[Mapping]) -> Dispatch:
         program = launch.program
@@ -249,7 +297,7 @@ class CpuDevice:
 
     def _use(self, buffer: CpuBuffer, slices: int, new: list[Mapping]) -> BufferUse:
         if buffer.number not in self._attached:
-            new.append(Mapping(buffer.number, buffer.segment.place, buffer.dtype.itemsize * buffer.count))
+            new.append(Mapping(buffer.number, buffer.segment.place, len(buffer.segment.memory)))
             self._attached[buffer.number] = buffer
         return BufferUse(buffer.number, buffer.dtype.str, buffer.count, slices)
 
