@@ -6,6 +6,8 @@ a device), ``CheckFailed`` (a gradient is wrong). Anything else that escapes is 
 
 from __future__ import annotations
 
+import os
+import traceback
 from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
@@ -52,6 +54,12 @@ class SlangadError(Exception):
     """Base of all errors meant for users; ``exit_code`` is the documented one."""
 
     exit_code = 70
+
+    def _render_traceback_(self) -> list[str]:
+        """Return what IPython shows: the user's own lines, then the message."""
+        own = (f"{os.sep}slangad{os.sep}compiler{os.sep}", f"{os.sep}IPython{os.sep}")
+        frames = [one for one in traceback.extract_tb(self.__traceback__) if not any(n in one.filename for n in own)]
+        return [*traceback.format_list(frames), f"{type(self).__name__}: {self}"]
 
 
 class CompileError(SlangadError):

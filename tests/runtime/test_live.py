@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import weakref
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -380,3 +381,41 @@ def test_call__of_a_torch_tensor_that_requires_a_gradient__keeps_the_graph() -> 
     assert slope.grad.item() == pytest.approx(float(expected))
     with torch.no_grad():
         assert loaded.forward({"slope": slope, "height": 1.0}, X[:2], X[:2]).result > 0.0
+
+
+def test_load__of_a_script_by_itself__uses_what_it_has_described(tmp_path: Path) -> None:
+    text = SCRIPT.replace("out = fit.", "out = sa.load(__file__).fit.")
+    (tmp_path / "own.py").write_text(text, encoding="utf-8")
+    ended = _python(str(tmp_path / "own.py"))
+    assert (ended.stdout, ended.stderr) == (PRINTED, "")
+    imported = _python("-c", "import own", cwd=tmp_path)
+    assert "own.py:12:7: error[SA005]: own.py loads itself while it is loaded" in imported.stderr
+    assert "help: put the lines that run kernels under if __name__ == '__main__':" in imported.stderr
+
+
+def test_errors__in_notebooks__show_the_users_lines(notebook: Notebook) -> None:
+    with pytest.raises(CompileError) as caught:
+        notebook.run("@sa.kernel\ndef k(x: Each[float]) -> Each[float]:\n    return sa.vec3(x)\nk.forward([1.0])")
+    shown = "\n".join(caught.value._render_traceback_())
+    assert "slangad/compiler" not in shown
+    assert f"{notebook.files[-1]}" in shown
+    assert "help: write sa.float3" in shown
+
+
+def test_names__of_other_libraries__are_told_what_they_are_called() -> None:
+    with pytest.raises(AttributeError, match=r"no attribute 'where'; write sa\.select\(c, a, b\)"):
+        _ = sa.where
+
+
+@dataclass
+class PlainLine:
+    """A struct's fields under another class."""
+
+    slope: float
+    height: float
+
+
+def test_structs__as_dataclasses__are_arguments() -> None:
+    expected = distance.forward({"slope": 2.0, "height": 1.0}, X, X, device="cpu").result
+    assert distance.forward(PlainLine(2.0, 1.0), X, X, device="cpu").result == expected
+    assert distance({"slope": 2.0, "height": 1.0}, X, X) == pytest.approx(float(expected), rel=1e-6)

@@ -31,12 +31,12 @@ from slangad.compiler.frontends.reading.fence import fence_function, fence_struc
 from slangad.compiler.frontends.reading.locations import SourceLocations
 from slangad.compiler.frontends.reading.paths import shown_path
 from slangad.compiler.frontends.reading.problems import Problems, did_you_mean
-from slangad.compiler.lang.decorators.source import remember_source
+from slangad.compiler.lang.decorators.source import first_line, remember_source
 from slangad.compiler.lang.errors import AnnotationError, ArgumentError, DescriptionError
 from slangad.compiler.lang.other_names import other_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 _DEFINING = frozenset({"differentiable", "function", "kernel", "struct"})
 _EXECUTING: Final[ContextVar[tuple[Path, ...]]] = ContextVar("slangad_executing", default=())
@@ -46,27 +46,43 @@ _DECORATORS = frozenset({"differentiable", "function", "kernel", "backward", "fo
 
 
 @dataclass(frozen=True, slots=True)
+class RefusedSyntax:
+    """The errors of unsupported syntax in a file, and the lines of the definitions that they are in."""
+
+    diagnostics: tuple[Diagnostic, ...]
+    lines: tuple[range, ...]
+
+    def with_later(self, later: Sequence[Diagnostic]) -> CompileError:
+        """Return the error for these and later diagnostics; in the same definitions, those may follow from these."""
+        files = {one.span.file for one in self.diagnostics}
+        apart = [d for d in later if d.span.file not in files or not any(d.span.line in one for one in self.lines)]
+        merged = dict.fromkeys([*self.diagnostics, *apart])
+        return CompileError(sorted(merged, key=lambda one: (one.span.file, one.span.line, one.span.column)))
+
+
+@dataclass(frozen=True, slots=True)
 class ExecutedFile:
-    """An executed description: its module, its text, and the files it imported."""
+    """An executed description: its module, its text, the files it imported, and the errors of its syntax."""
 
     path: str
     text: str = field(repr=False)
     module: ModuleType
     imported: tuple[str, ...]
+    refused: RefusedSyntax
 
 
 def load_file(path: Path) -> ExecutedFile:
     """Execute a description.
 
     Raises:
-        CompileError: when it can't be read, parsed, fenced or executed.
+        CompileError: when it can't be read, parsed or executed.
     """
     running = _running(path)
     text = read_text(path)
     tree = parse(text, str(path))
-    fence(tree, SourceLocations(str(path), text))
+    refused = fence(tree, SourceLocations(str(path), text))
     if running is not None:
-        return ExecutedFile(str(running.__file__), text, running, ())
+        return ExecutedFile(str(running.__file__), text, running, (), refused)
     remember_source(str(path), text)
     with (
         _not_inside_itself(path),
@@ -75,9 +91,14 @@ def load_file(path: Path) -> ExecutedFile:
         contextlib.redirect_stdout(sys.stderr),
         _own_modules(path) as before,
     ):
-        module = _execute(path, text, tree)
+        try:
+            module = _execute(path, text, tree)
+        except CompileError:
+            if refused.diagnostics:  # what the file raises may follow from them
+                raise CompileError(refused.diagnostics) from None
+            raise
         imported = _imported_files(before, path)
-    return ExecutedFile(str(path), text, module, imported)
+    return ExecutedFile(str(path), text, module, imported, refused)
 
 
 def _running(path: Path) -> ModuleType | None:
@@ -155,11 +176,10 @@ def syntax_diagnostic(error: SyntaxError, file: str) -> Diagnostic:
     return Diagnostic("SA001", f"syntax error: {error.msg}", Span(error.filename or file, line, column, end_line, end))
 
 
-def fence(tree: ast.Module, locations: SourceLocations) -> None:
-    """Refuse unsupported syntax in every function that is visibly described, before the file is executed.
+def fence(tree: ast.Module, locations: SourceLocations) -> RefusedSyntax:
+    """Return the errors of unsupported syntax in every function that is visibly described.
 
-    Raises:
-        CompileError: with all errors.
+    They are found before the file is executed, and reported with the errors that are found later.
     """
     problems = Problems()
     for node in ast.walk(tree):
@@ -174,7 +194,10 @@ def fence(tree: ast.Module, locations: SourceLocations) -> None:
             case _:
                 continue
     _refuse_repetition(tree, locations, problems)
-    problems.raise_if_any()
+    found = tuple(problems.sorted())
+    definitions = [n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)]
+    lines = [range(first_line(node), (node.end_lineno or node.lineno) + 1) for node in definitions]
+    return RefusedSyntax(found, tuple(one for one in lines if any(d.span.line in one for d in found)))
 
 
 def _refuse_repetition(tree: ast.Module, locations: SourceLocations, problems: Problems) -> None:

@@ -68,7 +68,13 @@ def load_python(path: Path) -> ir.Module:
     """
     loaded = load_file(path)
     origin = _Origin(loaded.path, path.stem, tuple(_own_objects(loaded)), loaded.imported, _doc(loaded.module.__doc__))
-    return _module_of(PythonWorld(loaded.path, Problems()), origin)
+    try:
+        module = _module_of(PythonWorld(loaded.path, Problems()), origin)
+    except CompileError as error:
+        raise loaded.refused.with_later(error.diagnostics) from None
+    if loaded.refused.diagnostics:
+        raise CompileError(loaded.refused.diagnostics)
+    return module
 
 
 def load_live(live: LiveDescription) -> ir.Module:
