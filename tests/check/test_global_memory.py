@@ -112,3 +112,13 @@ def test_check__a_defect_of_the_check__costs_one_function(checked: Checked, monk
     assert failure.leg is Leg.COMPILE
     assert "ValueError" in failure.message
     assert "defect of slangad" in failure.cause
+
+
+def test_check__a_groupshared_variable__is_named_in_the_reason(checked: Checked) -> None:
+    text = """
+groupshared float tile[64];
+[Differentiable] float through_tile(uint i, float x) { return tile[i] * x; }
+"""
+    (result,) = checked(text, ".slang", samples=16).values()
+    assert result.verdict is Verdict.SKIPPED
+    assert "it reads the groupshared variable 'tile', which the threads of a group fill together" in result.reason

@@ -39,6 +39,9 @@ _BEFORE_VALUES: Final = frozenset({"return", "no_diff", "else", "case", "do", "t
 _SET: Final = "it reads the global '{}', which the check can't set"
 _GLOBAL: Final = re.compile(_SET.format("(.+)"))
 _UNSET: Final = "it reads '{}', a variable that is static and has no value to begin with"
+_SHARED: Final = (
+    "it reads the groupshared variable '{}', which the threads of a group fill together; the check runs one thread"
+)
 _BITS: Final = "it looks at the bits of floats ({}), where gradients end: nothing tells whether that is meant"
 
 
@@ -180,7 +183,7 @@ class _Globals:
                 continue
             assigned = after.startswith("=") and after != "=="
             typed = before is not None and before.kind == "word" and before.text not in _BEFORE_VALUES
-            if typed or (assigned and self._variables.get(token.text) == _UNSET):
+            if typed or (assigned and self._variables.get(token.text) in (_UNSET, _SHARED)):
                 local.add(token.text)
                 continue
             yield token.text
@@ -228,7 +231,7 @@ class _Globals:
         has_value = any(token.text == "=" for token in statement)
         if (scope == "type" and not static) or (static and (constant or has_value)):
             return
-        reason = _UNSET if static or "groupshared" in words else _SET
+        reason = _SHARED if "groupshared" in words else _UNSET if static else _SET
         self._variables.update((name, reason) for name in declared_names(statement))
 
 
