@@ -33,7 +33,8 @@ from slangad.compiler.slang_text.files import text_of
 from slangad.compiler.toolchain.workers.processes import end_processes_until
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+    from concurrent.futures import Future
 
     from slangad.compiler.check.build.kept_files import KeptFiles
     from slangad.compiler.check.twins.text_twins import TextTwins
@@ -135,7 +136,13 @@ def build_both(
     apart = kernels_apart(module, read)
     overloads = frozenset(kernel.name for kernel in module.kernels if reached and reached.is_replaced(kernel.span))
     f64 = _Builder(module, setting, compilers[0], f64=True, apart=apart, overloads=overloads, reached=reached)
-    f32 = _Builder(module, setting, compilers[1], f64=False, apart=apart, reached=reached)
+    builds: list[Future[Built]] = []
+
+    def suspects() -> frozenset[tuple[str, str]]:
+        refusals = (one for build in builds for one in build.result().refusals)
+        return frozenset((one.kernel, one.mode) for one in refusals if not one.reason.startswith(GIVEN_UP))
+
+    f32 = _Builder(module, setting, compilers[1], f64=False, apart=apart, reached=reached, suspects=suspects)
     loose = unclipped.module.kernels if unclipped else ()
     kernels = [kernel for kernel in module.kernels if kernel.name not in {one.name for one in loose}]
 
@@ -150,7 +157,9 @@ def build_both(
         return every(f32), _build_text_twins(text_twins, setting, compilers[1])
 
     with ThreadPoolExecutor(2) as pool:
-        first, second = pool.submit(every, f64), pool.submit(rest)
+        first = pool.submit(every, f64)
+        builds.append(first)
+        second = pool.submit(rest)
         try:
             built, (other, counting) = first.result(), second.result()
         except KeyboardInterrupt:
@@ -204,6 +213,7 @@ class _Builder:
         apart: The kernels to build entry point by entry point.
         overloads: The kernels to build one by one, because a float64 twin has only one overload of some functions.
         reached: The Slang files of the module, to be cut down to what kernels reach.
+        suspects: Returns what the other precision can't build, by kernel and mode.
         time: The time for finding what a compiler refuses.
         numbers: The numbers of the texts that are compiled besides the first.
     """
@@ -215,6 +225,7 @@ class _Builder:
     apart: frozenset[str] = frozenset()
     overloads: frozenset[str] = frozenset()
     reached: ReachedTexts | None = None
+    suspects: Callable[[], Collection[tuple[str, str]]] = frozenset
     time: RepairTime = field(default_factory=RepairTime)
     numbers: Iterator[int] = field(default_factory=count)
 
@@ -305,12 +316,13 @@ class _Builder:
         nearby = sorted(kernels, key=lambda one: (one.span.file, one.span.line))  # a kernel and its twins
         singles = [replace(one, modes=(mode,)) for one in nearby for mode in _modes(self._emit([one]))]
         forward = [one for one in singles if one.modes == (Mode.FORWARD.value,)]
-        values, lost = self._searched([forward])
+        values, lost = self._searched(self._known_apart([forward]))
         hanging = {one.name for one, reason in lost if reason == DEATHS["SA241"]}
         others = [one for one in singles if one not in forward]
         groups = [[one for one in others if one.modes == modes] for modes in dict.fromkeys(one.modes for one in others)]
         tried = [[one for one in group if one.name not in hanging] for group in groups]
-        derivatives, more = self._searched([part for group in tried for part in self._suspects_apart(group)])
+        parts = [part for group in tried for part in self._suspects_apart(group)]
+        derivatives, more = self._searched(self._known_apart(parts))
         lost += [(one, DEATHS["SA241"]) for one in others if one.name in hanging]
         refusals = [Refusal(one.name, one.modes[0], reason) for one, reason in (*lost, *more)]
         return _joined([values, derivatives, Built((), tuple(refusals))])
@@ -330,6 +342,13 @@ class _Builder:
                     refused += _halves(group)
             groups = refused
         return _joined([*found, self._given_up([kernel for group in groups for kernel in group])]), alone
+
+    def _known_apart(self, groups: Sequence[Sequence[Kernel]]) -> list[Sequence[Kernel]]:
+        """Return groups of modes with each one apart that the other precision can't build. That saves a search."""
+        known = self.suspects()
+        single = [[one] for group in groups for one in group if (one.name, *one.modes) in known]
+        rest = ([one for one in group if (one.name, *one.modes) not in known] for group in groups)
+        return [group for group in (*rest, *single) if group]
 
     def _suspects_apart(self, kernels: Sequence[Kernel]) -> list[Sequence[Kernel]]:
         """Return kernels in two groups. Those of the second call derivatives, and Slang dies of most of theirs."""
