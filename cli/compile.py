@@ -169,6 +169,7 @@ def compile_once(session: Session, arguments: CompileArguments) -> tuple[Compile
         if not one.slang.description.kernels:
             session.say(f"{one.slang.source} has no kernel: only its Slang is written")
         _print_accumulation(session, one)
+        _print_loops(session, one)
     session.say(_summary(compiled, arguments["output"]))
     failures = list(dict.fromkeys(failure for one in compiled for failure in one.failures))
     refusals = [refusal for one in compiled for refusal in one.refusals]
@@ -286,6 +287,14 @@ def _print_accumulation(session: Session, one: CompiledInput) -> None:
             targets_by_means.setdefault(means(TARGETS[target].macros), []).append(target)
         for words, targets in targets_by_means.items():
             session.say(f"shared and scatter on {', '.join(targets)}: {words}", level=1)
+
+
+def _print_loops(session: Session, one: CompiledInput) -> None:
+    """Print, with -v, how reverse mode gets the states of each loop, what each thread keeps, and why."""
+    for choice in one.slang.description.loops:
+        kept = f"keeps {choice.kept} bytes" if choice.kept else "keeps nothing"
+        place = f"{choice.span.file}:{choice.span.line}"
+        session.say(f"{place}: loop of {choice.function}: {choice.way}, {kept} ({choice.reason})", level=1)
 
 
 def _summary(compiled: Sequence[CompiledInput], output: str) -> str:

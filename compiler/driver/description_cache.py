@@ -23,6 +23,7 @@ from slangad.compiler.driver.model import Description, KernelSummary
 from slangad.compiler.driver.outputs import outputs_of
 from slangad.compiler.emit.model import EmittedModule, EntryParameter, EntryPoint, Mode, ParameterRole, ThreadWork
 from slangad.compiler.errors.spans import Span
+from slangad.compiler.ir.nodes import LoopChoice
 from slangad.compiler.ir.types import Scalar
 from slangad.compiler.slang_text.endings import is_slang
 
@@ -181,6 +182,7 @@ def _record(description: Description, absent: list[str]) -> dict[str, object]:
             )
             for kernel in description.kernels
         ],
+        "loops": [(c.function, c.way, c.kept, c.every, c.reason, c.limit, _place(c.span)) for c in description.loops],
         "file_name": emitted.file_name,
         "text": emitted.text,
         "libraries": dict(emitted.libraries),
@@ -223,6 +225,10 @@ def _description(record: dict[str, Any]) -> Description:
         cached=True,
         targets=tuple(record["targets"]),
         pipelines=tuple((name, tuple(kernels)) for name, kernels in record["pipelines"]),
+        loops=tuple(
+            LoopChoice(name, way, kept, every, reason, limit, Span(*place))
+            for name, way, kept, every, reason, limit, place in record["loops"]
+        ),
     )
 
 

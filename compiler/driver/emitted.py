@@ -87,6 +87,7 @@ def _description(module: Module) -> Description:
         name=module.name if module.file_name else "",
         left_out=module.left_out,
         pipelines=tuple((p.name, tuple(dict.fromkeys(s.kernel for s in p.stages))) for p in module.pipelines),
+        loops=tuple({(choice, choice.span): choice for choice in module.loops}.values()),
     )
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from slangad.compiler.driver.model import EmittedInput, Output
     from slangad.compiler.emit.model import EntryParameter, EntryPoint
-    from slangad.compiler.ir.nodes import LeftOut
+    from slangad.compiler.ir.nodes import LeftOut, LoopChoice
 
 SCHEMA = 1
 FILE_NAME = "manifest.json"
@@ -90,6 +90,7 @@ def input_record(slang: EmittedInput, outputs: Sequence[Output], sources: Sequen
             for kernel in slang.kernels
         ],
         "pipelines": dict(slang.description.pipelines),
+        "loops": [_loop_record(choice) for choice in slang.description.loops],
         "left_out": [_left_out_record(left) for left in slang.description.left_out],
     }
 
@@ -102,6 +103,19 @@ def _left_out_record(left: LeftOut) -> Record:
         "modes": list(left.modes),
         "targets": list(left.targets),
         "line": left.span.line,
+    }
+
+
+def _loop_record(choice: LoopChoice) -> Record:
+    """Return how reverse mode gets the states of a loop; ``kept`` are bytes of each thread."""
+    return {
+        "function": choice.function,
+        "line": choice.span.line,
+        "way": choice.way,
+        "kept": choice.kept,
+        "every": choice.every,
+        "limit": choice.limit,
+        "reason": choice.reason,
     }
 
 

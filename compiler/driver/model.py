@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from slangad.compiler.emit.model import EmittedModule, EntryPoint
     from slangad.compiler.errors.diagnostics import Diagnostic
     from slangad.compiler.errors.spans import Span
-    from slangad.compiler.ir.nodes import LeftOut, Module
+    from slangad.compiler.ir.nodes import LeftOut, LoopChoice, Module
     from slangad.compiler.slang_text.search import FoundFolder
     from slangad.compiler.toolchain.cache import Cache
 
@@ -87,6 +87,7 @@ class Description:
         name: First part of the names of its files. If empty, the emitted file's stem.
         left_out: Functions that cannot be compiled.
         pipelines: Its pipelines, each with the names of its kernels.
+        loops: How reverse mode gets the states of its loops.
     """
 
     source: str
@@ -99,6 +100,7 @@ class Description:
     name: str = ""
     left_out: tuple[LeftOut, ...] = ()
     pipelines: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    loops: tuple[LoopChoice, ...] = ()
 
     def kernels_of(self, names: Iterable[str]) -> tuple[str, ...]:
         """Return the kernels that names of kernels and pipelines stand for."""

@@ -232,6 +232,20 @@ def inner(a: Expr, b: Expr, type_: Type) -> Expr | None:
             return None
 
 
+def accumulate(total: Expr, value: Expr, fresh: Fresh) -> Block:
+    """Return ``total += value`` over everything that carries gradient."""
+    match value.type:
+        case Scalar() | Vector() | Matrix():
+            return (Assign(total, add(total, value)),)
+        case Array(size=size):
+            return for_each(size, fresh, lambda k: accumulate(part(total, k), part(value, k), fresh))
+        case type_:
+            made: Block = ()
+            for step, _ in differentiable_parts(type_):
+                made += accumulate(part(total, step), part(value, step), fresh)
+            return made
+
+
 def accumulate_scaled(total: Expr, value: Expr, factor: Expr, fresh: Fresh) -> Block:
     """Return ``total += value * factor`` over everything that carries gradient."""
     match value.type:

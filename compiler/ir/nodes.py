@@ -80,6 +80,7 @@ __all__ = [
     "LeftOut",
     "Let",
     "Linear",
+    "LoopChoice",
     "MakePair",
     "Member",
     "Memory",
@@ -147,7 +148,8 @@ class For:
 
     ``limit`` is the maximum of iterations, or more to make room for the values that Slang keeps. With ``bounded``
     the loop stops at the limit (more iterations are the program's error), otherwise at its bounds. With ``unroll``
-    Slang unrolls it.
+    Slang unrolls it. ``keep`` is the user's choice for reverse mode: every how many iterations the state is kept, or 0
+    for never.
     """
 
     variable: str
@@ -159,6 +161,7 @@ class For:
     unroll: bool
     body: tuple[Stmt, ...]
     span: Span = field(default=NOWHERE, compare=False, repr=False)
+    keep: int | None = field(default=None, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +172,7 @@ class While:
     limit: int
     body: tuple[Stmt, ...]
     span: Span = field(default=NOWHERE, compare=False, repr=False)
+    keep: int | None = field(default=None, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -400,6 +404,23 @@ class LeftOut:
 
 
 @dataclass(frozen=True, slots=True)
+class LoopChoice:
+    """How reverse mode gets the states of a loop: ``sum``, ``invert``, ``recompute`` or ``keep``, and why.
+
+    ``function`` is the user's name. Each thread keeps ``kept`` bytes, the state of every ``every`` iterations; 0 if
+    none. ``limit`` is the largest number of iterations.
+    """
+
+    function: str
+    way: str
+    kept: int
+    every: int
+    reason: str
+    limit: int
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class Sampling:
     """The number and seed of the samples of a check for a function (by key), a pipeline (by name), or all.
 
@@ -429,6 +450,7 @@ class Module:
         buffers: Tensors and textures of all kernels; empty before functions are specialised to them.
         pipelines: Pipelines of its kernels.
         sampling: Declarations about the samples of its check.
+        loops: How reverse mode gets the states of its loops; known after the pass that chooses.
     """
 
     name: str
@@ -450,6 +472,7 @@ class Module:
     buffers: tuple[Buffer, ...] = ()
     pipelines: tuple[Pipeline, ...] = ()
     sampling: tuple[Sampling, ...] = ()
+    loops: tuple[LoopChoice, ...] = field(default=(), compare=False, repr=False)
 
 
 Node = Expr | Stmt

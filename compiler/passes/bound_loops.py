@@ -4,7 +4,8 @@
     for i in 0 .. n limit 8: body    for i in 0 .. 8: if i >= n: break; body
     for i in a .. n limit 8: body    for turn in 0 .. 8: i = a + turn; if i >= n: break; body
 
-A loop stops after its limit in every mode. A loop without an iteration is removed.
+A loop stops after its limit in every mode. A loop without an iteration is removed. The loops of derivatives that a pass
+has made stop at their bounds, so they stay, where Slang does not differentiate them.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from slangad.compiler.ir import nodes as ir
 from slangad.compiler.ir.build import Fresh
+from slangad.compiler.ir.gradient_flow import is_differentiated
 from slangad.compiler.ir.types import BOOL, INT
 from slangad.compiler.ir.walk import body_exprs, map_blocks, map_functions, statements, walk_stmts
 
@@ -32,12 +34,18 @@ def _function(function: ir.Function) -> ir.Function:
         return function
     taken = {p.name for p in function.params} | {e.name for e in body_exprs(body) if isinstance(e, ir.Var)}
     taken |= {s.variable for s in walk_stmts(body) if isinstance(s, ir.For)}
-    return replace(function, body=_block(body, Fresh(taken)))
+    return replace(function, body=_block(body, Fresh(taken), kept=not is_differentiated(function)))
 
 
-def _block(body: Block, names: Fresh) -> Block:
+def _block(body: Block, names: Fresh, *, kept: bool) -> Block:
     runs = (s for s in body if not _never_runs(s))
-    return tuple(_stmt(map_blocks(s, lambda inner: _block(inner, names)), names) for s in runs)
+    made = (map_blocks(s, lambda inner: _block(inner, names, kept=kept)) for s in runs)
+    return tuple(s if kept and _stops(s) else _stmt(s, names) for s in made)
+
+
+def _stops(stmt: ir.Stmt) -> bool:
+    """Return True if a loop stops at its bounds, which are at most its limit."""
+    return isinstance(stmt, ir.For) and not stmt.bounded
 
 
 def _never_runs(stmt: ir.Stmt) -> bool:

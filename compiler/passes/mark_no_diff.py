@@ -31,7 +31,7 @@ def mark_no_diff(module: ir.Module) -> ir.Module:
     Raises:
         CompileError: when a gradient would end silently.
     """
-    module = _mark_kernel_params(module)
+    module = mark_kernel_params(module)
     functions = {f.key: f for f in module.functions}
     problems: list[Diagnostic] = []
     module = map_functions(module, lambda f: _function(f, functions, problems))
@@ -40,7 +40,7 @@ def mark_no_diff(module: ir.Module) -> ir.Module:
     return module
 
 
-def _mark_kernel_params(module: ir.Module) -> ir.Module:
+def mark_kernel_params(module: ir.Module) -> ir.Module:
     """Mark parameters in ``Uniform`` memory or with ``NoDiff``: they carry no gradient in the kernel's function."""
     passive = {
         k.function: {p.name for p in k.params if p.no_diff or p.memory is ir.Memory.UNIFORM} for k in module.kernels

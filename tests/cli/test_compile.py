@@ -60,6 +60,23 @@ def test_compile__verbose__tells_in_groups_of_how_many_threads_sums_are_made(pro
     assert not any("forward" in line for line in said)
 
 
+def test_compile__verbose__tells_what_each_loop_keeps(project: Project) -> None:
+    text = "import slangad as sa\n@sa.kernel\ndef f(x: sa.Each[float]) -> sa.Each[float]:\n    s = x\n"
+    text += "    for k in sa.range(50, keep=10):\n        s = sa.sin(s + k)\n"
+    text += "    for k in range(99):\n        s += sa.sin(x * k)\n    return s\n"
+    project.write("loops.py", text)
+    for _ in range(2):  # the second time the description comes from the cache
+        said = project.run("compile", "-v", "--emit", "slang", "loops.py").stderr.splitlines()
+        assert [line for line in said if "loop of" in line] == [
+            "loops.py:5: loop of f: recompute, keeps 60 bytes (keep=10 says so)",
+            "loops.py:7: loop of f: sum, keeps nothing (its state is only added to)",
+        ]
+    first, second = project.manifest("build/loops.manifest.json")["inputs"][0]["loops"]
+    facts = {"function": "f", "line": 5, "way": "recompute", "kept": 60, "every": 10, "limit": 50}
+    assert first == facts | {"reason": "keep=10 says so"}
+    assert (second["way"], second["kept"], second["every"]) == ("sum", 0, 0)
+
+
 def test_compile__verbose__tells_what_each_target_has_for_scattered_gradients(project: Project) -> None:
     text = "import slangad as sa\n@sa.kernel\n"
     text += "def pick(i: sa.Each[int], w: sa.Tensor[float, 1]) -> sa.Each[float]:\n    return w[i]\n"

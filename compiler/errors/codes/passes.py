@@ -71,4 +71,29 @@ sa.no_diff(...) if the gradient should end there.""",
         f"A pipeline of the IR calls a kernel that does not exist, or with values that do not fit. {_DEFECT}",
         no_example=_NO_EXAMPLE,
     ),
+    "SA308": Explanation(
+        "a loop can't do what keep= asks",
+        """keep= of sa.range says what reverse mode keeps of a loop. keep=0 keeps nothing: the state before an iteration
+is computed from the state after it. That needs updates that can be undone: x += e, where e does not read x, or x *= e
+in a loop that ends when x falls below a positive constant. Any keep= needs a loop that does not store into a
+tensor and does not return several values.
+
+Give a positive keep=, such as 16, or leave it out: slangad then chooses.""",
+        wrong=python("""
+            @sa.kernel
+            def march(x: Each[float]) -> Each[float]:
+                s = x
+                for k in sa.range(100, keep=0):
+                    s = sa.sin(s + k)
+                return s
+        """),
+        right=python("""
+            @sa.kernel
+            def march(x: Each[float]) -> Each[float]:
+                s = x
+                for k in sa.range(100, keep=10):
+                    s = sa.sin(s + k)
+                return s
+        """),
+    ),
 }

@@ -34,6 +34,7 @@ class LoopIterations:
     limit: int
     exact: int | None
     unroll: bool = False
+    keep: int | None = None
 
     @staticmethod
     def counted(number: int, span: Span) -> LoopIterations:
@@ -57,20 +58,23 @@ class LoopIterations:
             self.limit,
             self.exact,
             self.unroll,
+            self.keep,
         )
 
 
 def range_iterations(ctx: Context, node: ast.Call, name: str) -> LoopIterations:
-    """Read ``range(n)``, ``range(a, b, step)``, ``sa.range(n, max_iters=8)``, ``sa.range(4, unroll=True)``.
+    """Read ``range(n)``, ``range(a, b, step)``, ``sa.range(n, max_iters=8, keep=4)``, ``sa.range(4, unroll=True)``.
 
     Raises:
         Rejected: if the number of iterations has no bound.
     """
     options = {k.arg: k.value for k in node.keywords}
-    unknown = sorted(str(k) for k in options if k not in ("max_iters", "unroll"))
+    unknown = sorted(str(k) for k in options if k not in ("max_iters", "unroll", "keep"))
     if unknown or (options and name == "range"):
         wrong = unknown[0] if unknown else str(next(iter(options)))
-        hint = "write sa.range(…) for max_iters and unroll" if not unknown else "it takes max_iters and unroll"
+        hint = (
+            "write sa.range(…) for max_iters, unroll and keep" if not unknown else "it takes max_iters, unroll and keep"
+        )
         raise ctx.error("SA015", ctx.span(node.func), f"range does not take '{wrong}'", help=hint)
     if not 1 <= len(node.args) <= 3:
         raise ctx.error("SA015", ctx.span(node.func), f"range takes 1 to 3 arguments, not {len(node.args)}")
@@ -84,6 +88,7 @@ def range_iterations(ctx: Context, node: ast.Call, name: str) -> LoopIterations:
     start, stop = (_as_constant(ctx, bound) for bound in (start, stop))
     exact = _trip_count(start, stop, step)
     unroll = _unroll(ctx, options.get("unroll"))
+    keep = _keep(ctx, options["keep"]) if "keep" in options else None
     if "max_iters" in options:
         limit = whole_constant(ctx, options["max_iters"], "max_iters")
         if limit < 1:
@@ -92,7 +97,7 @@ def range_iterations(ctx: Context, node: ast.Call, name: str) -> LoopIterations:
             raise ctx.error(
                 "SA021", ctx.span(options["max_iters"]), f"the loop runs {exact} times, more than its bound of {limit}"
             )
-        return LoopIterations(start, stop, step, limit if exact is None else exact, exact, unroll)
+        return LoopIterations(start, stop, step, limit if exact is None else exact, exact, unroll, keep)
     if exact is None:
         first, last = interval_of(start, ctx.intervals), interval_of(stop, ctx.intervals)
         most = most_iterations(first, last, step) if first and last else None
@@ -105,7 +110,7 @@ def range_iterations(ctx: Context, node: ast.Call, name: str) -> LoopIterations:
             label="unbounded",
             help=f"give a bound: sa.range({', '.join(ast.unparse(a) for a in node.args)}, max_iters=64)",
         )
-    return LoopIterations(start, stop, step, exact, exact, unroll)
+    return LoopIterations(start, stop, step, exact, exact, unroll, keep)
 
 
 def _as_constant(ctx: Context, bound: Expr) -> Expr:
@@ -135,6 +140,13 @@ def _unroll(ctx: Context, node: ast.expr | None) -> bool:
     if not isinstance(value, Const) or not isinstance(value.value, bool):
         raise ctx.error("SA014", ctx.span(node), "unroll must be True or False")
     return value.value
+
+
+def _keep(ctx: Context, node: ast.expr) -> int:
+    keep = whole_constant(ctx, node, "keep")
+    if keep < 0:
+        raise ctx.error("SA021", ctx.span(node), "keep must be at least 0")
+    return keep
 
 
 def whole_constant(ctx: Context, node: ast.expr, what: str) -> int:

@@ -80,6 +80,7 @@ def for_loop(ctx: Context, node: ast.For) -> Sequence[ir.Stmt]:
         iterations.unroll,
         body,
         span,
+        keep=iterations.keep,
     )
     return [*iteration.before, *held, *flag, loop, *_otherwise(ctx, node.orelse, flow, span)]
 

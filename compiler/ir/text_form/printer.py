@@ -221,11 +221,12 @@ def _stmt(stmt: ir.Stmt, known: KnownTypes, indent: str) -> Iterator[str]:
 
 
 def _loop_head(stmt: ir.For | ir.While, known: KnownTypes) -> str:
+    keep = "" if stmt.keep is None else f" keep {stmt.keep}"
     if isinstance(stmt, ir.While):
-        return f"while {show_expr(stmt.condition, known)} limit {stmt.limit}"
+        return f"while {show_expr(stmt.condition, known)} limit {stmt.limit}{keep}"
     start, stop = show_expr(stmt.start, known), show_expr(stmt.stop, known)
     flags = (" bounded" if stmt.bounded else "") + (" unroll" if stmt.unroll else "")
-    return f"for {_word(stmt.variable)} = {start} to {stop} step {stmt.step} limit {stmt.limit}{flags}"
+    return f"for {_word(stmt.variable)} = {start} to {stop} step {stmt.step} limit {stmt.limit}{flags}{keep}"
 
 
 def _simple(stmt: ir.Let | ir.Assign | ir.Break | ir.Continue | ir.Return | ir.Comment, known: KnownTypes) -> str:

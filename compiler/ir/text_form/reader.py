@@ -22,7 +22,7 @@ _Item = TypeVar("_Item")
 
 _WORDS: Final = """
     module source bound import doc struct constant function kernel no_diff not_differentiable derivative role prefer
-    static owner range slang external locals let set if else for while limit to step bounded unroll break continue
+    static owner range slang external locals let set if else for while limit to step bounded unroll keep break continue
     return nothing comment call new cast pair bwd_diff fwd_diff thread_id thread_count true false inf nan none param
     out inout result dims group from Array tuple DiffPair void weak Tensor OutTensor InOutTensor Texture2D extent sample
     probe shape initial"""

@@ -79,10 +79,15 @@ class StatementReader:
         tokens.expect("limit")
         limit = tokens.integer()
         bounded, unroll = tokens.accept("bounded"), tokens.accept("unroll")
-        return ir.For(variable, start, stop, step, limit, bounded, unroll, self.block())
+        keep = self._keep()
+        return ir.For(variable, start, stop, step, limit, bounded, unroll, self.block(), keep=keep)
 
     def _while(self) -> ir.Stmt:
         condition = self._expressions.read()
         self._tokens.expect("limit")
         limit = self._tokens.integer()
-        return ir.While(condition, limit, self.block())
+        keep = self._keep()
+        return ir.While(condition, limit, self.block(), keep=keep)
+
+    def _keep(self) -> int | None:
+        return self._tokens.integer() if self._tokens.accept("keep") else None

@@ -19,6 +19,7 @@ class BoundedRange:
     turns: builtins.range
     max_iters: int | None = None
     unroll: bool = False
+    keep: int | None = None
 
     def __iter__(self) -> Iterator[int]:
         for turn, value in enumerate(self.turns):
@@ -30,11 +31,11 @@ class BoundedRange:
         return len(self.turns)
 
     def __reversed__(self) -> Iterator[int]:
-        return iter(BoundedRange(self.turns[::-1], self.max_iters, self.unroll))
+        return iter(BoundedRange(self.turns[::-1], self.max_iters, self.unroll, self.keep))
 
 
 def range(  # noqa: A001  (reads sa.range)
-    *bounds: int, max_iters: int | None = None, unroll: bool = False
+    *bounds: int, max_iters: int | None = None, unroll: bool = False, keep: int | None = None
 ) -> BoundedRange:
     """Return Python's range with a bound for Slang.
 
@@ -42,13 +43,17 @@ def range(  # noqa: A001  (reads sa.range)
         *bounds: As of ``range``: stop, or start and stop, or start, stop and step.
         max_iters: The largest number of iterations; needed if the bounds are known only at run time.
         unroll: True if Slang should unroll the loop.
+        keep: Reverse mode keeps the state of every ``keep``-th iteration and computes the others again. With 0 it keeps
+            none, and finds each state from the one after it. By default slangad chooses.
 
     Raises:
-        DescriptionError: when the bound is not a positive integer.
+        DescriptionError: when the bound is not a positive integer, or ``keep`` is negative.
     """
+    if keep is not None and keep < 0:
+        raise DescriptionError(f"keep= is {keep}, not at least 0")
     if max_iters is not None:
         max_iters = _bound("max_iters=", max_iters)
-    return BoundedRange(builtins.range(*(int(b) for b in bounds)), max_iters, bool(unroll))
+    return BoundedRange(builtins.range(*(int(b) for b in bounds)), max_iters, bool(unroll), keep)
 
 
 def max_iters(n: int) -> bool:

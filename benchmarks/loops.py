@@ -1,0 +1,273 @@
+"""Measure value and gradients of long loops: ``python benchmarks/loops.py --device cuda --device vulkan``.
+
+Three workloads (benchmarks/workloads), each written as a user would:
+
+splats    512 x 512 pixels, 20,000 gaussians, tiles of 16 x 16, about 95 gaussians a tile, at most 256
+marching  512 x 512 rays, 128 steps through a grid of 64^3 densities with trilinear reads
+springs   2^16 chains of four masses, 200 leapfrog steps
+
+On the CPU: 128 x 128 pixels and rays (1250 gaussians), 2^12 chains. Times as in ``gradients.py``: the median of
+5 x 10 runs, buffers on the device. ``error`` is that of the derivative along a random direction in all inputs, against
+float64 by a complex step (``--check``, slow in full size). JAX (``--peers``) has a scan over the iterations.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from gradients import median_us
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+HERE = Path(__file__).parent
+WORKLOADS = ("splats", "marching", "springs")
+Arrays = dict[str, np.ndarray]
+TILE = 16
+MOST = 256
+"""Gaussians of a tile."""
+
+
+def made(workload: str, size: int) -> Arrays:
+    """Return the inputs of a workload by slangad's keys; ``size`` is the side of the image, or that of 2^16 chains."""
+    rng = np.random.default_rng(12)
+    if workload == "splats":
+        return splats_inputs(rng, size)
+    if workload == "marching":
+        side = max(4, size // 8)
+        grid = rng.uniform(0, 2, (side, side, side))
+        return _floats({"seen": rng.uniform(0, 1, (size, size)), "grid": grid})
+    shape = (size * size // 4, 4)
+    given = {"place": rng.uniform(-1, 1, shape), "velocity": rng.uniform(-1, 1, shape)}
+    return _floats(given | {"stiffness": rng.uniform(0.5, 2, shape), "last": rng.uniform(0.5, 2, shape[0])})
+
+
+def _floats(given: Arrays) -> Arrays:
+    return {k: v.astype(np.float32) for k, v in given.items()}
+
+
+def splats_inputs(rng: np.random.Generator, size: int) -> Arrays:
+    """Return gaussians, and for each tile the list of those within three radii."""
+    number, tiles = 20000 * size * size // (512 * 512), size // TILE
+    mean, radius = rng.uniform(0, size, (number, 2)).astype(np.float32), rng.uniform(2, 6, number)
+    low = np.maximum((mean - 3 * radius[:, None]) // TILE, 0).astype(int)
+    high = np.minimum((mean + 3 * radius[:, None]) // TILE, tiles - 1).astype(int)
+    lists: list[list[int]] = [[] for _ in range(tiles * tiles)]
+    for g in range(number):
+        for y in range(low[g, 1], high[g, 1] + 1):
+            for x in range(low[g, 0], high[g, 0] + 1):
+                lists[y * tiles + x].append(g)
+    lists = [one[:MOST] for one in lists]
+    count = np.array([len(one) for one in lists], np.int32)
+    floats = _floats({
+        "seen": rng.uniform(0, 1, (size, size, 3)),
+        "conic": np.stack([radius**-2.0, 0 * radius, radius**-2.0], -1),
+        "color": rng.uniform(0, 1, (number, 3)),
+        "opacity": rng.uniform(0.2, 0.9, number),
+    })  # fmt: skip
+    order = np.concatenate(lists).astype(np.int32)
+    first = (np.cumsum(count) - count).astype(np.int32)
+    return floats | {"mean": mean, "order": order, "first": first, "count": count, "tiles": np.int32(tiles)}
+
+
+# --- the values, in numpy (float64 and complex) and in JAX ---
+
+
+def splats_value(xp: object, given: Arrays, scan: Callable) -> object:
+    """Return the mean squared error of the image."""
+    size, tiles = given["seen"].shape[0], int(given["seen"].shape[0]) // TILE
+    row, column = xp.meshgrid(xp.arange(size), xp.arange(size), indexing="ij")
+    tile = (row // TILE) * tiles + column // TILE
+    first, count = given["first"][tile], given["count"][tile]
+
+    def step(state: tuple, k: object) -> tuple:
+        light, through = state
+        g = given["order"][xp.minimum(first + k, len(given["order"]) - 1)]
+        mean, q = given["mean"][g], given["conic"][g]
+        dx, dy = column - mean[..., 0], row - mean[..., 1]
+        power = -0.5 * (q[..., 0] * dx * dx + q[..., 2] * dy * dy) - q[..., 1] * dx * dy
+        full = given["opacity"][g] * xp.exp(power)
+        alpha = xp.where(k < count, xp.where(full.real < 0.99, full, 0.99), 0.0)
+        light = light + given["color"][g] * (alpha * through)[..., None]
+        return light, through * (1 - alpha)
+
+    start = (
+        given["color"].dtype.type(0) * xp.ones((size, size, 3)),
+        given["color"].dtype.type(1) * xp.ones((size, size)),
+    )
+    light, _ = scan(step, start, MOST)
+    error = light - given["seen"]
+    return (error * error).sum() / (size * size)
+
+
+def marching_value(xp: object, given: Arrays, scan: Callable) -> object:
+    """Return the mean squared error of the image."""
+    size, grid, steps = given["seen"].shape[0], given["grid"], 128
+    side = grid.shape[0]
+    y, x = xp.meshgrid((xp.arange(size) + 0.5) / size, (xp.arange(size) + 0.5) / size, indexing="ij")
+
+    def step(state: tuple, turn: object) -> tuple:
+        light, through = state
+        z = (turn + 0.5) / steps
+        at = [xp.clip(v * (side - 1), 0.0, side - 1.001) for v in (x + 0.2 * (z - 0.5) * y, y, z + 0 * x)]
+        k, j, i = (v.astype(int) for v in at)
+        f, g, h = (v - n for v, n in zip(at, (k, j, i), strict=True))
+
+        def line(i: object, j: object) -> object:
+            return grid[i, j, k] * (1 - f) + grid[i, j, k + 1] * f
+
+        front = line(i, j) * (1 - g) + line(i, j + 1) * g
+        back = line(i + 1, j) * (1 - g) + line(i + 1, j + 1) * g
+        passed = xp.exp(-(front * (1 - h) + back * h) * (4.0 / steps))
+        return light + through * (1 - passed) * (0.2 + z), through * passed
+
+    start = (grid.dtype.type(0) * x, grid.dtype.type(0) * x + 1)
+    light, _ = scan(step, start, steps)
+    error = light - given["seen"]
+    return (error * error).sum() / (size * size)
+
+
+def springs_value(xp: object, given: Arrays, scan: Callable) -> object:
+    """Return the mean energy."""
+    stiffness = given["stiffness"]
+    pull = xp.concatenate([stiffness[:, 1:], given["last"][:, None]], 1)
+
+    def step(state: tuple, _: object) -> tuple:
+        x, v = state
+        nothing = 0 * x[:, :1]
+        left = x - xp.concatenate([nothing, x[:, :3]], 1)
+        right = xp.concatenate([x[:, 1:], nothing], 1) - x
+        v = v + (pull * (right + 0.3 * right**3) - stiffness * (left + 0.3 * left**3)) * 0.02
+        return x + v * 0.02, v
+
+    x, v = scan(step, (given["place"] + 0 * stiffness, given["velocity"] + 0 * stiffness), 200)
+    return ((x * x).sum() + 0.5 * (v * v).sum()) / len(x)
+
+
+VALUES = {"splats": splats_value, "marching": marching_value, "springs": springs_value}
+FIXED = ("seen", "order", "first", "count", "tiles")
+"""Inputs without gradient."""
+
+
+def _loop(step: Callable, state: tuple, count: int) -> tuple:
+    for k in range(count):
+        state = step(state, k)
+    return state
+
+
+def error_of(workload: str, given: Arrays, found: Arrays) -> tuple[float, float]:
+    """Return the errors of the value and of the derivative along a random direction, relative to float64."""
+    rng = np.random.default_rng(5)
+    exact = {k: v.astype(np.float64) if v.dtype == np.float32 else v for k, v in given.items()}
+    moving = {k: rng.standard_normal(v.shape) * np.abs(v).mean() for k, v in exact.items() if k not in FIXED}
+    step = 1e-30
+    moved = exact | {k: exact[k] + 1j * step * v for k, v in moving.items()}
+    value = VALUES[workload](np, moved, _loop)
+    along = sum(float((found[f"grad.{k}"].astype(np.float64) * v).sum()) for k, v in moving.items())
+    size = sum(float(((found[f"grad.{k}"] * v) ** 2).sum()) for k, v in moving.items()) ** 0.5
+    return abs(float(found["result"]) / value.real - 1), abs(along - value.imag / step) / size
+
+
+def slangad_time(device_name: str, workload: str, size: int, *, check: bool) -> dict[str, float]:
+    """Return slangad's time in microseconds, and the errors."""
+    from slangad.compiler.api.program import read_program
+    from slangad.compiler.driver.inputs import parse_inputs
+    from slangad.compiler.driver.model import Options
+    from slangad.compiler.emit.model import Mode, ParameterRole
+    from slangad.compiler.runtime.arrays.modes import RunMode
+    from slangad.compiler.runtime.arrays.prepare import prepare
+    from slangad.compiler.runtime.device.open import open_device
+    from slangad.compiler.runtime.pipeline.run_kernel import Run
+
+    given = made(workload, size)
+    (item,) = parse_inputs((str(HERE / "workloads" / f"{workload}.py"),))
+    program = read_program(item, Options(cache=None))
+    plan = program.plans[workload]
+    prepared = prepare(plan.signature, RunMode.BACKWARD, given)
+    with open_device(device_name) as device:
+        loaded = program.load_on(device, plan.entry_names(RunMode.BACKWARD))
+        with Run(device, loaded, plan, prepared) as run:
+            run.add(Mode.BACKWARD)
+            kinds = (ParameterRole.GRADIENT, ParameterRole.TOTALS)
+            gradients = [buffer for slot, buffer in run.buffers.items() if slot[0] in kinds]
+            device.submit(run.launches, gradients)
+            found = run.results()
+            repeats = 3 if device_name == "cpu" else 10
+            us = median_us(lambda: device.submit(run.launches, gradients), device.wait, repeats)
+    norms = {k: float(np.linalg.norm(v.astype(np.float64))) for k, v in sorted(found.items())}
+    errors = dict(zip(("value", "gradient"), error_of(workload, given, found), strict=True)) if check else {}
+    return {"us": us, **errors, "norms": norms}
+
+
+def jax_time(device_name: str, workload: str, size: int, *, check: bool) -> dict[str, float]:
+    """Return JAX's time in microseconds, and the errors."""
+    import jax
+    import jax.numpy as jnp
+
+    given = made(workload, size)
+    given.pop("tiles", None)
+    where = jax.devices("cpu" if device_name == "cpu" else "gpu")[0]
+    fixed = {k: jax.device_put(v, where) for k, v in given.items() if k in FIXED}
+    moving = {k: jax.device_put(v, where) for k, v in given.items() if k not in FIXED}
+
+    def scan(step: Callable, state: tuple, count: int) -> tuple:
+        state = jax.tree.map(lambda v: v.astype(jnp.float32), state)
+        return jax.lax.scan(lambda s, k: (step(s, k), None), state, jnp.arange(count))[0]
+
+    step = jax.jit(jax.value_and_grad(lambda p: VALUES[workload](jnp, {**fixed, **p}, scan)))
+    value, gradients = step(moving)
+    found = {f"grad.{k}": np.asarray(v) for k, v in gradients.items()} | {"result": np.asarray(value)}
+    last = [step(moving)]
+
+    def run() -> None:
+        last[0] = step(moving)
+
+    us = median_us(run, lambda: jax.block_until_ready(last[0]), 3 if device_name == "cpu" else 10)
+    errors = dict(zip(("value", "gradient"), error_of(workload, given, found), strict=True)) if check else {}
+    return {"us": us, **errors}
+
+
+def main() -> None:
+    """Print a table; each library, device and workload has a process of its own."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--device", action="append", help="cpu, cuda, vulkan or webgpu; repeatable")
+    parser.add_argument("--workload", action="append", choices=WORKLOADS, help="repeatable")
+    parser.add_argument("--size", type=int, help="side of the image in place of 512, or of 128 on the CPU")
+    parser.add_argument("--check", action="store_true", help="compare with float64")
+    parser.add_argument("--peers", action="store_true", help="JAX too")
+    parser.add_argument("--one", nargs=4, metavar=("LIBRARY", "DEVICE", "WORKLOAD", "SIZE"), help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.one:
+        library, device, workload, size = arguments.one
+        measure = slangad_time if library == "slangad" else jax_time
+        print(json.dumps(measure(device, workload, int(size), check=arguments.check)))
+        return
+    print("| device | workload | library | µs | error of value | of gradient | norms |")
+    print("|---|---|---|---|---|---|---|")
+    failed = False
+    for device in arguments.device or ["cpu"]:
+        size = str(arguments.size or (128 if device == "cpu" else 512))
+        for workload in arguments.workload or WORKLOADS:
+            for library in ("slangad", *(("jax",) if arguments.peers else ())):
+                command = [sys.executable, __file__, "--one", library, device, workload, size]
+                command += ["--check"] if arguments.check else []
+                done = subprocess.run(command, capture_output=True, text=True, check=False)
+                if done.returncode:
+                    failed = True
+                    print(f"| {device} | {workload} | {library} | {done.stderr.strip().splitlines()[-1]} | | | |")
+                    continue
+                row = json.loads(done.stdout.splitlines()[-1])
+                errors = " | ".join(f"{row[k]:.1e}" if k in row else "" for k in ("value", "gradient"))
+                norms = " ".join(f"{k} {v:.5g}" for k, v in row.get("norms", {}).items())
+                print(f"| {device} | {workload} | {library} | {row['us']:.0f} | {errors} | {norms} |", flush=True)
+    sys.exit(failed)
+
+
+if __name__ == "__main__":
+    main()

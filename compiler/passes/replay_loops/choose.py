@@ -1,0 +1,171 @@
+"""Choose how reverse mode gets the state of each iteration of a loop.
+
+| way | the state before an iteration | kept for each thread |
+|---|---|---|
+| sum | is not needed: the state is only added to | nothing |
+| invert | is computed from the state after it (``undo``) | nothing |
+| recompute | is computed again from the last kept one | about two square roots of the number of iterations |
+| keep | Slang keeps it | every iteration |
+
+Slang's way is the fastest for short loops. It stays where it keeps at most ``BUDGET`` bytes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import isqrt
+from typing import TYPE_CHECKING, Final
+
+from slangad.compiler.ir import nodes as ir
+from slangad.compiler.ir.build import Fresh
+from slangad.compiler.ir.types import Array, is_floating
+from slangad.compiler.ir.walk import root, stmt_exprs, walk_stmts
+from slangad.compiler.passes.replay_loops.read import is_active_loop, names_in, size_of
+from slangad.compiler.passes.replay_loops.undo import LEAST, NoUndo, Undo, undo_iteration
+
+if TYPE_CHECKING:
+    from slangad.compiler.ir.build import Block
+    from slangad.compiler.passes.replay_loops.read import Loop
+
+BUDGET: Final = 256
+"""Bytes. Slang may keep this much of a loop for each thread. Larger: more loops keep their state in local memory."""
+SHARED: Final = 64
+"""Bytes. Above it, adding up gradients in each iteration, of values that all share and of arrays that the loop fills,
+costs more than what Slang keeps.
+Larger: loops over arrays, such as layers of networks, get derivatives of their own.
+"""
+
+
+class Unsuitable(Exception):  # noqa: N818  (the pass makes a diagnostic of it)
+    """A loop can't do what ``keep=`` asks; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How a loop gets its states back.
+
+    Attributes:
+        way: ``sum``, ``invert``, ``recompute`` or ``keep``.
+        reason: Why, in words that follow "because".
+        needed: The locals whose values before an iteration its derivative reads.
+        every: Distance of kept states, in iterations; 0 if none is kept.
+        kept: The bytes that each thread keeps.
+        undo: How an iteration is undone.
+    """
+
+    way: str
+    reason: str
+    needed: tuple[ir.Var, ...] = ()
+    every: int = 0
+    kept: int = 0
+    undo: Undo | None = field(default=None, repr=False)
+
+
+def choose(loop: Loop, taken: set[str], inner: int) -> Plan:
+    """Return the plan for a loop.
+
+    Args:
+        loop: The loop.
+        taken: The parameters of the function that undoes an iteration.
+        inner: The bytes that Slang keeps in an iteration, of loops inside it.
+
+    Raises:
+        Unsuitable: It can't do what the user asks.
+    """
+    size = sum(size_of(v.local.type) for v in loop.state)
+    slang = loop.limit * (size + inner)
+    asked = loop.stmt.keep
+    if not is_active_loop(loop):
+        return Plan("keep", "no gradient flows through its state", kept=inner)
+    if asked is None and slang <= BUDGET:
+        return Plan("keep", f"that is at most {BUDGET} bytes", kept=slang)
+    needed = _needed(loop)
+    whole = [v.local for v in loop.state if isinstance(v.local.type, Array) and v.local not in needed]
+    shared = sum(size_of(v.type) for v in (*whole, *(s.local for s in loop.shared if s.active)))
+    if asked is None and shared > SHARED:
+        return Plan("keep", f"each iteration would add up {shared} bytes of gradients of whole arrays", kept=slang)
+    if not needed and not asked:
+        return Plan("sum", "its state is only added to")
+    every = asked or max(2, isqrt(loop.limit - 1) + 1)
+    bytes_ = sum(size_of(v.type) for v in needed) * (-(-loop.limit // every) + every)
+    if asked:
+        return Plan("recompute", f"keep={asked} says so", needed, every, bytes_)
+    try:
+        undo = undo_iteration(loop.body, {v.name: v for v in needed}, _condition(loop), Fresh(taken))
+    except NoUndo as problem:
+        if asked == 0:
+            raise Unsuitable(str(problem)) from problem
+        return Plan("recompute", str(problem), needed, every, bytes_)
+    if undo.drifting and asked is None:
+        names = ", ".join(undo.drifting)
+        return Plan("recompute", f"subtracting from {names} adds up rounding; keep=0 allows it", needed, every, bytes_)
+    if undo.watched:
+        names = ", ".join(v.name for v in undo.watched)
+        reason = f"each update can be undone; kept only from where {names} is {LEAST:g} or less"
+        return Plan("invert", reason, needed, every, bytes_, undo)
+    return Plan("invert", "each update can be undone", needed, undo=undo)
+
+
+def adds_only(body: Block, local: ir.Var) -> bool:
+    """Return True if every store into a number or vector adds something to it that does not read it."""
+    stores = [s for s in walk_stmts(body) if isinstance(s, ir.Assign) and root(s.target) == local]
+    whole = all(isinstance(s.target, ir.Var) and local.name in names_in(s.value) for s in stores)
+    return is_floating(local.type) and whole and all(_adds(s.value, local, scaled=False) for s in stores)
+
+
+def _condition(loop: Loop) -> ir.Expr | None:
+    return loop.stmt.condition if isinstance(loop.stmt, ir.While) else None
+
+
+def _needed(loop: Loop) -> tuple[ir.Var, ...]:
+    """Return the state that anything reads, except sums: ``x = x + e``, where ``e`` does not read ``x``."""
+    condition = _condition(loop)
+    read = names_in(condition) if condition is not None else set()
+    read |= _read_in(loop.body)
+    return tuple(v.local for v in loop.state if v.local.name in read)
+
+
+def _read_in(body: Block) -> set[str]:
+    """Return the locals whose values statements read, without those that are only added to."""
+    found: set[str] = set()
+    for stmt in walk_stmts(body):
+        match stmt:
+            case ir.Assign(target=ir.Var() as target, value=value):
+                found |= names_in(value) - ({target.name} if _adds(value, target) else set())
+            case ir.Assign(target=target, value=value):
+                of = root(target)
+                inside = names_in(target) - ({of.name} if of is not None else set())
+                found |= inside | (names_in(value) - ({of.name} if of and _adds(value, target) else set()))
+                if of is not None and any(of.name in names_in(e) for e in _indices(target)):
+                    found.add(of.name)
+            case _:
+                for expr in stmt_exprs(stmt):
+                    found |= names_in(expr)
+    return found
+
+
+def _indices(target: ir.Expr) -> list[ir.Expr]:
+    found = []
+    while isinstance(target, (ir.Index, ir.Member, ir.Swizzle)):
+        if isinstance(target, ir.Index):
+            found.append(target.index)
+        target = target.value
+    return found
+
+
+def _adds(value: ir.Expr, target: ir.Expr, *, scaled: bool = True) -> bool:
+    """Return True if a value is the target with something added that does not read it; perhaps scaled by a constant."""
+    of = root(target)
+    if value == target or of is None or of.name not in names_in(value):
+        return True
+    match value:
+        case ir.Binary("+" | "-" as op, left, right):
+            if of.name not in names_in(right):
+                return _adds(left, target, scaled=scaled)
+            return op == "+" and of.name not in names_in(left) and _adds(right, target, scaled=scaled)
+        case ir.Binary("*", left, ir.Const()):
+            return scaled and _adds(left, target)
+        case ir.Ternary(condition, then, other) if of.name not in names_in(condition):
+            return _adds(then, target, scaled=scaled) and _adds(other, target, scaled=scaled)
+        case _:
+            return False

@@ -1,0 +1,530 @@
+"""Build the functions that a loop becomes: one iteration, the loop, and the derivatives of the loop.
+
+    step(state, k, a)           the body; returns the next state
+    run(state, a)               for k in 0 .. n: state = step(state, k, a)        its value is not differentiated
+    loop(state, a, end)         returns end, the result of run; its derivatives are those of the loop
+
+Reverse mode of ``loop`` walks back from the end that ``run`` found, so that it does not run the loop a second time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from slangad.compiler.ir import nodes as ir
+from slangad.compiler.ir.build import Fresh, accumulate, call, part, zero
+from slangad.compiler.ir.types import BOOL, INT, Array, DiffPair, Field, Struct, Vector, carries_gradient
+from slangad.compiler.ir.verify.module import gradient_type
+from slangad.compiler.ir.walk import body_exprs, map_blocks
+from slangad.compiler.passes.replay_loops.read import names_in
+from slangad.compiler.passes.replay_loops.undo import LEAST
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from slangad.compiler.ir.build import Block
+    from slangad.compiler.ir.types import Type
+    from slangad.compiler.passes.replay_loops.choose import Plan
+    from slangad.compiler.passes.replay_loops.read import Loop
+
+_ONE = ir.Const(1, INT)
+_ZERO = ir.Const(0, INT)
+
+
+def binary(op: str, left: ir.Expr, right: ir.Expr, type_: Type = INT) -> ir.Expr:
+    """Return an operation, or its value if both operands are constant integers and the operation is simple."""
+    match op, left, right:
+        case ("+" | "-", _, ir.Const(value=0)) | ("*", _, ir.Const(value=1)):
+            return left
+        case ("+", ir.Const(value=0), _) | ("*", ir.Const(value=1), _):
+            return right
+        case ("-", ir.Const(value=a), ir.Const(value=b)):
+            return ir.Const(int(a) - int(b), INT)
+        case ("/", ir.Const(value=a), ir.Const(value=b)) if a >= 0:
+            return ir.Const(int(a) // int(b), INT)
+        case _:
+            return ir.Binary(op, left, right, type_)
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """The state of a loop as one value: the local itself, or a struct of several locals and a flag.
+
+    Attributes:
+        locals: What it holds.
+        stops: It has the flag, which is set when an iteration leaves the loop.
+        type: Its type.
+    """
+
+    locals: tuple[ir.Var, ...]
+    stops: str
+    type: Type
+
+    @property
+    def alone(self) -> bool:
+        """Return True if it is a local itself."""
+        return not isinstance(self.type, Struct) or self.type == self.locals[0].type
+
+    def pack(self, *, stops: bool = False) -> ir.Expr:
+        """Return the locals as one value."""
+        if self.alone:
+            return self.locals[0]
+        flag = (ir.Const(value=stops, type=BOOL),) if self.stops else ()
+        return ir.Construct((*self.locals, *flag), self.type)
+
+    def part(self, value: ir.Expr, local: ir.Var) -> ir.Expr:
+        """Return a local's part of a state."""
+        return value if self.alone else ir.Member(value, local.name, local.type)
+
+    def stopped(self, value: ir.Expr) -> ir.Expr:
+        """Return the flag of a state."""
+        return ir.Member(value, self.stops, BOOL)
+
+    def unpack(self, value: ir.Expr, names: set[str] | None = None) -> Block:
+        """Return assignments of the locals, or of those with these names, from a state."""
+        wanted = (v for v in self.locals if names is None or v.name in names)
+        return tuple(ir.Assign(v, self.part(value, v)) for v in wanted if value != v)
+
+
+@dataclass(slots=True)
+class LoopFunctions:
+    """Builds the functions of one loop.
+
+    Attributes:
+        loop: The loop.
+        plan: How reverse mode gets its states.
+        state: Its state as a value.
+        end: The type of what ``run`` returns.
+        key: The start of the keys of the functions.
+        name: The start of their names.
+        reads: The loop reads memory that gets a gradient.
+        names: Names of locals that none of the loop's locals has.
+    """
+
+    loop: Loop
+    plan: Plan
+    state: State
+    end: Type
+    key: str
+    name: str
+    reads: bool
+    names: Fresh
+    given: tuple[ir.Param, ...] = field(init=False)
+    held: ir.Var = field(init=False)
+    count: ir.Expr = field(init=False)
+    start: ir.Expr = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Name the parameters."""
+        state = self.state
+        self.held = state.locals[0] if state.alone else self.names.var("state", state.type)
+        shared = tuple(
+            ir.Param(s.local.name, s.local.type, no_diff=_passive(s.local, s.active)) for s in self.loop.shared
+        )
+        stmt = self.loop.stmt
+        bounds: list[ir.Param] = []
+        self.start, self.count = _ZERO, ir.Const(self.loop.limit, INT)
+        if isinstance(stmt, ir.For):
+            self.start = stmt.start
+            if not isinstance(stmt.start, ir.Const):
+                self.start = self.names.var("start", INT)
+                bounds.append(ir.Param(self.start.name, INT))
+            if not (isinstance(stmt.start, ir.Const) and isinstance(stmt.stop, ir.Const)):
+                self.count = self.names.var("count", INT)
+                bounds.append(ir.Param(self.count.name, INT))
+        self.given = (ir.Param(self.held.name, state.type), *bounds, *shared)
+
+    # --- names and pieces ---
+
+    @property
+    def bounds(self) -> tuple[ir.Expr, ...]:
+        """Return the arguments for the loop's bounds, in the function that has the loop."""
+        stmt = self.loop.stmt
+        if not isinstance(stmt, ir.For):
+            return ()
+        found: list[ir.Expr] = [] if isinstance(stmt.start, ir.Const) else [stmt.start]
+        if isinstance(self.count, ir.Var):
+            found.append(iterations(stmt))
+        return tuple(found)
+
+    @property
+    def indexed(self) -> bool:
+        """Return True if an iteration has an index."""
+        return isinstance(self.loop.stmt, ir.For)
+
+    @property
+    def wraps(self) -> bool:
+        """Return True if the end is more than the last state, such as the number of iterations."""
+        return self.end != self.state.type
+
+    @property
+    def keeps_before(self) -> bool:
+        """Return True if the end has the state before the last iteration, from which an undo starts."""
+        return self.plan.undo is not None and self.loop.counts and not self.watched
+
+    @property
+    def watched(self) -> tuple[ir.Var, ...]:
+        """Return the locals that may become too small to undo an iteration."""
+        return self.plan.undo.watched if self.plan.undo is not None else ()
+
+    def index(self, turn: ir.Expr) -> tuple[ir.Expr, ...]:
+        """Return the argument for the index in an iteration, if there is one."""
+        stmt = self.loop.stmt
+        if not isinstance(stmt, ir.For):
+            return ()
+        return (binary("+", self.start, binary("*", turn, ir.Const(stmt.step, INT))),) if stmt.step > 0 else (
+            binary("-", self.start, binary("*", turn, ir.Const(-stmt.step, INT))),
+        )  # fmt: skip
+
+    def turn(self) -> ir.Var:
+        """Return the counter of a loop over all iterations: the user's, if it counts from 0 by 1."""
+        stmt = self.loop.stmt
+        if isinstance(stmt, ir.For) and stmt.step == 1 and self.start == _ZERO:
+            return ir.Var(stmt.variable, INT)
+        return ir.Var(self.names.scratch("turn", INT).name, INT)
+
+    def step(self, state: ir.Expr, turn: ir.Expr) -> ir.Call:
+        """Return the next state."""
+        args = (state, *self.index(turn), *(s.local for s in self.loop.shared))
+        return ir.Call(f"{self.key} step", args, self.state.type)
+
+    def make(self, kind: str, word: str, params: tuple[ir.Param, ...], result: Type, body: Block) -> ir.Function:
+        """Return a function of the loop."""
+        return ir.Function(
+            f"{self.key} {kind}",
+            f"{self.name}_{word}",
+            params,
+            result,
+            body,
+            span=self.loop.stmt.span,
+            reads=self.reads,
+        )
+
+    def all(self) -> tuple[ir.Function, ...]:
+        """Return the functions, callees first."""
+        made = [self.step_function(), self.run_function()]
+        if self.plan.undo is not None:
+            made.append(self.undo_function())
+        return (*made, self.loop_function(), self.backward_function(), self.forward_function())
+
+    # --- the loop ---
+
+    def step_function(self) -> ir.Function:
+        """Return the function of one iteration."""
+        stmt = self.loop.stmt
+        index = (ir.Param(stmt.variable, INT),) if isinstance(stmt, ir.For) else ()
+        shared = self.given[len(self.given) - len(self.loop.shared) :]
+        body = (*self.state.unpack(self.held), *self._leave(self.loop.body), ir.Return(self.state.pack()))
+        made = self.make("step", "step", (self.given[0], *index, *shared), self.state.type, body)
+        return replace(made, doc=("One iteration of the loop.",))
+
+    def _leave(self, block: Block) -> Block:
+        """Return a block that returns the state where it left the iteration or the loop."""
+        found: list[ir.Stmt] = []
+        for stmt in block:
+            match stmt:
+                case ir.Break(span):
+                    return (*found, ir.Return(self.state.pack(stops=True), span))
+                case ir.Continue(span):
+                    return (*found, ir.Return(self.state.pack(), span))
+                case ir.If():
+                    found.append(map_blocks(stmt, self._leave))
+                case _:
+                    found.append(stmt)
+        return tuple(found)
+
+    def run_function(self) -> ir.Function:
+        """Return the function that runs the loop."""
+        turn, held, state = self.turn(), self.held, self.state
+        body: list[ir.Stmt] = []
+        inner: list[ir.Stmt] = []
+        ran = self.names.scratch("ran", INT)
+        before = self.names.scratch("before", state.type)
+        lit, edge = self.names.scratch("lit", INT), self.names.scratch("edge", state.type)
+        if self.loop.counts:
+            body.append(ir.Assign(ran, _ZERO))
+        if self.keeps_before:
+            body.append(ir.Assign(before, held))
+        if isinstance(self.loop.stmt, ir.While):
+            asked = names_in(self.loop.stmt.condition)
+            inner += state.unpack(held, asked)
+            inner.append(ir.If(ir.Unary("!", self.loop.stmt.condition, BOOL), (ir.Break(),), ()))
+        if self.keeps_before:
+            inner.append(ir.Assign(before, held))
+        inner.append(ir.Assign(held, self.step(held, turn)))
+        if self.loop.counts:
+            inner.append(ir.Assign(ran, binary("+", ran, _ONE)))
+        if self.loop.breaks:
+            inner.append(ir.If(state.stopped(held), (ir.Break(),), ()))
+        if self.watched:
+            body += [ir.Assign(lit, _ZERO), ir.Assign(edge, held)]
+            grown = (ir.Assign(lit, binary("+", turn, _ONE)), ir.Assign(edge, held))
+            inner.append(ir.If(self._bright(ir.Binary("==", lit, turn, BOOL)), grown, ()))
+        body.append(self._over(turn, _ZERO, self.count, inner))
+        end: ir.Expr = held
+        if self.wraps:
+            parts = (edge, lit) if self.watched else (before,) if self.keeps_before else ()
+            end = ir.Construct((held, *parts, *((ran,) if self.loop.counts else ())), self.end)
+        given = tuple(replace(p, no_diff=False) for p in self.given)
+        made = self.make("run", "run", given, self.end, (*body, ir.Return(end)))
+        doc = ("The loop itself. Its result is kept for reverse mode.",)
+        return replace(made, differentiable=False, prefer="checkpoint", doc=doc)
+
+    def _bright(self, condition: ir.Expr) -> ir.Expr:
+        """Return the condition, and that the state is large enough to undo the iteration."""
+        for local in self.watched:
+            value = self.state.part(self.held, local)
+            parts = [part(value, n) for n in range(local.type.size)] if isinstance(local.type, Vector) else [value]
+            for one in parts:
+                above = ir.Binary(">", call("abs", one.type, one), ir.Const(LEAST, one.type), BOOL)
+                condition = ir.Binary("&&", condition, above, BOOL)
+        return condition
+
+    def _over(self, turn: ir.Var, start: ir.Expr, stop: ir.Expr, body: Block | list[ir.Stmt], step: int = 1) -> ir.For:
+        span = self.loop.stmt.span
+        return ir.For(
+            turn.name, start, stop, step, self.loop.limit, bounded=False, unroll=False, body=tuple(body), span=span
+        )
+
+    def loop_function(self) -> ir.Function:
+        """Return the function whose derivatives are those of the loop."""
+        end = ir.Var(self.names.scratch("end", self.end).name, self.end)
+        made = self.make("loop", "loop", (*self.given, self._end()), self.state.type, (ir.Return(self._last(end)),))
+        derivative = ir.Custom(f"{self.key} backward", f"{self.key} forward")
+        return replace(made, derivative=derivative, doc=self.listings())
+
+    def _end(self) -> ir.Param:
+        end = self.names.scratch("end", self.end)
+        return ir.Param(end.name, self.end, no_diff=carries_gradient(self.end))
+
+    def _last(self, end: ir.Expr) -> ir.Expr:
+        return ir.Member(end, "state", self.state.type) if self.wraps else end
+
+    def ran(self, end: ir.Expr) -> ir.Expr:
+        """Return the number of iterations that ran."""
+        return ir.Member(end, "ran", INT) if self.loop.counts else self.count
+
+    # --- derivatives ---
+
+    def forward_function(self) -> ir.Function:
+        """Return the derivative that runs the loop with a tangent."""
+        turn = self.turn()
+        pair = ir.Var(self.held.name, DiffPair(self.state.type))
+        end = ir.Var(self.names.scratch("end", self.end).name, self.end)
+
+        def paired(param: ir.Param) -> ir.Param:
+            return replace(param, type=DiffPair(param.type)) if _flows(param) else param
+
+        params = tuple(paired(p) for p in self.given)
+        shared = params[len(params) - len(self.loop.shared) :]
+        args = (pair, *self.index(turn), *(ir.Var(p.name, p.type) for p in shared))
+        inner = (ir.Assign(pair, ir.ForwardCall(f"{self.key} step", args, pair.type)),)
+        body = (self._over(turn, _ZERO, self.ran(end), inner), ir.Return(pair))
+        made = self.make("forward", "loop_fwd", (*params, self._end()), pair.type, body)
+        return replace(made, differentiable=False, role=ir.Role.FORWARD, of=f"{self.key} loop", doc=())
+
+    def backward_function(self) -> ir.Function:
+        """Return the derivative that walks back through the iterations."""
+        flowing = tuple(p for p in self.given if _flows(p))
+        d_state = ir.Var(self.names.scratch("d_out", self.state.type).name, self.state.type)
+        gradients = [d_state, *(self.names.var(f"d_{p.name}", p.type) for p in flowing[1:])]
+        zeros = tuple(ir.Assign(g, zero(g.type)) for g in gradients[1:])
+        end = ir.Var(self.names.scratch("end", self.end).name, self.end)
+        if self.plan.way == "recompute":
+            walk = self._recompute(gradients, _ZERO, self.held)
+        elif self.watched:
+            lit, edge = ir.Member(end, "lit", INT), ir.Member(end, "edge", self.state.type)
+            dark = self._recompute(gradients, lit, edge)
+            walk = (ir.If(ir.Binary("<", lit, self.ran(end), BOOL), dark, ()), *self._walk_back(gradients, lit, edge))
+        else:
+            first = ir.Member(end, "before", self.state.type) if self.keeps_before else self._last(end)
+            walk = self._walk_back(gradients, self.ran(end), first)
+        result = gradient_type(flowing)
+        value = gradients[0] if len(gradients) == 1 else ir.Construct(tuple(gradients), result)
+        params = (*self.given, self._end(), ir.Param(d_state.name, d_state.type))
+        made = self.make("backward", "loop_bwd", params, result, (*zeros, *walk, ir.Return(value)))
+        return replace(made, differentiable=False, role=ir.Role.BACKWARD, of=f"{self.key} loop")
+
+    def _pull(self, state: ir.Expr, turn: ir.Expr, gradients: list[ir.Var]) -> Block:
+        """Return reverse mode of one iteration, from its state before: cotangents go back, gradients add up."""
+        flowing = tuple(p for p in self.given if _flows(p))
+        types = gradient_type(flowing)
+        args = (*self.step(state, turn).args, gradients[0])
+        found = ir.BackwardCall(f"{self.key} step", args, types)
+        if len(gradients) == 1:
+            return (ir.Assign(gradients[0], found),)
+        held = self.names.scratch("gradients", types)
+        made: list[ir.Stmt] = [ir.Assign(held, found)]
+        made.append(ir.Assign(gradients[0], ir.Member(held, "item0", gradients[0].type)))
+        for number, total in enumerate(gradients[1:], 1):
+            made += accumulate(total, ir.Member(held, f"item{number}", total.type), self.names)
+        return tuple(made)
+
+    def _walk_back(self, gradients: list[ir.Var], ran: ir.Expr, first: ir.Expr) -> Block:
+        """Return the walk from a state that undoes iterations, or needs no state."""
+        turn = self.turn()
+        at = self.names.scratch("current", self.state.type)
+        inner: list[ir.Stmt] = []
+        if self.plan.undo is not None:
+            args = (at, *self.index(turn), *(s.local for s in self.loop.shared))
+            undo = ir.Assign(at, ir.Call(f"{self.key} undo", args, at.type))
+            last = binary("-", ran, _ONE)
+            inner.append(ir.If(ir.Binary("<", turn, last, BOOL), (undo,), ()) if self.keeps_before else undo)
+        inner += self._pull(at, turn, gradients)
+        down = self._over(turn, binary("-", ran, _ONE), ir.Const(-1, INT), inner, -1)
+        return (ir.Assign(at, first), down)
+
+    def undo_function(self) -> ir.Function:
+        """Return the function that finds the state before an iteration from the state after it."""
+        assert self.plan.undo is not None  # noqa: S101  (the caller has looked)
+        step = self.step_function()
+        undo, state = self.plan.undo, self.state
+        read = {e.name for e in body_exprs(undo.body) if isinstance(e, ir.Var)}
+        unpack = state.unpack(self.held, read)
+        if state.alone:
+            value: ir.Expr = undo.before[state.locals[0].name]
+            body: Block = (*unpack, *undo.body, ir.Return(value))
+        else:
+            parts = tuple(undo.before.get(v.name, ir.Member(self.held, v.name, v.type)) for v in state.locals)
+            flag = (ir.Const(value=False, type=BOOL),) if state.stops else ()
+            body = (*unpack, *undo.body, ir.Return(ir.Construct((*parts, *flag), state.type)))
+        given = tuple(replace(p, no_diff=False) for p in step.params)
+        made = self.make("undo", "undo", given, state.type, body)
+        return replace(made, differentiable=False, doc=("The state before an iteration, from the state after it.",))
+
+    def _recompute(self, gradients: list[ir.Var], begin: ir.Expr, start: ir.Expr) -> Block:
+        """Return both sweeps from a state on: one that keeps every k-th state, one that goes back block by block."""
+        every, names, state = ir.Const(self.plan.every, INT), self.names, self.state
+        end = ir.Var(names.scratch("end", self.end).name, self.end)
+        ran, turn = self.ran(end), self.turn()
+        at = names.scratch("current", state.type)
+        block, first, last = (names.scratch(word, INT) for word in ("block", "first", "last"))
+        blocks = -(-self.loop.limit // self.plan.every)
+        kept = [names.var(f"kept_{v.name}", Array(v.type, blocks)) for v in self.plan.needed]
+        inside = [names.var(f"states_{v.name}", Array(v.type, self.plan.every)) for v in self.plan.needed]
+
+        def entry(array: ir.Var, index: ir.Expr) -> ir.Index:
+            assert isinstance(array.type, Array)  # noqa: S101  (made above)
+            return ir.Index(array, index, array.type.element)
+
+        def save(arrays: list[ir.Var], index: ir.Expr) -> Block:
+            pairs = zip(arrays, self.plan.needed, strict=True)
+            return tuple(ir.Assign(entry(a, index), state.part(at, v)) for a, v in pairs)
+
+        def load(arrays: list[ir.Var], index: ir.Expr) -> Block:
+            pairs = zip(arrays, self.plan.needed, strict=True)
+            return tuple(ir.Assign(state.part(at, v), entry(a, index)) for a, v in pairs)
+
+        go = ir.Assign(at, self.step(at, turn))
+        since = binary("-", turn, begin)
+        is_kept = ir.Binary("==", ir.Binary("%", since, every, INT), _ZERO, BOOL)
+        number = ir.Binary("/", since, every, INT)
+        sweep = self._over(turn, begin, ran, (ir.If(is_kept, save(kept, number), ()), go))
+        place = binary("-", turn, first)
+        again = self._over(turn, first, last, (*save(inside, place), go))
+        back = self._over(
+            turn, binary("-", last, _ONE), binary("-", first, _ONE),
+            (*load(inside, place), *self._pull(at, turn, gradients)), -1,
+        )  # fmt: skip
+        walk = self._over(
+            block, binary("/", binary("-", binary("-", ran, begin), _ONE), every), ir.Const(-1, INT),
+            (
+                ir.Assign(first, binary("+", begin, ir.Binary("*", block, every, INT))),
+                ir.Assign(last, call("min", INT, ran, ir.Binary("+", first, every, INT))),
+                *load(kept, block), again, back,
+            ), -1,
+        )  # fmt: skip
+        zeros = tuple(ir.Assign(array, zero(array.type)) for array in (*kept, *inside))
+        return (*zeros, ir.Assign(at, start), sweep, walk)
+
+    # --- the comment ---
+
+    def listings(self) -> tuple[str, ...]:
+        """Return the comment of the loop: what reverse mode does, in three small listings."""
+        state = ", ".join(v.name for v in self.state.locals)
+        index = f"{self.loop.stmt.variable}, " if isinstance(self.loop.stmt, ir.For) else ""
+        go = f"{self.name}_step({{}}, {index}…)"
+        pull = f"d_state, d_… += bwd_diff({self.name}_step)({{}}, {index}…, d_state)"
+        original = f"for …: state = {go.format('state')}"
+        forward, reverse = {
+            "sum": ("the same; nothing is kept", (f"for …, last first: {pull.format('state')}",)),
+            "invert": (
+                "the same; nothing is kept",
+                (f"for …, last first: state = {self.name}_undo(state, {index}…)", f"    {pull.format('state')}"),
+            ),
+            "recompute": (
+                f"the same; every {self.plan.every}th state is kept",
+                ("for each kept state, last first: states of its block again, then", f"    {pull.format('states[…]')}"),
+            ),
+        }[self.plan.way]
+        return (
+            f"The loop over {state}, which keeps {self._size()} for reverse mode ({self.plan.way}).",
+            f"original:       {original}",
+            f"forward sweep:  {forward}",
+            f"reverse sweep:  {reverse[0]}",
+            *(f"                {line}" for line in reverse[1:]),
+        )
+
+    def _size(self) -> str:
+        return f"{self.plan.kept} bytes" if self.plan.kept else "nothing"
+
+
+def _passive(local: ir.Var, active: bool) -> bool:  # noqa: FBT001  (a fact, not an option)
+    return carries_gradient(local.type) and not active
+
+
+def _flows(param: ir.Param) -> bool:
+    return not param.no_diff and carries_gradient(param.type)
+
+
+def iterations(stmt: ir.For) -> ir.Expr:
+    """Return the number of iterations of a loop, at most its limit."""
+    limit = ir.Const(stmt.limit, INT)
+    up = stmt.step > 0
+    distance = binary("-", stmt.stop, stmt.start) if up else binary("-", stmt.start, stmt.stop)
+    size = abs(stmt.step)
+    if size > 1:
+        distance = ir.Binary("/", ir.Binary("+", distance, ir.Const(size - 1, INT), INT), ir.Const(size, INT), INT)
+    return call("min", INT, distance, limit)
+
+
+def state_of(loop: Loop, key: str, name: str) -> State:
+    """Return the state of a loop as a value."""
+    locals_ = tuple(v.local for v in loop.state)
+    if len(locals_) == 1 and not loop.breaks:
+        return State(locals_, "", locals_[0].type)
+    fields = [Field(v.local.name, v.local.type, _passive(v.local, v.active)) for v in loop.state]
+    stops = Fresh({v.name for v in locals_}).name("stops") if loop.breaks else ""
+    if stops:
+        fields.append(Field(stops, BOOL))
+    return State(locals_, stops, Struct(f"{key} state", f"{name}State", tuple(fields)))
+
+
+def end_of(loop: Loop, plan: Plan, state: State, key: str, name: str) -> Type:
+    """Return the type of what a loop's run returns."""
+    watched = plan.undo is not None and plan.undo.watched
+    if not loop.counts and not watched:
+        return state.type
+    fields = [Field("state", state.type, no_diff=True)]
+    if watched:
+        fields += [Field("edge", state.type, no_diff=True), Field("lit", INT)]
+    elif plan.undo is not None:
+        fields.append(Field("before", state.type, no_diff=True))
+    if loop.counts:
+        fields.append(Field("ran", INT))
+    return Struct(f"{key} end", f"{name}End", tuple(fields))
+
+
+def structs_of(*types: Type) -> tuple[ir.StructDef, ...]:
+    """Return definitions of the structs that were made for a loop."""
+    return tuple(ir.StructDef(t) for t in types if isinstance(t, Struct))
+
+
+def uses(functions: Mapping[str, ir.Function], body: Block) -> bool:
+    """Return True if statements read memory that gets a gradient, or call a function that does."""
+
+    def reading(expr: ir.Expr) -> bool:
+        return isinstance(expr, (ir.Read, ir.Sample)) or (isinstance(expr, ir.Call) and functions[expr.function].reads)
+
+    return any(reading(e) for e in body_exprs(body))

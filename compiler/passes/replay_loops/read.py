@@ -1,0 +1,200 @@
+"""Read a loop: the state that its iterations hand on, the values that they share, and its exits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from slangad.compiler.ir import nodes as ir
+from slangad.compiler.ir.assignment import sets_before_reading
+from slangad.compiler.ir.types import INT, DiffPair, Tensor, Texture, Tuple, carries_gradient, leaves
+from slangad.compiler.ir.walk import (
+    blocks,
+    body_exprs,
+    map_body_exprs,
+    rewrite,
+    root,
+    stmt_exprs,
+    walk,
+    walk_stmts,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from slangad.compiler.ir.build import Block, Fresh
+    from slangad.compiler.ir.gradient_flow import Carrying
+    from slangad.compiler.ir.types import Type
+
+_BYTES: Final = {"half": 2, "double": 8}
+_NEVER: Final = {
+    ir.BackwardCall: "differentiates a function",
+    ir.ForwardCall: "differentiates a function",
+    ir.MakePair: "differentiates a function",
+    ir.Probe: "has a probe",
+    ir.Linear: "multiplies by a matrix that the group shares",
+}
+"""Expressions that keep a loop where it is, each with what the reason says of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """A value that all iterations read: the local that the body reads, the argument for it, and if it has gradient."""
+
+    local: ir.Var
+    value: ir.Expr
+    active: bool
+
+
+@dataclass(frozen=True, slots=True)
+class StateVar:
+    """A local that an iteration hands on. ``set_before`` and ``used_after`` describe the code around the loop."""
+
+    local: ir.Var
+    active: bool
+    set_before: bool
+    used_after: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """A loop that can become functions.
+
+    Attributes:
+        stmt: The loop.
+        body: Its body, without the thread's index.
+        state: What an iteration hands on.
+        shared: What all iterations read.
+        breaks: It has a ``break``.
+    """
+
+    stmt: ir.For | ir.While
+    body: Block
+    state: tuple[StateVar, ...]
+    shared: tuple[Shared, ...]
+    breaks: bool
+
+    @property
+    def limit(self) -> int:
+        """Return the largest number of iterations."""
+        return self.stmt.limit
+
+    @property
+    def counts(self) -> bool:
+        """Return True if the number of iterations is known only after them."""
+        return self.breaks or isinstance(self.stmt, ir.While)
+
+    def locals(self) -> set[str]:
+        """Return the names that the loop uses."""
+        found = {e.name for e in body_exprs((self.stmt,)) if isinstance(e, ir.Var)}
+        found |= {e.name for e in body_exprs(self.body) if isinstance(e, ir.Var)}
+        return found | {s.variable for s in walk_stmts((self.stmt,)) if isinstance(s, ir.For)}
+
+
+def size_of(type_: Type) -> int:
+    """Return the bytes of a value."""
+    return sum(_BYTES.get(leaf.type.name, 4) for leaf in leaves(type_))
+
+
+def obstacle(stmt: ir.For | ir.While) -> str:
+    """Return why a loop can't become functions; empty if it can. The words follow "the loop"."""
+    inside = tuple(walk_stmts(stmt.body))
+    if any(isinstance(s, ir.Return) for s in inside):
+        return "returns several values, or from an inner loop"
+    if any(isinstance(s, ir.Let) for s in inside):
+        return "declares locals"
+    if any(isinstance(s, ir.Assign) and root(s.target) is None for s in inside):
+        return "stores into a tensor"
+    if isinstance(stmt, ir.For) and stmt.start.type != INT:
+        return "counts with a type other than int"
+    for expr in body_exprs((stmt,)):
+        if type(expr) in _NEVER:
+            return _NEVER[type(expr)]
+        if isinstance(expr.type, (Tuple, DiffPair)) and isinstance(expr, ir.Var):
+            return "has a local of several values"
+    return ""
+
+
+def read_loop(
+    stmt: ir.For | ir.While, before: set[str], after: tuple[Block, ...], carrying: Carrying, names: Fresh
+) -> Loop:
+    """Return the facts of a loop.
+
+    Args:
+        stmt: The loop; ``obstacle`` finds none.
+        before: The names that are set before it.
+        after: What may run after it, block by block.
+        carrying: The gradient flow of the function.
+        names: Makes names of parameters for the thread's index.
+    """
+    own: dict[ir.Expr, Shared] = {}
+
+    def without_thread(expr: ir.Expr) -> ir.Expr:
+        if not isinstance(expr, (ir.ThreadId, ir.ThreadCount)):
+            return expr
+        if expr not in own:
+            word = "thread" if isinstance(expr, ir.ThreadId) else "threads"
+            own[expr] = Shared(names.var(f"{word}_{'ijk'[expr.axis]}", expr.type), expr, active=False)
+        return own[expr].local
+
+    body = map_body_exprs(stmt.body, lambda e: rewrite(e, without_thread))
+    condition: tuple[ir.Expr, ...] = (stmt.condition,) if isinstance(stmt, ir.While) else ()
+    condition = tuple(rewrite(e, without_thread) for e in condition)
+    if isinstance(stmt, ir.While):
+        stmt = ir.While(condition[0], stmt.limit, body, stmt.span)
+    types = {v.name: v.type for v in _vars((*body_exprs(body), *(p for e in condition for p in walk(e))))}
+    counter = {stmt.variable} if isinstance(stmt, ir.For) else set()
+    inner = {s.variable for s in walk_stmts(body) if isinstance(s, ir.For)}
+    stored = stored_in(body)
+    asked = {v.name for e in condition for v in _vars(walk(e))}
+    carried = {n for n in stored if n in asked or not sets_before_reading(body, n)}
+    used = {n for n in stored if any(not sets_before_reading(block, n) for block in after)}
+    state = tuple(
+        StateVar(ir.Var(n, types[n]), carrying.carries(ir.Var(n, types[n])), n in before, n in used)
+        for n in stored
+        if n in carried | used
+    )
+    shared = tuple(
+        Shared(ir.Var(n, t), ir.Var(n, t), carrying.carries(ir.Var(n, t)))
+        for n, t in types.items()
+        if n not in {*stored, *counter, *inner} and not any(n == s.local.name for s in own.values())
+    )
+    return Loop(stmt, body, state, (*shared, *own.values()), breaks=_breaks(body))
+
+
+def stored_in(body: Block) -> dict[str, None]:
+    """Return the names of the locals that a block stores into, in order."""
+    targets = (root(s.target) for s in walk_stmts(body) if isinstance(s, ir.Assign))
+    return dict.fromkeys(t.name for t in targets if t is not None)
+
+
+def reads_of(stmt: ir.Stmt) -> Iterator[str]:
+    """Yield the names of the locals that a statement reads, nested blocks included."""
+    for part in walk_stmts((stmt,)):
+        whole = isinstance(part, ir.Assign) and isinstance(part.target, ir.Var)
+        for expr in (part.value,) if isinstance(part, ir.Assign) and whole else stmt_exprs(part):
+            yield from (v.name for v in _vars(walk(expr)))
+
+
+def names_in(expr: ir.Expr) -> set[str]:
+    """Return the names of the locals in an expression."""
+    return {v.name for v in _vars(walk(expr))}
+
+
+def _vars(exprs: Iterable[ir.Expr]) -> Iterator[ir.Var]:
+    return (e for e in exprs if isinstance(e, ir.Var) and not isinstance(e.type, (Tensor, Texture)))
+
+
+def _breaks(body: Block) -> bool:
+    """Return True if a block leaves the loop around it."""
+    for stmt in body:
+        if isinstance(stmt, ir.Break):
+            return True
+        if isinstance(stmt, ir.If) and any(_breaks(block) for block in blocks(stmt)):
+            return True
+    return False
+
+
+def is_active_loop(loop: Loop) -> bool:
+    """Return True if gradient flows through the state of a loop."""
+    return any(v.active and carries_gradient(v.local.type) for v in loop.state)

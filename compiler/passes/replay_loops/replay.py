@@ -1,0 +1,241 @@
+"""Replace the loops of every function that Slang differentiates."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from slangad.compiler.errors.diagnostics import CompileError, Diagnostic
+from slangad.compiler.ir import nodes as ir
+from slangad.compiler.ir.build import Fresh, add, fresh_keys, zero
+from slangad.compiler.ir.gradient_flow import Carrying, is_differentiated
+from slangad.compiler.ir.types import BOOL, Tuple, Void
+from slangad.compiler.ir.walk import body_exprs, map_blocks, root, statements, walk_stmts
+from slangad.compiler.passes.mark_no_diff import mark_kernel_params
+from slangad.compiler.passes.replay_loops.choose import Plan, Unsuitable, adds_only, choose
+from slangad.compiler.passes.replay_loops.functions import LoopFunctions, end_of, state_of, structs_of, uses
+from slangad.compiler.passes.replay_loops.read import Loop, is_active_loop, obstacle, read_loop, stored_in
+
+if TYPE_CHECKING:
+    from slangad.compiler.ir.build import Block
+
+
+def replay_loops(module: ir.Module) -> ir.Module:
+    """Return the module with functions in place of long loops, and with the choice for every loop.
+
+    Raises:
+        CompileError: A loop can't do what ``keep=`` asks.
+    """
+    if not any(isinstance(s, (ir.For, ir.While)) for f in module.functions for s in walk_stmts(statements(f))):
+        return module
+    module = mark_kernel_params(module)
+    state = _Replacer({f.key: f for f in module.functions}, fresh_keys(module))
+    functions: list[ir.Function] = []
+    for function in module.functions:
+        made, changed = state.function(function)
+        functions += (*made, changed)
+    if state.problems:
+        raise CompileError([*{p.span: p for p in state.problems}.values()])
+    return replace(
+        module,
+        functions=tuple(functions),
+        structs=(*module.structs, *state.structs),
+        loops=(*module.loops, *state.choices),
+    )
+
+
+@dataclass(slots=True)
+class _Replacer:
+    """The functions and structs so far, and the choices."""
+
+    functions: dict[str, ir.Function]
+    keys: Fresh
+    structs: list[ir.StructDef] = field(default_factory=list)
+    choices: list[ir.LoopChoice] = field(default_factory=list)
+    problems: list[Diagnostic] = field(default_factory=list)
+
+    def function(self, function: ir.Function) -> tuple[list[ir.Function], ir.Function]:
+        """Return the functions that the loops of a function become, and the function with calls of them."""
+        if not is_differentiated(function) or function.role is not ir.Role.PLAIN:
+            return [], function
+        body = statements(function)
+        if not any(isinstance(s, (ir.For, ir.While)) for s in walk_stmts(body)):
+            return [], function
+        scope = _Scope(self, function)
+        changed = scope.block(body, {p.name for p in function.params}, ())
+        return scope.made, replace(function, body=changed)
+
+
+@dataclass(slots=True)
+class _Scope:
+    """Replaces the loops of one function.
+
+    Attributes:
+        all: The functions of the module.
+        of: The function.
+        made: The new functions.
+        depth: The number of loops around the current statement.
+        results: The values that loops return, as values of new locals: they carry gradient, too.
+    """
+
+    all: _Replacer
+    of: ir.Function
+    made: list[ir.Function] = field(default_factory=list)
+    depth: int = 0
+    results: list[ir.Assign] = field(default_factory=list)
+    names: Fresh = field(init=False)
+    carrying: Carrying = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Find the names and the gradient flow."""
+        body = statements(self.of)
+        taken = {p.name for p in self.of.params} | {e.name for e in body_exprs(body) if isinstance(e, ir.Var)}
+        taken |= {s.variable for s in walk_stmts(body) if isinstance(s, ir.For)}
+        self.names = Fresh(taken)
+        self.carrying = Carrying(self.of, self.all.functions)
+
+    def block(self, body: Block, before: set[str], after: tuple[Block, ...]) -> Block:
+        """Rewrite a block. ``before`` are the names that are set, ``after`` is what may run after it."""
+        found: list[ir.Stmt] = []
+        before = set(before)
+        for number, stmt in enumerate(body):
+            rest = (body[number + 1 :], *after)
+            if isinstance(stmt, (ir.For, ir.While)):
+                found += self.loop(stmt, before, rest)
+            else:
+                found.append(map_blocks(stmt, partial(self._inner, before, rest)))
+            before |= {t.name for s in walk_stmts((stmt,)) if isinstance(s, ir.Assign) and (t := root(s.target))}
+        return tuple(found)
+
+    def _inner(self, before: set[str], after: tuple[Block, ...], body: Block) -> Block:
+        return self.block(body, before, after)
+
+    def loop(self, stmt: ir.For | ir.While, before: set[str], after: tuple[Block, ...]) -> Block:
+        """Return the statements that take the place of a loop."""
+        again = {t.name for s in walk_stmts(stmt.body) if isinstance(s, ir.Assign) and (t := root(s.target))}
+        test: Block = (ir.While(stmt.condition, 1, ()),) if isinstance(stmt, ir.While) else ()
+        self.depth += 1
+        inner = self.block(stmt.body, before | again, ((*test, *stmt.body), *after))
+        self.depth -= 1
+        changed: ir.For | ir.While = replace(stmt, body=inner)
+        if isinstance(stmt, ir.For) and stmt.unroll:
+            return (changed,)
+        head: Block = ()
+        tail: Block = ()
+        left = self._leaving(changed)
+        if left is not None:
+            head, changed, tail = left
+            before, after = before | {*stored_in(head)}, (tail, *after)
+        reason = obstacle(changed)
+        if reason:
+            if stmt.keep is not None:
+                self._refuse(stmt, f"it {reason}")
+            self._note(changed, Plan("keep", f"the loop {reason}"))
+            return (replace(stmt, body=inner),)
+        loop = read_loop(changed, before, after, self.carrying, self.names)
+        taken = {v.local.name for v in loop.state} | {s.local.name for s in loop.shared}
+        taken |= {s.variable for s in walk_stmts((changed,)) if isinstance(s, ir.For)}
+        try:
+            plan = choose(loop, taken, _kept_inside(inner))
+        except Unsuitable as problem:
+            self._refuse(stmt, str(problem))
+            return (replace(stmt, body=inner),)
+        if is_active_loop(loop):
+            self._note(changed, plan)
+        if plan.way == "keep":
+            return (replace(stmt, body=inner),)
+        return (*head, *self._call(loop, plan), *tail)
+
+    def _leaving(self, stmt: ir.For | ir.While) -> tuple[Block, ir.For | ir.While, Block] | None:
+        """Return a loop that leaves by ``break`` where it returned, with what stands before and after it.
+
+        None if it does not return, or not a value of one type.
+        """
+        returns = [s for s in walk_stmts(stmt.body) if isinstance(s, ir.Return)]
+        if not returns or isinstance(self.of.result, (Tuple, Void)) or _returns_in_loop(stmt.body):
+            return None
+        result, flag = self.names.var("result", self.of.result), self.names.var("returns", BOOL)
+
+        def leave(block: Block) -> Block:
+            found: list[ir.Stmt] = []
+            for one in block:
+                if isinstance(one, ir.Return) and one.value is not None:
+                    yes = ir.Const(value=True, type=BOOL)
+                    found += [ir.Assign(result, one.value, one.span), ir.Assign(flag, yes), ir.Break(one.span)]
+                else:
+                    found.append(map_blocks(one, leave))
+            return tuple(found)
+
+        self.results += [ir.Assign(result, s.value) for s in returns if s.value is not None]
+        self.carrying = Carrying(replace(self.of, body=(*statements(self.of), *self.results)), self.all.functions)
+        head = (ir.Assign(result, zero(result.type), stmt.span), ir.Assign(flag, zero(BOOL), stmt.span))
+        tail = (ir.If(flag, (ir.Return(result, stmt.span),), (), stmt.span),)
+        return head, replace(stmt, body=leave(stmt.body)), tail
+
+    def _refuse(self, stmt: ir.For | ir.While, why: str) -> None:
+        message = f"keep={stmt.keep} is not possible for this loop: {why}"
+        self.all.problems.append(Diagnostic("SA308", message, stmt.span, help="give another keep=, or leave it out"))
+
+    def _note(self, stmt: ir.For | ir.While, plan: Plan) -> None:
+        self.all.choices.append(
+            ir.LoopChoice(self.of.name, plan.way, plan.kept, plan.every, plan.reason, stmt.limit, stmt.span)
+        )
+
+    def _call(self, loop: Loop, plan: Plan) -> Block:
+        """Add the functions of a loop, and return the statements that call them."""
+        key = self.all.keys.name(f"{self.of.key}[loop]")
+        word = self.of.name.rsplit(".", 1)[-1]
+        title = "".join(part[:1].upper() + part[1:] for part in word.split("_"))
+        state = state_of(loop, key, title)
+        end = end_of(loop, plan, state, key, title)
+        reads = uses(self.all.functions, loop.body)
+        made = LoopFunctions(loop, plan, state, end, key, word, reads, Fresh(loop.locals()))
+        self.made += made.all()
+        self.all.functions |= {f.key: f for f in self.made}
+        self.all.structs += structs_of(
+            *dict.fromkeys(t for t in (state.type, end) if t not in {v.local.type for v in loop.state})
+        )
+        return self._statements(loop, made)
+
+    def _statements(self, loop: Loop, made: LoopFunctions) -> Block:
+        """Return the statements that take the place of a loop.
+
+        In another loop, locals that are only added to start from zero and are added afterwards. So the outer loop also
+        only adds to them.
+        """
+        state, span = made.state, loop.stmt.span
+        apart = {v.local for v in loop.state if self.depth and v.set_before and adds_only(loop.body, v.local)}
+        starts = (v.local if v.set_before and v.local not in apart else zero(v.local.type) for v in loop.state)
+        found: list[ir.Stmt] = []
+        if state.alone:
+            (held,) = starts
+            (local,) = state.locals
+            target = self.names.var(f"{local.name}_added", local.type) if apart else local
+        else:
+            flag = (ir.Const(value=False, type=BOOL),) if state.stops else ()
+            held = target = self.names.var("state", state.type)
+            found.append(ir.Assign(target, ir.Construct((*starts, *flag), state.type, span), span))
+        args = (held, *made.bounds, *(s.value for s in loop.shared))
+        end = self.names.var("end", made.end)
+        run = ir.NoDiff(ir.Call(f"{made.key} run", args, made.end, span), made.end, span)
+        found.append(ir.Assign(end, run, span))
+        found.append(ir.Assign(target, ir.Call(f"{made.key} loop", (*args, end), state.type, span), span))
+        for v in loop.state:
+            value = state.part(target, v.local)
+            if v.local in apart:
+                found.append(ir.Assign(v.local, add(v.local, value), span))
+            elif v.used_after and value != v.local:
+                found.append(ir.Assign(v.local, value, span))
+        return tuple(found)
+
+
+def _returns_in_loop(body: Block) -> bool:
+    """Return True if a loop inside a block returns."""
+    loops = [s for s in walk_stmts(body) if isinstance(s, (ir.For, ir.While))]
+    return any(isinstance(s, ir.Return) for loop in loops for s in walk_stmts(loop.body))
+
+
+def _kept_inside(body: Block) -> int:
+    """Return the bytes that Slang keeps in an iteration, of the loops inside it."""
+    return sum(4 * s.limit for s in walk_stmts(body) if isinstance(s, (ir.For, ir.While)))

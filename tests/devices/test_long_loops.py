@@ -1,0 +1,118 @@
+"""Long loops have the gradients of float64, on every device, whatever reverse mode keeps of them."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from support.devices import DEVICES, GPUS, largest, loaded, near
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+pytestmark = pytest.mark.toolchain
+
+LOOPS = Path(__file__).parent / "long_loops.py"
+WORKLOADS = Path(__file__).parents[2] / "benchmarks" / "workloads"
+STEP = 1e-30
+"""Of the complex step: the derivative is the imaginary part over it, without cancellation."""
+X = np.array([0.3, 0.7, 1.1], np.float32)
+WEIGHTS = np.linspace(0.5, 1.5, 7).astype(np.float32)
+ORDER = np.array([3, 1, 6, 0, 2], np.int32)
+
+
+def total(x: complex, w: np.ndarray, n: int) -> complex:
+    return x + x * x * float(np.sum(1.0 / (1.0 + np.arange(n))))
+
+
+def product(x: complex, w: np.ndarray, n: int) -> complex:
+    s, t = 0j, 1 + 0j
+    for k in range(n):
+        s += t / (1 + k)
+        t *= 1 - 0.3 * x / (1 + k)
+    return s + t
+
+
+def dark(x: complex, w: np.ndarray, n: int) -> complex:
+    s, t = 0j, 1 + 0j
+    for k in range(n):
+        s += t / (1 + k)
+        t *= 1 - 0.1 * x * (3 + np.cos(k * x))
+    return s + t
+
+
+def recomputed(x: complex, w: np.ndarray, n: int) -> complex:
+    s = x
+    for k in range(n):
+        s = s * 0.999 + 0.01 * np.sin(s * x) / (1 + 0.1 * k)
+    return s
+
+
+def left(x: complex, w: np.ndarray, n: int) -> complex:
+    s, t = 0j, 1 + 0j
+    for k in range(n):
+        v = w[ORDER[k % len(ORDER)]]
+        s += t * v * x
+        t *= 1 - 0.01 * v * v * x
+        if t.real < 0.2:
+            break
+    return s + t
+
+
+def until(x: complex, w: np.ndarray, n: int) -> complex:
+    s, k = x, 0
+    while s.real < 2.8 and k < n:
+        s = s + 0.01 * np.cos(s * w[k % len(w)]) + 0.02
+        k += 1
+    return 2 * s
+
+
+REFERENCES = {f.__name__: f for f in (total, product, dark, recomputed, left, until)}
+
+
+def derivatives(value: Callable[..., complex], n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The values in float64, the gradient of their sum in x, and that in the weights."""
+    w = WEIGHTS.astype(np.complex128)
+    moved = [value(complex(x, STEP), w, n) for x in X.astype(np.float64)]
+    in_w = np.zeros(len(w))
+    if value in (left, until):
+        for i in range(len(w)):
+            one = w.copy()
+            one[i] += 1j * STEP
+            in_w[i] = sum(value(complex(x), one, n).imag / STEP for x in X.astype(np.float64))
+    return np.array([v.real for v in moved]), np.array([v.imag / STEP for v in moved]), in_w
+
+
+@pytest.mark.parametrize(
+    ("name", "device"),
+    [(name, "cpu") for name in REFERENCES] + [(n, d) for n in ("dark", "left", "recomputed") for d in GPUS],
+)
+def test_loop__of_any_length__has_the_gradient_of_float64(cxx: object, name: str, device: str) -> None:
+    kernel = loaded(LOOPS, device)[name]
+    for n in (0, 1, 2, 255, 256, 100_000 if device == "cpu" and name != "product" else 3000):
+        more = {"weights": WEIGHTS} if name in ("left", "until") else {}
+        more |= {"order": ORDER} if name == "left" else {}
+        found = kernel.backward(x=X, n=n, **more)
+        value, in_x, in_w = derivatives(REFERENCES[name], n)
+        near(kernel(x=X, n=n, **more), value, 1e-4, size=largest(value))
+        near(found.grad["x"], in_x, 3e-4, size=largest(in_x))
+        if more:
+            near(found.grad["weights"], in_w, 3e-4, size=max(largest(in_w), 1e-3))
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("workload", ["splats", "marching", "springs"])
+def test_workload__in_small__has_the_derivative_of_float64(
+    cxx: object, device: str, workload: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(str(WORKLOADS.parent))
+    monkeypatch.delitem(sys.modules, "loops", raising=False)
+    import loops
+
+    given = loops.made(workload, 32)
+    found = loaded(WORKLOADS / f"{workload}.py", device)[workload].backward(**given)
+    errors = loops.error_of(workload, given, {k: np.asarray(v) for k, v in found.items()})
+    assert max(errors) < 1e-5, errors

@@ -1,0 +1,121 @@
+"""How reverse mode gets the states of a loop: the choice, its reason, and what the user may ask."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from slangad.compiler.emit import emit_module
+from slangad.compiler.errors.diagnostics import CompileError
+from slangad.compiler.frontends import load
+from slangad.compiler.passes import run_passes
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from slangad.compiler.ir.nodes import LoopChoice, Module
+
+HEAD = """import slangad as sa
+from slangad import Array, Each, OutTensor, Param, Tensor
+
+@sa.kernel
+def f(x: Each[float], a: Tensor[float, 1]) -> Each[float]:
+    s = 0.0
+    t = 1.0
+"""
+
+
+def passed(folder: Path, body: str, head: str = HEAD, end: str = "    return s + t\n") -> Module:
+    file = folder / "loop.py"
+    lines = "".join(f"    {line}\n" for line in body.splitlines())
+    file.write_text(head + lines + end)
+    return run_passes(load(file))
+
+
+def choice(folder: Path, body: str) -> LoopChoice:
+    (found,) = passed(folder, body).loops
+    return found
+
+
+DEEP = "    for j in range(3):\n        s = sa.sin(s + x)\n        if s > 3.0:\n            return s"
+"""An inner loop that Slang keeps and that returns."""
+WAYS = {
+    "sum": ("for k in range(100):\n    s += sa.sin(x * k)", "sum", 0),
+    "sum of a branch": ("for k in range(100):\n    if x > 0.1 * k:\n        s = a[k] + s", "sum", 0),
+    "decay": ("for k in range(100):\n    s = s * 0.9 + x * k", "sum", 0),
+    "guarded product": ("for k in range(100):\n    s += t\n    t *= x\n    if t < 1e-4:\n        break", "invert", 0),
+    "guarded by while": ("while sa.max_iters(100) and t > 1e-4:\n    s += t\n    t *= x", "invert", 0),
+    "product": ("for k in range(100):\n    s += t\n    t = t * (x + k)", "invert", 80),
+    "guard before": ("for k in range(100):\n    if t < 1e-4:\n        break\n    s += t\n    t *= x", "invert", 80),
+    "leapfrog": ("for _ in sa.range(100, keep=0):\n    s -= sa.sin(t) * x\n    t += s * 0.1", "invert", 0),
+    "leapfrog by default": ("for _ in range(100):\n    s -= sa.sin(t) * x\n    t += s * 0.1", "recompute", 160),
+    "integer": ("n = 3\nfor _ in range(100):\n    s += sa.sin(x * n)\n    n = n + 7", "invert", 0),
+    "other": ("for k in range(100):\n    s = sa.sin(s + x)", "recompute", 80),
+    "negative guard": ("for k in range(100):\n    s += t\n    t *= x\n    if t < -1.0:\n        break", "invert", 80),
+    "two products": ("for k in range(100):\n    s += t\n    t *= x\n    t *= x + k", "recompute", 80),
+    "read by itself": ("for k in range(100):\n    s += t\n    t *= 1.0 - t * x", "recompute", 80),
+    "asked": ("for k in sa.range(100, keep=20):\n    s = sa.sin(s + x)", "recompute", 100),
+    "short": ("for k in range(64):\n    s = sa.sin(s + x)", "keep", 256),
+    "returns": ("for k in range(100):\n    s += t\n    t *= x\n    if t < 1e-4:\n        return t", "invert", 0),
+    "returns from inside": (f"for k in range(100):\n{DEEP}", "keep", 0),
+}
+
+
+@pytest.mark.parametrize("name", WAYS)
+def test_choice__of_each_form__is_what_the_updates_allow(tmp_path: Path, name: str) -> None:
+    body, way, kept = WAYS[name]
+    *_, found = passed(tmp_path, body).loops
+    assert (found.way, found.kept) == (way, kept), found
+    assert found.reason
+
+
+def test_choice__of_passive_loop__is_none(tmp_path: Path) -> None:
+    assert passed(tmp_path, "n = 1\nfor k in range(100):\n    n = n * 3 % 7\ns += x * n").loops == ()
+
+
+def test_choice__of_loop_over_large_shared_array__is_keep(tmp_path: Path) -> None:
+    body = "w = Array[float, 32]()\nw[3] = x\nfor k in range(100):\n    s = sa.sin(s * w[k % 32])"
+    found = choice(tmp_path, body)
+    assert (found.way, found.reason.split(" of ")[0]) == ("keep", "each iteration would add up 128 bytes")
+
+
+def test_nested_sums__keep_nothing(tmp_path: Path) -> None:
+    module = passed(tmp_path, "for i in range(70):\n    for j in range(70):\n        s += sa.sin(x * i) * a[j]")
+    assert [found.way for found in module.loops] == ["sum", "sum"]
+
+
+@pytest.mark.parametrize(
+    ("body", "why"),
+    [
+        ("for k in sa.range(9, keep=0):\n    s = sa.sin(s + x)", "s does not change by a sum or a product"),
+        (f"for k in sa.range(9, keep=3):\n{DEEP}", "it returns several values, or from an inner loop"),
+    ],
+)
+def test_keep__that_is_not_possible__is_refused_with_the_reason(tmp_path: Path, body: str, why: str) -> None:
+    with pytest.raises(CompileError) as caught:
+        passed(tmp_path, body)
+    (found,) = caught.value.diagnostics
+    assert found.code == "SA308"
+    assert why in found.message
+    assert found.span.line == 8
+
+
+@pytest.mark.parametrize("keep", ["-1", "n", "0.5"])
+def test_keep__that_is_no_count__is_refused(tmp_path: Path, keep: str) -> None:
+    with pytest.raises(CompileError) as caught:
+        passed(tmp_path, f"n = int(x)\nfor k in sa.range(9, keep={keep}):\n    s = s + x")
+    assert {d.code for d in caught.value.diagnostics} <= {"SA021", "SA014"}
+
+
+def test_emitted__loop__has_its_listings_and_a_plain_reverse_loop(tmp_path: Path) -> None:
+    text = emit_module(passed(tmp_path, WAYS["guarded product"][0])).text
+    for line in (
+        "/// The loop over s, t, which keeps nothing for reverse mode (invert).\n",
+        "/// reverse sweep:  for …, last first: state = f_undo(state, k, …)\n",
+        "[ForwardDerivative(f_loop_fwd)]\n[BackwardDerivative(f_loop_bwd)]\n",
+        "    for (int k = end.ran - 1; k > -1; --k)\n",
+        "    float t_before = t / x;\n",
+    ):
+        assert line in text
+    assert "[MaxIters" not in text
