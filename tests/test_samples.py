@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 SAMPLES = Path(__file__).parents[1] / "samples"
 SHARED = {"mlp", "texture_fit", "particles", "pipeline", "neural_image"}
 """Samples whose threads share memory; tests of memories and of training have them."""
-FILES = sorted(file for file in SAMPLES.glob("*/*.py") if file.parent.name not in SHARED)
+PROGRAMS = {"webgpu"}
+"""Samples that are programs, not descriptions."""
+FILES = sorted(file for file in SAMPLES.glob("*/*.py") if file.parent.name not in SHARED | PROGRAMS)
 COUNT = 9
 
 
@@ -44,7 +46,7 @@ def test_sample__gradients__are_those_of_differences(checkers: dict[Path, Checke
 
 
 def test_samples__all_of_them__have_a_yaml_version() -> None:
-    files = sorted(SAMPLES.glob("*/*.py"))
+    files = sorted(file for file in SAMPLES.glob("*/*.py") if file.parent.name not in PROGRAMS)
     assert {f.parent.name for f in files} >= {"quickstart", "network", "root", *SHARED}
     # YAML has no section for sa.nn
     for file in (f for f in files if f.stem != "neural_image"):

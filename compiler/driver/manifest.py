@@ -1,7 +1,8 @@
 """The manifest: inputs, entry points, bindings, artefacts and hashes, as deterministic JSON.
 
-A program that launches the kernels needs nothing else: entry points, their parameters with the bindings per target,
-thread-group sizes, file names and hashes. No time stamps; every path is relative to the manifest's folder.
+A program that launches the kernels needs nothing else: buffers and launches of each mode, entry points, their
+parameters with the bindings per target, thread-group sizes, file names and hashes. docs/manifest.md describes every
+key, and ``manifest_schema`` has the JSON Schema. No time stamps; every path is relative to the manifest's folder.
 """
 
 from __future__ import annotations
@@ -13,11 +14,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from slangad import __version__
+from slangad.compiler.driver.blocks import blocks_of
+from slangad.compiler.driver.header_model import key_of
+from slangad.compiler.driver.requirements import requirements_of
+from slangad.compiler.emit.launch_plan import plan_mode, tensors_of
+from slangad.compiler.emit.model import Mode
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from slangad.compiler.driver.model import EmittedInput, Output
+    from slangad.compiler.emit.launch_plan import Count, ModePlan
     from slangad.compiler.emit.model import EntryParameter, EntryPoint
     from slangad.compiler.ir.nodes import LeftOut, LoopChoice
 
@@ -85,6 +92,7 @@ def input_record(slang: EmittedInput, outputs: Sequence[Output], sources: Sequen
             {
                 "name": kernel.name,
                 "accumulation": dict(kernel.accumulation),
+                **_plan_record([e for e in slang.entries if e.kernel == kernel.name]),
                 "entry_points": [_entry_record(e, outputs) for e in slang.entries if e.kernel == kernel.name],
             }
             for kernel in slang.kernels
@@ -135,9 +143,43 @@ def _file_record(output: Output) -> Record:
     return {"file": output.name, "kind": output.kind, "sha256": hashlib.sha256(output.data).hexdigest()}
 
 
+def _plan_record(entries: Sequence[EntryPoint]) -> Record:
+    """Return the tensors of a kernel, and the buffers and launches of each of its modes."""
+    modes = [mode for mode in Mode if any(entry.mode is mode and not entry.written for entry in entries)]
+    return {"tensors": tensors_of(entries), "modes": [_mode_record(plan_mode(mode, entries)) for mode in modes]}
+
+
+def _mode_record(plan: ModePlan) -> Record:
+    return {
+        "mode": plan.mode.value,
+        "buffers": [
+            {
+                "key": key_of(buffer.parameter),
+                "role": buffer.parameter.role.value,
+                "scalar": buffer.scalar,
+                "components": buffer.parameter.components,
+                "scalars": _count_record(buffer.count),
+                "start": buffer.start.value,
+                "bound": [{"entry_point": entry, "parameter": parameter} for entry, parameter in buffer.bound],
+            }
+            for buffer in plan.buffers
+        ],
+        "launches": [
+            {"entry_point": launch.entry.name, "grid": launch.grid.value, "count": _count_record(launch.count)}
+            for launch in plan.launches
+        ],
+    }
+
+
+def _count_record(count: Count) -> list[object]:
+    """Return a product as a list: ``[3, "domain", "copies:w"]``."""
+    return [count.times, *(f"{factor.value}:{name}" if name else factor.value for factor, name in count.factors)]
+
+
 def _entry_record(entry: EntryPoint, outputs: Sequence[Output]) -> Record:
     own = [output for output in outputs if output.entry == entry.name]
-    bindings = {p.target: _bindings(p.data) for p in own if p.kind == "reflection"}
+    reflected: dict[str, Any] = {p.target: json.loads(p.data) for p in own if p.kind == "reflection"}
+    bindings = {target: _bindings(program) for target, program in reflected.items()}
     return {
         "name": entry.name,
         "mode": entry.mode.value,
@@ -153,11 +195,18 @@ def _entry_record(entry: EntryPoint, outputs: Sequence[Output]) -> Record:
                 "file": output.name,
                 "sha256": hashlib.sha256(output.data).hexdigest(),
                 "reflection": f"{output.name}.reflection.json",
+                **_needs(output),
+                "blocks": blocks_of(output.target, reflected.get(output.target, {})),
             }
             for output in own
             if output.kind == "artefact"
         ],
     }
+
+
+def _needs(artefact: Output) -> Record:
+    found = requirements_of(artefact)
+    return {"entry": found.entry, "features": list(found.features), "storage_buffers": found.storage_buffers}
 
 
 def _parameter_record(parameter: EntryParameter, bindings: Mapping[str, Mapping[str, object]]) -> Record:
@@ -176,8 +225,7 @@ def _parameter_record(parameter: EntryParameter, bindings: Mapping[str, Mapping[
     }
 
 
-def _bindings(reflection: bytes) -> dict[str, object]:
+def _bindings(program: Mapping[str, Any]) -> dict[str, object]:
     """Return where each parameter of the one entry point is bound, as Slang's reflection says."""
-    program: dict[str, Any] = json.loads(reflection)
     places = [*program.get("parameters", ()), *(p for e in program["entryPoints"] for p in e.get("parameters", ()))]
     return {p["name"]: p.get("binding", p.get("bindings")) for p in places if "binding" in p or "bindings" in p}

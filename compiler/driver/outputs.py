@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from slangad.compiler.driver.emitted import unique_files
 from slangad.compiler.driver.merge_failures import MISSING_TOOL, merge_failures
 from slangad.compiler.driver.model import CompiledInput, Output
+from slangad.compiler.driver.requirements import limit_notes
 from slangad.compiler.driver.slang_compilers import user_names
 from slangad.compiler.driver.unsupported import supported_targets
 from slangad.compiler.errors.diagnostics import CompileError, Diagnostic, Severity
@@ -32,15 +33,17 @@ if TYPE_CHECKING:
 
 def outputs_of(slang: EmittedInput, code: CompileResult) -> CompiledInput:
     """Return the output files of one input, and what Slang reports at the user's locations."""
+    artefacts = _artefact_outputs(slang, code)
     reported = user_names(to_diagnostics(code.messages, partial(_locate, slang)), slang.description.sources)
     errors = [d for d in reported if d.severity is Severity.ERROR and d.code != MISSING_TOOL]
     missing = [d for d in reported if d.code == MISSING_TOOL]
+    notes = (*_notes(slang), *limit_notes(slang, artefacts))
     return CompiledInput(
         slang=slang,
-        outputs=(*_slang_outputs(slang), *_artefact_outputs(slang, code)),
+        outputs=(*_slang_outputs(slang), *artefacts),
         sources=unique_files((*slang.description.sources, *code.dependencies)),
         errors=tuple(errors),
-        warnings=(*(d for d in reported if d.severity is not Severity.ERROR), *_notes(slang)),
+        warnings=(*(d for d in reported if d.severity is not Severity.ERROR), *notes),
         failures=merge_failures(slang, (*code.diagnostics, *missing)),
         cached=code.cached,
         targets=supported_targets(slang),

@@ -303,4 +303,20 @@ that launches it binds the global.""",
             "slangad run shade.slang --device cpu --set x=[1,2] --set gain=[1,1]"
         ),
     ),
+    "SA427": Explanation(
+        "a kernel binds many storage buffers in WebGPU",
+        """This is a note: the artefact is complete. Every WebGPU device binds eight storage buffers at once. Most bind
+more, if the program asks for it: `requestDevice({requiredLimits: {maxStorageBuffersPerShaderStage: 10}})`. The
+manifest has the number of each artefact. Each parameter, or field of a struct, has a buffer; an `Array` has one.""",
+        wrong=python("""
+            @sa.kernel
+            def fit(a: Each[float], b: Each[float], c: Each[float], d: Each[float], e: Each[float]) -> Each[float]:
+                return a * b * c * d * e
+        """).run("slangad compile shade.py -t wgsl"),
+        right=python("""
+            @sa.kernel
+            def fit(a: Each[Array[float, 5]]) -> Each[float]:
+                return a[0] * a[1] * a[2] * a[3] * a[4]
+        """).run("slangad compile shade.py -t wgsl"),
+    ),
 }

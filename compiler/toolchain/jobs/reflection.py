@@ -26,6 +26,11 @@ _GLOBAL_BLOCK = {
 _ENTRY_BLOCK = {**_GLOBAL_BLOCK, **dict.fromkeys(("spirv", "spirv-asm", "glsl"), "pushConstantBuffer")}
 
 
+def block_kinds(target: str) -> tuple[str, str]:
+    """Return the kinds of binding of the module's block and an entry point's; ``arguments`` where there is none."""
+    return _GLOBAL_BLOCK.get(target, "arguments"), _ENTRY_BLOCK.get(target, "arguments")
+
+
 def corrected(target: str, text: str) -> str:
     """Return the reflection JSON of an artefact for this target, with the bindings its code has."""
     if not text or target not in _GLOBAL_BLOCK:

@@ -1,0 +1,120 @@
+"""Read from an artefact what it needs of a device: its entry point's name, features, and numbers of buffers.
+
+WGSL's ``enable f16;`` needs the feature ``shader-f16``. SPIR-V needs capabilities and extensions, GLSL extensions.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from slangad.compiler.errors.diagnostics import Diagnostic, Severity
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from slangad.compiler.driver.model import EmittedInput, Output
+
+WEBGPU_STORAGE_BUFFERS: Final = 8
+"""Storage buffers of an entry point that every WebGPU device has."""
+_MAIN: Final = {"glsl": "main"}
+"""Targets whose entry points all have one name."""
+_FEATURES: Final = {"f16": "shader-f16", "subgroups": "subgroups"}
+"""WebGPU's features, by the word after ``enable``."""
+_ENABLED: Final = re.compile(rb"^enable ([\w, ]+);", re.MULTILINE)
+_STORAGE: Final = re.compile(rb"^@binding\(\d+\) @group\(\d+\) var<storage", re.MULTILINE)
+_EXTENSION: Final = re.compile(rb"^#extension (\w+) : require", re.MULTILINE)
+_WGSL_ENTRY: Final = re.compile(rb"@compute\s+@workgroup_size\([^)]*\)\s+fn (\w+)")
+_WORD: Final = 4
+_HEADER_WORDS: Final = 5
+_OP_EXTENSION, _OP_ENTRY, _OP_CAPABILITY = 10, 15, 17
+_CAPABILITIES: Final = {
+    1: "Shader",
+    9: "Float16",
+    10: "Float64",
+    11: "Int64",
+    22: "Int16",
+    39: "Int8",
+    50: "ImageQuery",
+    61: "GroupNonUniform",
+    62: "GroupNonUniformVote",
+    63: "GroupNonUniformArithmetic",
+    64: "GroupNonUniformBallot",
+    65: "GroupNonUniformShuffle",
+    66: "GroupNonUniformShuffleRelative",
+    4433: "StorageBuffer16BitAccess",
+    4434: "UniformAndStorageBuffer16BitAccess",
+    4435: "StoragePushConstant16",
+    4448: "StorageBuffer8BitAccess",
+    6033: "AtomicFloat32AddEXT",
+    6034: "AtomicFloat64AddEXT",
+}
+"""Names of SPIR-V's capabilities; others are written as ``capability 4441``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Requirements:
+    """What an artefact needs.
+
+    Attributes:
+        entry: The name of its entry point in the artefact.
+        features: Features of a WebGPU device, capabilities and extensions of SPIR-V, or extensions of GLSL.
+        storage_buffers: Storage buffers that are bound, of WGSL; None for other targets.
+    """
+
+    entry: str
+    features: tuple[str, ...] = ()
+    storage_buffers: int | None = None
+
+
+def requirements_of(artefact: Output) -> Requirements:
+    """Return what an artefact needs."""
+    entry, code = _MAIN.get(artefact.target, artefact.entry), artefact.data
+    match artefact.target:
+        case "wgsl":
+            found = _WGSL_ENTRY.search(code)
+            words = [word.strip().decode() for line in _ENABLED.findall(code) for word in line.split(b",")]
+            features = tuple(_FEATURES.get(word, word) for word in words)
+            return Requirements(found[1].decode() if found else entry, features, len(_STORAGE.findall(code)))
+        case "glsl":
+            return Requirements(entry, tuple(word.decode() for word in _EXTENSION.findall(code)))
+        case "spirv":
+            return Requirements(entry, tuple(_spirv(code)))
+        case _:
+            return Requirements(entry)
+
+
+def _spirv(code: bytes) -> Iterator[str]:
+    """Yield the capabilities and extensions of a module, which come before its entry points."""
+    words = struct.unpack(f"<{len(code) // _WORD}I", code)
+    at = _HEADER_WORDS
+    while at < len(words):
+        operation, length = words[at] & 0xFFFF, words[at] >> 16
+        match operation:
+            case op if op == _OP_ENTRY or not length:
+                return
+            case op if op == _OP_CAPABILITY:
+                yield _CAPABILITIES.get(words[at + 1], f"capability {words[at + 1]}")
+            case op if op == _OP_EXTENSION:
+                yield code[_WORD * (at + 1) : _WORD * (at + length)].rstrip(b"\0").decode()
+            case _:
+                pass
+        at += length
+
+
+def limit_notes(slang: EmittedInput, outputs: Sequence[Output]) -> Iterable[Diagnostic]:
+    """Yield a note for each kernel that needs more storage buffers than every WebGPU device has."""
+    needed = {
+        output.entry: requirements_of(output).storage_buffers or 0
+        for output in outputs
+        if output.kind == "artefact" and output.target == "wgsl"
+    }
+    for kernel in slang.kernels:
+        entries = [entry.name for entry in slang.entries if entry.kernel == kernel.name]
+        most = max(entries, key=lambda name: needed.get(name, 0), default="")
+        if needed.get(most, 0) > WEBGPU_STORAGE_BUFFERS:
+            message = f"{most} binds {needed[most]} storage buffers, and WebGPU guarantees {WEBGPU_STORAGE_BUFFERS}"
+            help_ = f"request maxStorageBuffersPerShaderStage: {needed[most]} of the device, or use fewer arrays"
+            yield Diagnostic("SA427", message, kernel.span, severity=Severity.NOTE, help=help_)

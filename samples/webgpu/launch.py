@@ -1,0 +1,157 @@
+"""Launch a kernel on WebGPU by its manifest alone, without slangad; kernels with textures need a little more."""
+
+import json
+import math
+import re
+import sys
+from pathlib import Path
+
+import numpy as np
+import wgpu
+
+DTYPES = {"float": "f4", "half": "f2", "int": "i4", "uint": "u4", "bool": "u4"}
+BLOCK = {"float32": "f4", "float16": "f2", "int32": "i4", "uint32": "u4"}
+ROW = 65535
+PARTS, COPIES = 16, 4
+
+
+def launch(path, kernel_name, mode_name, arrays, domain, extents=None):
+    """Return all buffers of a mode by key, after its launches.
+
+    Args:
+        path: The manifest.
+        kernel_name: A kernel of it.
+        mode_name: ``forward``, ``backward`` or ``jvp``.
+        arrays: Inputs by key, as `slangad run` names them.
+        domain: The extents of the domain.
+        extents: The extents of each tensor.
+    """
+    extents = extents or {}
+    manifest = json.loads(Path(path).read_text())
+    kernel = next(k for i in manifest["inputs"] for k in i["kernels"] if k["name"] == kernel_name)
+    mode = next(mode for mode in kernel["modes"] if mode["mode"] == mode_name)
+    entries = {entry["name"]: entry for entry in kernel["entry_points"]}
+    steps = [
+        (entries[step["entry_point"]], step["grid"], count_of(step["count"], domain, extents))
+        for step in mode["launches"]
+    ]
+    device = open_device([wgsl(entry) for entry, _, _ in steps])
+    buffers = {buffer["key"]: make_buffer(device, buffer, arrays, domain, extents) for buffer in mode["buffers"]}
+    bound = {(u["entry_point"], u["parameter"]): buffers[b["key"]] for b in mode["buffers"] for u in b["bound"]}
+    for entry, grid, count in steps:
+        resources = {
+            parameter["bindings"]["wgsl"]["index"]: bound[entry["name"], parameter["name"]]
+            for parameter in entry["parameters"]
+            if parameter["access"] != "value"
+        }
+        for block in wgsl(entry)["blocks"]:
+            data = packed(block, entry, count, arrays, domain, extents)
+            resources[block["index"]] = device.create_buffer_with_data(data=data, usage=wgpu.BufferUsage.UNIFORM)
+        code = (Path(path).parent / wgsl(entry)["file"]).read_text()
+        dispatch(device, code, wgsl(entry)["entry"], resources, groups(grid, count, entry["group_size"], domain))
+    return {
+        buffer["key"]: np.frombuffer(device.queue.read_buffer(buffers[buffer["key"]]), DTYPES[buffer["scalar"]])[
+            : count_of(buffer["scalars"], domain, extents)
+        ]
+        for buffer in mode["buffers"]
+    }
+
+
+def wgsl(entry):
+    """Return the WGSL artefact of an entry point."""
+    return next(artefact for artefact in entry["artefacts"] if artefact["target"] == "wgsl")
+
+
+def open_device(artefacts):
+    """Return a device with the features and limits that artefacts need."""
+    needed = max(8, *(artefact["storage_buffers"] for artefact in artefacts))
+    return wgpu.gpu.request_adapter_sync().request_device_sync(
+        required_features=sorted({feature for artefact in artefacts for feature in artefact["features"]}),
+        required_limits={"max-storage-buffers-per-shader-stage": needed},
+    )
+
+
+def count_of(product, domain, extents):
+    """Return a product of the manifest as a number."""
+    values = {"domain": math.prod(domain), "parts": PARTS}
+    values |= {f"extents:{name}": math.prod(shape) for name, shape in extents.items()}
+    return math.prod(COPIES if str(f).startswith("copies:") else values.get(f, f) for f in product)
+
+
+def make_buffer(device, buffer, arrays, domain, extents):
+    """Return a buffer with the caller's array, or with what the manifest says."""
+    size, dtype = count_of(buffer["scalars"], domain, extents), DTYPES[buffer["scalar"]]
+    start = np.full(size, 1 if buffer["start"] == "one" else 0, dtype)
+    data = np.ascontiguousarray(arrays.get(buffer["key"], start), dtype).reshape(-1).view("u1")
+    usage = wgpu.BufferUsage.STORAGE | wgpu.BufferUsage.COPY_SRC
+    return device.create_buffer_with_data(data=np.pad(data, (0, -len(data) % 4)), usage=usage)
+
+
+def packed(block, entry, count, arrays, domain, extents):
+    """Return the bytes of a uniform block."""
+    memory = bytearray(-(-block["size"] // 16) * 16)
+    for member in block["members"]:
+        parts = [p for p in entry["parameters"] if p["name"] == member["parameter"]]
+        part = next((p for p in parts if len(parts) == 1 or p["path"] == member["path"]), None)
+        if part is None:
+            continue  # one that only other entry points use
+        value = value_of(part, entry["work"], count, arrays, domain, extents)
+        numbers = np.asarray(value, BLOCK[member["scalar"]]).reshape(member["shape"])
+        for place in np.ndindex(*member["shape"]):
+            at = member["offset"] + sum(index * stride for index, stride in zip(place, member["strides"], strict=True))
+            data = numbers[place].tobytes()
+            memory[at : at + len(data)] = data
+    return memory
+
+
+def value_of(parameter, work, count, arrays, domain, extents):
+    """Return the value of a parameter in a block."""
+    match parameter["role"]:
+        case "domain":
+            return count if work == "scalars" else domain
+        case "extents":
+            return extents[parameter["parameter"]]
+        case "parts":
+            return PARTS
+        case "copies":
+            return COPIES
+        case _:
+            return arrays[".".join((parameter["parameter"], *map(str, parameter["path"])))]
+
+
+def dispatch(device, code, entry, resources, count):
+    """Run an entry point. The code does not declare what it does not use."""
+    declared = {int(number) for number in re.findall(r"@binding\((\d+)\)", code)}
+    pipeline = device.create_compute_pipeline(
+        layout="auto", compute={"module": device.create_shader_module(code=code), "entry_point": entry}
+    )
+    entries = [
+        {"binding": number, "resource": {"buffer": buffer, "offset": 0, "size": buffer.size}}
+        for number, buffer in resources.items()
+        if number in declared
+    ]
+    encoder = device.create_command_encoder()
+    work = encoder.begin_compute_pass()
+    work.set_pipeline(pipeline)
+    work.set_bind_group(0, device.create_bind_group(layout=pipeline.get_bind_group_layout(0), entries=entries))
+    work.dispatch_workgroups(*count)
+    work.end()
+    device.queue.submit([encoder.finish()])
+
+
+def groups(grid, count, size, domain):
+    """Return the groups of a launch along x, y and z."""
+    threads = math.prod(size)
+    if grid == "groups":
+        return count, 1, 1
+    if grid == "flat":
+        return (-(-count // threads), 1, 1) if count <= ROW * threads else (ROW, -(-count // (ROW * threads)), 1)
+    extents = [*reversed(domain), 1, 1][:3]
+    along = [-(-extent // each) for extent, each in zip(extents, size, strict=True)]
+    return along if max(along) <= ROW else (ROW, -(-math.prod(extents) // (ROW * threads)), 1)
+
+
+if __name__ == "__main__":
+    manifest, name, mode, given, *shape = sys.argv[1:]
+    for key, array in launch(manifest, name, mode, dict(np.load(given)), [int(extent) for extent in shape]).items():
+        sys.stdout.write(f"{key} {array[:4]}\n")
