@@ -391,7 +391,8 @@ class LeftOut:
 
     ``modes`` and ``targets`` name the entry points and targets for which it can't; all if empty. ``instances`` are
     those of a generic function, if it has arguments and none of them can be compiled. ``lacking`` are the interfaces
-    for which it has no arguments, because no type of the files conforms to them.
+    for which it has no arguments, because no type of the files conforms to them. ``held`` is True if the reason is a
+    field of a struct that it takes, or what a pointer leads to.
     """
 
     function: str
@@ -401,6 +402,7 @@ class LeftOut:
     span: Span = field(default=NOWHERE, compare=False, repr=False)
     instances: tuple[str, ...] = field(default=(), compare=False, repr=False)
     lacking: tuple[str, ...] = field(default=(), compare=False, repr=False)
+    held: bool = field(default=False, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

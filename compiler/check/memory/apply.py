@@ -216,7 +216,7 @@ def _takes_memory(source: SlangSource) -> bool:
 
 def _holds_memory(module: Module) -> bool:
     """Return True if a function is left out because a struct that it takes has a field that no kernel can take."""
-    return any("whose field" in left.reason or " a Ptr<" in left.reason for left in module.left_out)
+    return any(left.held for left in module.left_out)
 
 
 def _functions_on(source: SlangSource, lines: Sequence[int]) -> Iterator[SlangFunction]:

@@ -174,7 +174,7 @@ def _laid_out(what: str, record: dict[str, object], structs: Mapping[str, Declar
     try:
         return type_of(record, structs)
     except Unlaid as reason:
-        raise Unlaid(f"{what} {reason}") from None
+        raise Unlaid(f"{what} {reason}", held=reason.held) from None
 
 
 def _free(wanted: str, taken: Collection[str]) -> str:

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.ir import types
+from slangad.compiler.slang_text.global_parameters import POINTER
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,7 +21,15 @@ _MANY: Final = 4096
 
 
 class Unlaid(Exception):  # noqa: N818  (control flow, not an error users see)
-    """The values of a type cannot lie in buffers. The text gives the reason, to follow the name of a parameter."""
+    """The values of a type cannot lie in buffers. The text gives the reason, to follow the name of a parameter.
+
+    Attributes:
+        held: True if a field or what a pointer leads to is the reason: the check may set that in memory.
+    """
+
+    def __init__(self, reason: str, *, held: bool = False) -> None:
+        super().__init__(reason)
+        self.held = held
 
 
 def type_of(record: Json, structs: Mapping[str, DeclaredStruct]) -> types.Type:
@@ -49,7 +58,9 @@ def type_of(record: Json, structs: Mapping[str, DeclaredStruct]) -> types.Type:
         case "struct":
             return _struct(record["name"], structs)
         case _:
-            raise Unlaid(f"is {_article(shown_name(record['name']))}, which can't lie in a buffer of elements")
+            name = shown_name(record["name"])
+            reason = f"is {_article(name)}, which can't lie in a buffer of elements"
+            raise Unlaid(reason, held=name.startswith(f"{POINTER}<"))
 
 
 def shown_name(name: str) -> str:
@@ -90,5 +101,5 @@ def _field(
     try:
         type_ = type_of(field.type, structs)
     except Unlaid as reason:
-        raise Unlaid(f"is {_article(owner)}, whose field '{field.name}' {reason}") from None
+        raise Unlaid(f"is {_article(owner)}, whose field '{field.name}' {reason}", held=True) from None
     return types.Field(field.name, type_, field.no_diff or field.name not in differential)

@@ -383,7 +383,7 @@ def _converted(
         try:
             made.append((one, convert(one, file, declared.structs, *ranges)))
         except Unlaid as reason:  # noqa: PERF203  (one function left out must not hide another)
-            left = LeftOut(one.symbol, str(reason), span=one.place.span)
+            left = LeftOut(one.symbol, str(reason), span=one.place.span, held=reason.held)
             if one.symbol in chosen:
                 before = unlaid.get(left.span, replace(left, function=without_arguments(one.symbol)))
                 unlaid[left.span] = replace(before, instances=(*before.instances, one.symbol))
