@@ -21,7 +21,7 @@ from slangad.compiler.runtime.arrays.array_keys import PREFIXES
 from slangad.compiler.runtime.arrays.flatten import flatten_named
 from slangad.compiler.runtime.arrays.modes import RunMode
 from slangad.compiler.runtime.arrays.prepare import InputError
-from slangad.compiler.runtime.device.tensors import is_tensor
+from slangad.compiler.runtime.device.tensors import is_tensor, is_tracked
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -48,6 +48,8 @@ def run_samples(function: Function, mode: str, args: Sequence[object], kwargs: M
     arguments = _with_defaults(function, alone, args, named)
     samples = _Samples.of(alone.signature, arguments)
     kernel = kept(function, samples.names).kernel
+    if mode == "forward" and is_tracked(arguments.values()):
+        return samples.run_tracked(kernel, arguments, options)
     outcome = samples.run(kernel, RunMode(mode), arguments, options)
     return outcome.result if mode == "forward" else outcome
 
@@ -111,9 +113,7 @@ class _Samples:
     ) -> Outcome:
         """Run the kernel over all samples."""
         signature = kernel.signature
-        given = dict(arguments)
-        for value in signature.parameters:
-            given.update(self._spread(value, given, "") if value.name in self.names else {})
+        given = self._spread_all(signature, arguments)
         cotangent = options.get("cotangent")
         if mode is RunMode.BACKWARD and cotangent is not None:
             given |= self._seeds(signature, kernel.cotangents(cotangent))
@@ -123,8 +123,27 @@ class _Samples:
                 prefix = PREFIXES[Role.TANGENT]
                 tangents.update(self._spread(value, tangents, prefix) if value.name in self.names else {})
             given |= tangents
-        found = kernel.run(mode, given, options.get("device", ""), self.count if not self.names else None)
+        found = kernel.run(mode, given, options.get("device", ""), self._domain)
         return Outcome({key: self._unflattened(signature, key, array) for key, array in found.items()}, signature)
+
+    def run_tracked(self, kernel: LoadedKernel, arguments: Mapping[str, object], options: Mapping[str, Any]) -> Any:  # noqa: ANN401  (tensors)
+        """Compute the results as a part of torch's graph: a tensor, or a tuple of them."""
+        given = self._spread_all(kernel.signature, arguments)
+        found = kernel.torch(options.get("device", ""))(domain=self._domain, **given)
+        many = found if isinstance(found, tuple) else (found,)
+        shaped = tuple(one.reshape((*self.shape, *one.shape[1:])) for one in many)
+        return shaped if isinstance(found, tuple) else shaped[0]
+
+    @property
+    def _domain(self) -> int | None:
+        """Return the domain if no argument tells it."""
+        return self.count if not self.names else None
+
+    def _spread_all(self, signature: KernelSignature, arguments: Mapping[str, object]) -> dict[str, object]:
+        given = dict(arguments)
+        for value in signature.parameters:
+            given.update(self._spread(value, given, "") if value.name in self.names else {})
+        return given
 
     def _spread(self, value: KernelValue, given: Mapping[str, object], prefix: str) -> dict[str, object]:
         """Return the arrays of a parameter with one axis of samples; one value for all is repeated."""
@@ -147,7 +166,7 @@ class _Samples:
         plain = key.partition(".")[2] if key.startswith(("grad.", "jvp.")) else key
         values = [value for value in signature.values if any(part.key == plain for part in value.parts)]
         per_sample = not values or values[0].per_element
-        return array.reshape(*self.shape, *array.shape[1:]) if per_sample else array
+        return array.reshape((*self.shape, *array.shape[1:])) if per_sample else array
 
 
 def _front(array: Any, part: ArrayPart) -> Shape:  # noqa: ANN401  (numbers, lists, numpy or torch)

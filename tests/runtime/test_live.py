@@ -261,6 +261,13 @@ def test_jvp__of_a_function_with_two_results__gives_both_changes() -> None:
     assert found["jvp.result.1"].tolist() == [10.0, 20.0]
 
 
+def test_grad__of_a_method__has_the_object_among_its_parameters() -> None:
+    found = Line(2.0, 1.0).at.grad(X, device="cpu")
+    assert found.grad["self"].slope == pytest.approx(0.0, abs=1e-5)
+    assert found.grad["self"].height == 50.0
+    assert Line(2.0, 1.0).at.map(3.0, device="cpu") == 7.0
+
+
 def test_grad__of_arrays_that_do_not_fit__is_refused() -> None:
     with pytest.raises(InputError, match=r"different numbers of samples: m\.gloss has 5, cos_angle has 6"):
         shade.grad({"albedo": [0.2, 0.4, 0.6], "gloss": np.zeros(5)}, ANGLES, device="cpu")
@@ -308,6 +315,9 @@ def test_outcome__shows_its_values() -> None:
 class Line:
     slope: float
     height: float
+
+    def at(self, x: float) -> float:
+        return self.slope * x + self.height
 
 
 @sa.kernel
@@ -379,6 +389,11 @@ def test_call__of_a_torch_tensor_that_requires_a_gradient__keeps_the_graph() -> 
     loaded({"slope": slope, "height": 1.0}, torch.tensor(X[:2]), torch.tensor(X[:2])).backward()
     expected = distance.backward({"slope": 2.0, "height": 1.0}, X[:2], X[:2], device="cpu").grad.line.slope
     assert slope.grad.item() == pytest.approx(float(expected))
+    with pytest.raises(TypeError, match=r"requires a gradient, which Python execution loses: use \.torch"):
+        distance({"slope": 2.0, "height": 1.0}, X[:2], torch.zeros(2, requires_grad=True))
+    angle = torch.tensor([0.25, 0.5], requires_grad=True)
+    shade.map(MATERIAL, angle, device="cpu").sum().backward()
+    np.testing.assert_allclose(angle.grad, shade.grad(MATERIAL, angle.detach(), device="cpu").grad.cos_angle)
     with torch.no_grad():
         assert loaded.forward({"slope": slope, "height": 1.0}, X[:2], X[:2]).result > 0.0
 

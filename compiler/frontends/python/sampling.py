@@ -19,7 +19,7 @@ def sampling_kernel(signature: CallSignature, sampled: frozenset[str]) -> ir.Ker
         signature: The function's.
         sampled: The parameters with one value for each sample. The others have one value for all.
     """
-    params = tuple(_param(one, sampled, differentiable=signature.differentiable) for one in signature.params)
+    params = tuple(_param(one, sampled, differentiable=signature.differentiable) for one in signature.all_params)
     result = signature.result
     types = tuple(result.elements) if isinstance(result, Tuple) else (result,)
     names = [f"result.{index}" for index in range(len(types))] if isinstance(result, Tuple) else ["result"]

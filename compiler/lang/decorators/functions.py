@@ -13,7 +13,7 @@ from typing import Concatenate, Final, Generic, ParamSpec, TypeVar, cast, overlo
 from slangad.compiler.lang.decorators.check_settings import read_check
 from slangad.compiler.lang.decorators.factories import PLAIN, Instance, instance_of, made, remember
 from slangad.compiler.lang.decorators.frames import DecoratorLocation, caller
-from slangad.compiler.lang.decorators.methods import SampledObject
+from slangad.compiler.lang.decorators.methods import Outcome, SampledObject
 from slangad.compiler.lang.decorators.policies import Policy
 from slangad.compiler.lang.decorators.python_execution import python_execution
 from slangad.compiler.lang.decorators.source import definition_of
@@ -130,6 +130,18 @@ class BoundMethod:
     def __call__(self, *args: object, **kwargs: object) -> object:
         """Run the method in Python."""
         return self.function(self.instance, *args, **kwargs)
+
+    def map(self, *args: object, **kwargs: object) -> object:
+        """Return the value of the method for each sample."""
+        return self.function.map(self.instance, *args, **kwargs)
+
+    def grad(self, *args: object, **kwargs: object) -> Outcome:
+        """Compute the gradients of the sum of the results; that of the object is ``.grad["self"]``."""
+        return self.function.grad(self.instance, *args, **kwargs)
+
+    def jvp(self, *args: object, **kwargs: object) -> Outcome:
+        """Compute the results of samples, and their change along ``tangent=``."""
+        return self.function.jvp(self.instance, *args, **kwargs)
 
 
 def _own_derivative(name: str, mode: str, function: object, before: FunctionType | None) -> FunctionType:

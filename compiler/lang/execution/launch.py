@@ -165,6 +165,8 @@ def _read(kernel: KernelObject) -> ExecutedKernel:
 
 def _argument(parameter: KernelParameter, value: object) -> object:
     type_ = parameter.type
+    if getattr(value, "requires_grad", False):  # torch's mark; numpy would refuse it with less help
+        raise TypeError(f"{parameter.name} requires a gradient, which Python execution loses: use .torch()(…)")
     if isinstance(type_, Tensor):
         return tensor_argument(value, type_, parameter.name)
     if isinstance(type_, Texture):
