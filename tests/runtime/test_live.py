@@ -434,3 +434,16 @@ def test_structs__as_dataclasses__are_arguments() -> None:
     expected = distance.forward({"slope": 2.0, "height": 1.0}, X, X, device="cpu").result
     assert distance.forward(PlainLine(2.0, 1.0), X, X, device="cpu").result == expected
     assert distance({"slope": 2.0, "height": 1.0}, X, X) == pytest.approx(float(expected), rel=1e-6)
+
+
+def test_check__of_a_function_in_a_cell__names_the_call_that_shows_it_again(notebook: Notebook) -> None:
+    notebook.run("@sa.differentiable\ndef twice(x: float) -> float:\n    return 2.0 * x")
+    notebook.run("@twice.backward\ndef twice_bwd(x: float, d_out: float) -> float:\n    return d_out")
+    found = notebook.run("twice.check(samples=20, seed=3)")
+    assert found.verdict.value == "FAIL"
+    assert "reproduce  twice.check(samples=20, seed=3)" in repr(found)
+    assert f"{notebook.files[2]}:2:5: FAIL twice: d result / d x in reverse mode" in repr(found)
+    assert f"function   {notebook.files[1]}:2:5" in repr(found)
+    notebook.run("@sa.kernel\ndef k(x: Each[float]) -> Each[float]:\n    return twice(x) + x")
+    both = notebook.run("k.check(samples=20)")
+    assert {name: one.verdict.value for name, one in both.results.items()} == {"twice": "FAIL", "k": "FAIL"}

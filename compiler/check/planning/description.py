@@ -98,7 +98,7 @@ def describe_file(item: Input, options: CheckOptions, compilers: SlangCompilers)
     if options.mutate:
         loaded = add_mutants(loaded, options.probed)
     memory = _memory(item, mended, loaded, setting) if not options.mutate else None
-    module, subjects = find_subjects(memory.module if memory else loaded)
+    module, subjects = find_subjects(memory.module if memory else loaded, _is_users if item.live else None)
     subjects = with_memory(subjects, memory) if memory else subjects
     subjects = mended.with_broken(subjects)
     if options.mutate:
@@ -130,6 +130,13 @@ def describe_file(item: Input, options: CheckOptions, compilers: SlangCompilers)
     loose = frozenset(unclipped.names) if unclipped else frozenset()
     subjects = tuple(replace(subject, unclipped=subject.kernel in loose) for subject in subjects)
     return FileDescription(subjects, module, twins, texts, tuple(made), unclipped)
+
+
+def _is_users(file: str) -> bool:
+    """Return True for a file or cell of the user: its functions are checked with the live object that uses them."""
+    from slangad.compiler.frontends.python.load import is_library
+
+    return bool(file) and not is_library(file)
 
 
 def _memory(item: Input, mended: Mended, module: Module, setting: SlangSetting) -> MemoryCopy | None:

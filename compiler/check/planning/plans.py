@@ -133,6 +133,8 @@ def _last(declared: Iterable[int | None], otherwise: int) -> int:
 def _command(subject: Subject, path: Path, options: CheckOptions, drawn: tuple[int, int]) -> str:
     """Return the command that checks this subject alone, with the same samples."""
     samples, seed = drawn
+    if not path.is_file():  # a cell of a notebook, or a program on standard input
+        return f"{subject.name}.check(samples={samples}, seed={seed})"
     command = re.sub(r"(?<= --seed )\d+", str(seed), options.command)
     if samples != options.samples:
         command = re.sub(r" --samples \d+", "", command) + f" --samples {samples}"

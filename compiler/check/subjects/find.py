@@ -32,7 +32,7 @@ from slangad.compiler.ir.types import (
 from slangad.compiler.ir.walk import body_exprs, map_exprs_of, rewrite, statements
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from slangad.compiler.check.model.subject import CheckedPipeline
     from slangad.compiler.errors.spans import Span
@@ -44,15 +44,22 @@ _NAME: Final = re.compile(r"\w+")
 _CALLEE: Final = re.compile(r"it calls (\w+), which has \[BackwardDerivative\] alone")
 
 
-def find_subjects(module: ir.Module) -> tuple[ir.Module, tuple[Subject, ...]]:
-    """Return the module with harness kernels in place of its own kernels, and the subjects."""
+def find_subjects(
+    module: ir.Module, is_own: Callable[[str], bool] | None = None
+) -> tuple[ir.Module, tuple[Subject, ...]]:
+    """Return the module with harness kernels in place of its own kernels, and the subjects.
+
+    Args:
+        module: The module.
+        is_own: Returns True for the files whose functions are subjects; by default the describing file is.
+    """
     functions = {function.key: function for function in module.functions}
     described = [k for k in module.kernels if not isinstance(functions[k.function].body, ir.External)]
     if not described and (module.kernels or module.left_out):
         texts = facts_of(module.sources)
         left_out = (_left_out(left, texts) for left in _without_modes(module.left_out))
         return module, (*_external(module, functions, texts), *left_out)
-    found = [*_plain(module), *_kernels(module, functions)]
+    found = [*_plain(module, is_own or (lambda file: file == module.source)), *_kernels(module, functions)]
     changed = {function.key: function for _, _, function in found if function is not None}
     launched = tuple(_launch_kernels(module, [subject for subject, _, _ in found], functions))
     changed |= {function.key: function for _, function in launched}
@@ -142,13 +149,13 @@ def _left_out(left: ir.LeftOut, texts: _Texts) -> Subject:
     return Subject(left.function, "function", left.span, skipped=left.reason, signature=signature)
 
 
-def _plain(module: ir.Module) -> Iterator[_Found]:
+def _plain(module: ir.Module, is_own: Callable[[str], bool]) -> Iterator[_Found]:
     """Yield the differentiable functions of the described file itself."""
     functions = {function.key: function for function in module.functions}
     threads = {kernel.function for kernel in module.kernels}
     names: set[str] = {kernel.name for kernel in module.kernels}
     for function in module.functions:
-        here = function.span.file == module.source
+        here = is_own(function.span.file)
         if (
             function.key in threads
             or function.role is not ir.Role.PLAIN
