@@ -11,6 +11,7 @@ import hashlib
 import os
 import sys
 import tempfile
+import time
 from contextlib import suppress
 from pathlib import Path
 
@@ -21,6 +22,10 @@ _MAGIC = b"slangad1"
 _HEADER = len(_MAGIC) + hashlib.sha256().digest_size
 _EVICT_EVERY = 64 * 1024 * 1024
 _KEEP = 0.8
+_RECENT = 3600.0
+"""Seconds after its last use in which an entry stays: a build whose entries exceed the limit must not evict its own."""
+_MOST = 4
+"""Times the limit that recent entries may take. A larger build compiles some kernels again in each run."""
 
 
 class Cache:
@@ -28,7 +33,7 @@ class Cache:
 
     Args:
         directory: Where entries lie; made when first needed.
-        limit: Bytes to stay under; the entries used longest ago go first.
+        limit: Bytes to stay under; the entries used longest ago go first. Those of the last hour may take more.
     """
 
     def __init__(self, directory: Path, limit: int = DEFAULT_SIZE) -> None:
@@ -67,12 +72,16 @@ class Cache:
             self.evict()
 
     def evict(self) -> None:
-        """Delete the entries used longest ago until the store is well under its limit."""
+        """Delete the entries used longest ago until the store is well under its limit, or only recent ones are left."""
         entries = sorted(_entries(self.directory))
         total = sum(size for _, size, _ in entries)
         if total <= self.limit:
             return
-        for _, size, path in entries:
+        recent = time.time() - _RECENT
+        most = self.limit * _MOST
+        for used, size, path in entries:
+            if used >= recent and total <= most:
+                return
             with suppress(OSError):
                 path.unlink()
             total -= size

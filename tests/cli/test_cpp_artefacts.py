@@ -44,3 +44,68 @@ def test_cpp__artefacts_of_several_kernels__link_into_one_program(
     )
     assert ended.returncode == 0, ended.stderr[-3000:]
     subprocess.run([project.folder / "program"], check=True)
+
+
+MAIN = """#include "first.slangad.hpp"
+#include "second.slangad.hpp"
+
+#include <cstdio>
+
+int main()
+{
+    const std::vector<float> x = {0.5f, 1.0f, 2.0f}, target = {0.25f, 0.5f, 0.75f};
+    std::vector<float> result(3), slope(3);
+
+    slangad::first::Inputs one;
+    one.x = x;
+    one.target = target;
+    one.k = 0.5f;
+    slangad::first::Gradients gradients;
+    gradients.grad_x = slope;
+    slangad::first::backward(one, gradients, {3});
+
+    slangad::second::Inputs two;
+    two.x = x;
+    two.target = target;
+    two.k = 0.5f;
+    slangad::second::Results results;
+    results.result = result;
+    slangad::second::forward(two, results, {3});
+
+    for (int i = 0; i < 3; ++i)
+        std::printf("%.6g %.6g\\n", slope[i], result[i]);
+
+    const std::vector<float> short_x = {1.0f};
+    one.x = short_x;
+    try
+    {
+        slangad::first::backward(one, gradients, {3});
+    }
+    catch (const std::invalid_argument& error)
+    {
+        std::puts(error.what());
+    }
+    for (const auto& launch : slangad::first::backward_launches)
+        std::printf("%s %u\\n", launch.entry, launch.groups({{130}})[0]);
+}
+"""
+
+
+def test_cpp__headers_of_two_inputs_and_their_artefacts__are_one_program(
+    project: Project, tool: Callable[[str], str]
+) -> None:
+    for name in ("first", "second"):
+        project.kernel(name)
+    project.run("compile", "first.py", "second.py", "-t", "cpp", "--emit", "artefacts", "--emit", "header")
+    project.write("main.cpp", MAIN)
+    artefacts = sorted(f"build/{name}" for name in project.files() if name.endswith(".cpp"))
+    command = [tool("g++"), *STRICT, "-Ibuild", "main.cpp", *artefacts, "-o", "program", "-pthread"]
+    built = subprocess.run(command, cwd=project.folder, capture_output=True, text=True, check=False)
+    assert built.returncode == 0, built.stderr[-3000:]
+    printed = subprocess.run([project.folder / "program"], capture_output=True, text=True, check=True).stdout
+    lines = printed.splitlines()
+    for line, x, target in zip(lines, (0.5, 1.0, 2.0), (0.25, 0.5, 0.75), strict=False):
+        r = 2 * x * x / (x * x + 0.5) - target
+        slope = 2 * r * 2 * (2 * x * 0.5) / (x * x + 0.5) ** 2
+        assert [float(word) for word in line.split()] == pytest.approx([slope, r * r], rel=1e-5)
+    assert lines[3:] == ["first: x has 1 scalars and needs 3", "first_backward 3"]

@@ -69,6 +69,26 @@ def test_cache__too_large__drops_what_was_used_longest_ago(tmp_path: Path) -> No
     assert sum(path.stat().st_size for path in stored(cache)) <= 10_000
 
 
+def test_cache__build_larger_than_the_limit__keeps_its_own_entries(tmp_path: Path) -> None:
+    old, keys = "e" * 64, [f"{n:064x}" for n in range(30)]
+    Cache(tmp_path, limit=10_000).put(old, b"x" * 900)
+    os.utime(tmp_path / old[:2] / old[2:], (0, 0))
+    for key in keys:
+        Cache(tmp_path, limit=10_000).put(key, b"x" * 900)  # each from a process of its own
+    assert all(Cache(tmp_path).get(key) for key in keys)
+    assert Cache(tmp_path).get(old) is None
+    for key in keys:
+        os.utime(tmp_path / key[:2] / key[2:], (1, 1))
+    Cache(tmp_path, limit=10_000).evict()
+    assert sum(path.stat().st_size for path in tmp_path.glob("??/*")) <= 10_000
+
+
+def test_cache__recent_entries_of_many_times_the_limit__are_dropped_too(tmp_path: Path) -> None:
+    for n in range(60):
+        Cache(tmp_path, limit=10_000).put(f"{n:064x}", b"x" * 900)
+    assert 10_000 < sum(path.stat().st_size for path in tmp_path.glob("??/*")) <= 40_000
+
+
 def test_cache__folder_not_writable__stores_nothing_silently(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     cache = Cache(tmp_path / "file" / "cache")
