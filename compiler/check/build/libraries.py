@@ -250,7 +250,7 @@ class _Builder:
             return built
         modes = {one.kernel: tuple(other.mode for other in lost if other.kernel == one.kernel) for one in lost}
         kernels = [replace(k, modes=tuple(filter(None, modes[k.name]))) for k in self.module.kernels if k.name in modes]
-        whole = replace(self, reached=None).build(kernels)
+        whole = replace(self, reached=None, suspects=frozenset).build(kernels)
         found = {entry.kernel for library in whole.libraries for entry in library.entries}
         found |= {one.kernel for one in whole.refusals if one.reason.startswith(GIVEN_UP)}
         if not found:
