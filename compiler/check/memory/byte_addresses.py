@@ -10,6 +10,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from slangad.compiler.check.memory.components import first_of_path
 from slangad.compiler.slang_text.brackets import closing
 from slangad.compiler.slang_text.global_parameters import BYTES
 
@@ -72,7 +73,7 @@ def byte_accesses(source: SlangSource, types: Mapping[str, str]) -> Iterator[tup
             continue
         method = tokens[k + 2]
         if _is_from_bits(tokens, k):
-            start = _start(tokens, k) - 2
+            start = first_of_path(tokens, k) - 2
             yield offsets[start], offsets[start] + len(_FROM_BITS), ""
             yield offsets[k + 2], offsets[k + 2] + len(method.text), _LOADS[method.text]
         elif (bits := _stored_bits(tokens, k)) is not None:
@@ -97,16 +98,9 @@ def _declared(tokens: Sequence[Token]) -> Iterator[tuple[int, Token]]:
             yield k, tokens[k + 1]
 
 
-def _start(tokens: Sequence[Token], word: int) -> int:
-    """Return the first token of a word with the objects in front of it: ``a.b.word``."""
-    while word > 1 and tokens[word - 1].text == "." and tokens[word - 2].kind == "word":
-        word -= 2
-    return word
-
-
 def _is_from_bits(tokens: Sequence[Token], k: int) -> bool:
     """Return True if a buffer stands in ``asfloat(raw.Load(a))``."""
-    start = _start(tokens, k)
+    start = first_of_path(tokens, k)
     if start < 2 or [token.text for token in tokens[start - 2 : start]] != [_FROM_BITS, "("]:
         return False
     is_load = tokens[k + 2].text in _LOADS and tokens[k + 3].text == "("

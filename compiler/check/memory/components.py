@@ -31,7 +31,7 @@ def component_stores(source: SlangSource, memory: Collection[str]) -> Iterator[t
         if opening >= len(tokens) or tokens[opening].text != "[":
             continue
         last = closing(tokens, opening)
-        start = _start(tokens, k)
+        start = first_of_path(tokens, k)
         operator, end = _operator(tokens, last + 1)
         if start > 1 and tokens[start - 1].text == "(" and tokens[start - 2].text == ATOMIC:
             yield offsets[opening], offsets[opening] + 1, ", "
@@ -44,7 +44,7 @@ def component_stores(source: SlangSource, memory: Collection[str]) -> Iterator[t
             yield offsets[semicolon], offsets[semicolon], ")"
 
 
-def _start(tokens: Sequence[Token], word: int) -> int:
+def first_of_path(tokens: Sequence[Token], word: int) -> int:
     """Return the first token of a word with the objects in front of it: ``a.b.word``."""
     while word > 1 and tokens[word - 1].text == "." and tokens[word - 2].kind == "word":
         word -= 2
