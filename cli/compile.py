@@ -6,6 +6,7 @@ It writes Slang, artefacts, reflection, manifests and depfiles.
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
@@ -33,6 +34,7 @@ class CompileArguments(TypedDict):
     inputs: tuple[str, ...]
     targets: tuple[str, ...]
     output: str
+    namespace: str
     emit: tuple[Emit, ...]
     modes: tuple[str, ...]
     jobs: int
@@ -57,6 +59,12 @@ class CompileArguments(TypedDict):
     """True if the inputs come from the project: the command line names none."""
 
 
+def _namespace(_context: click.Context, _parameter: click.Parameter, value: str) -> str:
+    if not re.fullmatch(r"[A-Za-z]\w*(::[A-Za-z]\w*)*", value, re.ASCII):
+        raise click.BadParameter(f"{value!r} is not a C++ namespace, such as 'render::kernels'.")
+    return value
+
+
 _FILE = click.Path(path_type=Path, dir_okay=False)
 _FOLDER = click.Path(path_type=Path, file_okay=False)
 _FORMATS = click.Choice(["text", "json"])
@@ -76,6 +84,13 @@ _FORMATS = click.Choice(["text", "json"])
     type=click.Choice(["slang", "ir", "artefacts", "header", "library"]),
     help="Write this kind of output: header is a C++ header, library a C++ source file with its header.  "
     "[default: slang, artefacts]",
+)
+@click.option(
+    "--namespace",
+    default="slangad",
+    show_default=True,
+    callback=_namespace,
+    help="C++ namespace of kernels in headers and libraries.",
 )
 @click.option(
     "--mode", "modes", multiple=True, type=click.Choice(MODES), help="Compile this mode only.  [default: all]"
@@ -201,7 +216,7 @@ def print_output(session: Session, arguments: CompileArguments) -> None:
     if one.failures:
         raise ToolchainError(one.failures)
     kind = {"artefacts": "artefact", "library": "source"}.get(emit[0], emit[0])
-    outputs = [output for output in wanted_outputs(one, frozenset(emit)) if output.kind == kind]
+    outputs = [output for output in wanted_outputs(one, frozenset(emit), arguments["namespace"]) if output.kind == kind]
     if len(outputs) != 1:
         raise click.UsageError(
             f"-o - prints one output, and this gives {len(outputs)}: name one FILE:KERNEL, one --mode and one -t."
@@ -246,6 +261,7 @@ def _destination_of(arguments: CompileArguments) -> Destination:
         emit=frozenset(arguments["emit"] or ("slang", "artefacts")),
         depfile=arguments["depfile"],
         depfile_targets=arguments["depfile_targets"],
+        namespace=arguments["namespace"],
     )
 
 

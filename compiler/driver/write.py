@@ -32,12 +32,14 @@ class Destination:
         emit: The kinds of files to write for each input.
         depfile: A depfile for all inputs, besides the one of each input.
         depfile_targets: The targets that depfiles name. Without any, every file that is written.
+        namespace: The C++ namespace of kernels in headers and libraries.
     """
 
     folder: Path
     emit: frozenset[Emit] = frozenset({"slang", "artefacts"})
     depfile: Path | None = None
     depfile_targets: tuple[str, ...] = ()
+    namespace: str = "slangad"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +50,7 @@ class Written:
     inputs: tuple[Record, ...]
 
 
-def wanted_outputs(compiled: CompiledInput, emit: frozenset[Emit]) -> list[Output]:
+def wanted_outputs(compiled: CompiledInput, emit: frozenset[Emit], namespace: str = "slangad") -> list[Output]:
     """Return the outputs of an input that are asked for."""
     kinds = {"slang": ("slang", "library"), "artefacts": ("artefact", "reflection")}
     wanted = {kind for name in emit for kind in kinds.get(name, ())}
@@ -60,12 +62,12 @@ def wanted_outputs(compiled: CompiledInput, emit: frozenset[Emit]) -> list[Outpu
     if emit & {"header", "library"}:
         from slangad.compiler.driver.print_header import header_text
 
-        header = header_text(compiled, library="library" in emit)
+        header = header_text(compiled, namespace, library="library" in emit)
         outputs.append(Output(f"{compiled.slang.label}.slangad.hpp", header.encode(), "header"))
     if "library" in emit:
         from slangad.compiler.driver.cpp_library import library_text
 
-        outputs.append(Output(f"{compiled.slang.label}.slangad.cpp", library_text(compiled), "source"))
+        outputs.append(Output(f"{compiled.slang.label}.slangad.cpp", library_text(compiled, namespace), "source"))
     return outputs
 
 
@@ -81,7 +83,7 @@ def write_outputs(compiled: Sequence[CompiledInput], options: Options, to: Desti
     records: list[Record] = []
     texts: list[str] = []
     for one in compiled:
-        outputs = wanted_outputs(one, to.emit)
+        outputs = wanted_outputs(one, to.emit, to.namespace)
         record = input_record(one.slang, outputs, one.sources, to.folder)
         manifest = to.folder / f"{one.slang.label}.manifest.json"
         own = {to.folder / output.name: output.data for output in outputs}

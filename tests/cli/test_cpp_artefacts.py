@@ -109,3 +109,27 @@ def test_cpp__headers_of_two_inputs_and_their_artefacts__are_one_program(
         slope = 2 * r * 2 * (2 * x * 0.5) / (x * x + 0.5) ** 2
         assert [float(word) for word in line.split()] == pytest.approx([slope, r * r], rel=1e-5)
     assert lines[3:] == ["first: x has 1 scalars and needs 3", "first_backward 3"]
+
+
+def test_cpp__libraries_with_kernels_of_one_name__link_in_namespaces_of_their_own(
+    project: Project, tool: Callable[[str], str]
+) -> None:
+    project.kernel("fit")
+    project.run("compile", "fit.py", "--emit", "library", "--mode", "forward", "-o", "one")
+    project.write("fit.py", (project.folder / "fit.py").read_text().replace("return r * r", "return 3.0 * r"))
+    project.run("compile", "fit.py", "--emit", "library", "--mode", "forward", "-o", "two", "--namespace", "my::own")
+    body = "".join(
+        f"    {{\n        {scope}::fit::Inputs inputs;\n        inputs.x = x;\n        inputs.target = x;\n"
+        f"        {scope}::fit::Results results;\n        results.result = result;\n"
+        f'        {scope}::fit::forward(inputs, results, {{1}});\n        std::printf("%g\\n", result[0]);\n    }}\n'
+        for scope in ("slangad", "my::own")
+    )
+    heads = '#include "one/fit.slangad.hpp"\n#include "two/fit.slangad.hpp"\n#include <cstdio>\n'
+    project.write("main.cpp", f"{heads}int main()\n{{\n    std::vector<float> x = {{1.5f}}, result(1);\n{body}}}\n")
+    sources = ("main.cpp", "one/fit.slangad.cpp", "two/fit.slangad.cpp")
+    command = [tool("g++"), *STRICT, *sources, "-o", "program", "-pthread"]
+    built = subprocess.run(command, cwd=project.folder, capture_output=True, text=True, check=False)
+    assert built.returncode == 0, built.stderr[-3000:]
+    printed = subprocess.run([project.folder / "program"], capture_output=True, text=True, check=True).stdout
+    assert [float(word) for word in printed.split()] == pytest.approx([0.25, 1.5])
+    assert "is not a C++ namespace" in project.run("compile", "fit.py", "--namespace", "a b", code=2).stderr
