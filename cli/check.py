@@ -174,12 +174,12 @@ class Shard(click.ParamType[tuple[int, int]]):
 @click.option(
     "--baseline",
     type=click.Path(path_type=Path, dir_okay=False, exists=True),
-    help="Fail only if something is wrong that this file does not list.",
+    help="Ignore the failures that this file lists.",
 )
 @click.option(
     "--write-baseline",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="List everything that is wrong in this file, and exit with 0.",
+    help="Write all failures to this file, and exit with 0.",
 )
 @click.option("--shard", type=Shard(), help="Check this part of the files: --shard 2/4. See `slangad report merge`.")
 @click.option("--watch", is_flag=True, help="Check again whenever an input or a file it depends on changes.")

@@ -149,7 +149,7 @@ def _files_of(arguments: CheckArguments) -> tuple[Input, ...]:
 
 
 def _report_mutants(session: Session, report: Report, arguments: CheckArguments) -> None:
-    """Report which mutants survived; ``--strict`` allows none.
+    """Report the surviving mutants; ``--strict`` allows none.
 
     Raises:
         CheckFailed: A mutant survived under ``--strict``.

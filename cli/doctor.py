@@ -25,9 +25,9 @@ MEGABYTE = 1 << 20
 )
 @click.pass_obj
 def doctor_command(session: Session, slangc: Path | None, output_format: str) -> None:
-    """Print what works here and how to install the rest.
+    """Test compilers, tools, targets and devices.
 
-    It tries compilers, tools, targets and devices.
+    The report says how to install those that are missing.
     The exit code is 4 if a target fails that needs only slangad's dependencies.
     """
     from slangad.compiler.errors.diagnostics import Diagnostic, ToolchainError

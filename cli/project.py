@@ -61,7 +61,7 @@ def is_deterministic(*, option: bool) -> bool:
 
 
 def add_slang_settings(arguments: CompileArguments | CheckArguments, settings: SlangSettings) -> None:
-    """Add how Slang compiles by one table, except ``specialize``; macros and compilers that are known win."""
+    """Add the Slang settings of one table, except ``specialize``. Macros and compilers in the arguments win."""
     arguments["include_dirs"] = (*arguments["include_dirs"], *settings.include)
     names = {name for name, _ in arguments["defines"]}
     arguments["defines"] = (*arguments["defines"], *(macro for macro in settings.defines if macro[0] not in names))

@@ -43,7 +43,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """Print how many gradients got which verdict; nothing under ``-q``."""
+    """Print the number of gradients by verdict; nothing under ``-q``."""
     if not config.getoption("slangad") or config.get_verbosity() < 0:
         return
     import pytest

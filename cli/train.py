@@ -76,7 +76,7 @@ class TrainArguments(LaunchArguments):
 @launch_options
 @click.pass_obj
 def train_command(session: Session, **arguments: Unpack[TrainArguments]) -> None:
-    """Minimise what a pipeline or kernel returns.
+    """Minimise the result of a pipeline or kernel.
 
     The objective is the one returned Sum or Mean.
     Param and Tensor parameters without NoDiff are trained. They start at the files' values, else at random values.

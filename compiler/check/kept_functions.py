@@ -113,7 +113,7 @@ class KeptFunctions:
         return make_plan(subject, self.path, (self.description.twins, self.emitted), _NOTHING, self.options)
 
     def _keys(self, subject: Subject) -> tuple[str, str]:
-        """Return a hash of what a result depends on besides locations, and one of the texts with their locations."""
+        """Return a hash of the texts that a result depends on, without locations, and one with locations."""
         own = self.description.reduced_to([subject])
         changed = (*own.text_twins, *([own.unclipped] if own.unclipped else ()))
         modules = [(own.twins.module, self._reached)]

@@ -191,7 +191,7 @@ def said_in(result: Result) -> tuple[str, ...]:
 
 
 def tools(options: CheckOptions) -> list[str]:
-    """Return what identifies slangad and the tools."""
+    """Return the versions and hashes that identify slangad and the tools."""
     cxx = find_cxx()
     compiler = cxx.identity() if cxx is not None and cxx.is_there else ""
     slang = [fingerprint(find_library()), fingerprint(find_slangc(options.slangc)) if options.slangc else ""]

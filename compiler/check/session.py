@@ -191,7 +191,7 @@ class _Session:
         return FileResults(results, sources if item.path == original.path else None)
 
     def _described(self, inputs: Sequence[Input]) -> dict[Path, Described]:
-        """Return the descriptions of inputs, with a row for every function that they are given for."""
+        """Return the descriptions of inputs, with a row for every requested function."""
         described = describe_all(inputs, self.describe, self._options.include_dirs)
         return described if self._options.mutate else with_every_function(described, self._options.include_dirs)
 
@@ -207,7 +207,7 @@ class _Session:
     def describe(self, item: Input, *, repair: bool = True) -> FileDescription | Result:
         """Return the description of a file, or the result of a file that can't be read.
 
-        Without ``repair``, a file that does not compile as a whole is a result.
+        Without ``repair``, a file with a part that does not compile is a result.
         """
         try:
             options = self._options if repair else replace(self._options, repair=False)
@@ -268,7 +268,7 @@ class _Session:
         self._workers.load(LibraryFiles(f64.libraries, f32.libraries, job))
 
     def _watched(self, check: Callable[[Subject], Result]) -> Callable[[Subject], Result]:
-        """Return a function that also tells the observer what is running."""
+        """Return a function that also reports to the observer the running tasks."""
         running: dict[str, None] = {}
 
         def one(subject: Subject) -> Result:

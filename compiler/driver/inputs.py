@@ -50,7 +50,7 @@ class Input:
 
     @property
     def source(self) -> Path | LiveDescription:
-        """What a front end loads."""
+        """The source that a front end loads."""
         return self.live or self.path
 
     def includes(self, span: Span) -> bool:
@@ -59,7 +59,7 @@ class Input:
 
 
 def parse_inputs(words: Iterable[str], *, included: bool = True) -> tuple[Input, ...]:
-    """Read ``brdf.py`` or ``brdf.py:fit``; each file once, in order. A whole file makes a kernel of it superfluous.
+    """Read ``brdf.py`` or ``brdf.py:fit``; each file once, in order. A file includes its kernels.
 
     Without ``included``, the files of a folder are without headers and parts of modules that another of them includes.
 
@@ -111,7 +111,7 @@ def _is_shown(path: Path) -> bool:
 
 
 def _parse(word: str) -> tuple[Path, str | None]:
-    """Return an existing file of the whole name wins, and so does a Windows drive."""
+    """Return the path and the kernel of an input. Existing files and Windows drives keep their colons."""
     named = _NAMED.fullmatch(word)
     if named is None or _DRIVE.fullmatch(word) or os.path.exists(word):  # noqa: PTH110  (Path.exists raises for long names)
         return Path(word), None

@@ -104,7 +104,7 @@ def input_record(slang: EmittedInput, outputs: Sequence[Output], sources: Sequen
 
 
 def _left_out_record(left: LeftOut) -> Record:
-    """Return a function that has no kernel, or lacks some; empty lists stand for all entry points, and all targets."""
+    """Return a function that has no kernel, or lacks some; empty lists mean all entry points, and all targets."""
     return {
         "function": left.function,
         "reason": left.reason,

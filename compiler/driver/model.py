@@ -103,7 +103,7 @@ class Description:
     loops: tuple[LoopChoice, ...] = ()
 
     def kernels_of(self, names: Iterable[str]) -> tuple[str, ...]:
-        """Return the kernels that names of kernels and pipelines stand for."""
+        """Return the kernels of names of kernels and pipelines."""
         pipelines = dict(self.pipelines)
         return tuple(dict.fromkeys(kernel for name in names for kernel in pipelines.get(name, (name,))))
 

@@ -58,25 +58,25 @@ MODES: Final = ("forward", "backward", "jvp")
 _LINES: Final = Either((Text("a text", or_number=True), ListOf(Text("a text"))))
 _ANY: Final = ".+"
 SLANG_KEYS: Final = (
-    Key("include", ListOf(Text("a folder")), "Where to look for Slang imports too."),
+    Key("include", ListOf(Text("a folder")), "Further folders with Slang imports."),
     Key("defines", MapOf(Text("a text", or_number=True), NAME), "Macros for Slang files."),
     Key("flags", ListOf(Text("an argument of Slang")), "Arguments for the Slang compiler."),
     Key("specialize", ListOf(Text("FUNCTION<ARGS>")), "Generic functions of Slang files, with arguments."),
     Key("slangc", Text("a program"), "The Slang compiler to use in place of the built-in one."),
 )
-"""How Slang compiles. `[tool.slangad.check]` adds to `[tool.slangad]`."""
+"""Keys for the Slang compiler. `[tool.slangad.check]` adds to `[tool.slangad]`."""
 CHECK: Final = Record(
     "[tool.slangad.check]",
     (
-        Key("device", Choice(DEVICE_NAMES), "Where gradients are computed."),
+        Key("device", Choice(DEVICE_NAMES), "The device for float32 gradients."),
         Key("samples", Integer(1, 1_000_000), "Samples per function."),
-        Key("seed", Integer(0), "Of the random samples."),
+        Key("seed", Integer(0), "The seed of the random samples."),
         Key("strict", Flag(), "True if a subject that could not be tested fails."),
         Key("fail-on", ListOf(Choice(tuple(FAIL_ON))), "Further verdicts that make the check fail."),
         Key("min-checked", Number(), "The least share of the functions that must be checked, from 0 to 1."),
         Key("mode", Choice(("forward", "backward")), "The only mode to check."),
         *SLANG_KEYS,
-        Key("ranges", MapOf(ListOf(Number(), 2, 2), PATH, "function.parameter"), "Where to draw samples."),
+        Key("ranges", MapOf(ListOf(Number(), 2, 2), PATH, "function.parameter"), "The ranges of the samples."),
         Key(
             "functions",
             MapOf(
@@ -84,22 +84,22 @@ CHECK: Final = Record(
                 _ANY,
                 "a pattern",
             ),
-            "What `// check:` lines say, by patterns of names: shade*, lib/*.slang:f.",
+            "Settings of `// check:` lines, by patterns of names: shade*, lib/*.slang:f.",
         ),
     ),
 )
 SETTINGS: Final = Record(
     "[tool.slangad]",
     (
-        Key("inputs", ListOf(Text("a file, FILE:KERNEL or a pattern")), "What to compile; ** stands for any folders."),
-        Key("exclude", ListOf(Text("a pattern")), "What patterns of inputs leave out."),
-        Key("targets", ListOf(Choice(tuple(TARGETS)), 1), "What to compile for."),
-        Key("modes", ListOf(Choice(MODES), 1), "Which entry points to compile."),
-        Key("output", Text("a folder"), "Where to write."),
+        Key("inputs", ListOf(Text("a file, FILE:KERNEL or a pattern")), "The files to compile; ** matches folders."),
+        Key("exclude", ListOf(Text("a pattern")), "The files to omit from patterns of inputs."),
+        Key("targets", ListOf(Choice(tuple(TARGETS)), 1), "The targets to compile for."),
+        Key("modes", ListOf(Choice(MODES), 1), "The modes to compile."),
+        Key("output", Text("a folder"), "The folder to write to."),
         *SLANG_KEYS,
         Key("optimization", Integer(0, 3), "The optimisation level."),
         Key("deterministic", Flag(), "True if gradients have the same bits on every run."),
-        Key("check", CHECK, "What `slangad check` does."),
+        Key("check", CHECK, "Settings of `slangad check`."),
     ),
 )
 
@@ -255,7 +255,7 @@ def _dotted(text: str) -> tuple[str, ...]:
 
 
 def _node(value: object, finder: _KeyFinder, path: tuple[str, ...]) -> Node:
-    """TOML's data as nodes with the places of their keys."""
+    """Return TOML's data as nodes with the locations of their keys."""
     span = finder.find(path)
     if isinstance(value, dict):
         entries = ((str(key), inner) for key, inner in value.items())
@@ -276,7 +276,7 @@ def _scalar(value: str | float | bool, span: Span) -> ScalarNode:  # noqa: FBT00
 def _directives(
     settings: Mapping[str, Any], finder: _KeyFinder, problems: Problems
 ) -> Iterator[tuple[str, Directives]]:
-    """Yield what the project declares about the check of functions, by pattern."""
+    """Yield the project's declarations about the check of functions, by pattern."""
     for pattern, keys in settings.get("check", {}).get("functions", {}).items():
         lines = []
         for key, value in keys.items():
@@ -319,7 +319,7 @@ def _project(
 
 
 def _slang(file: Path, settings: Mapping[str, Any]) -> SlangSettings:
-    """Return how Slang compiles by one table; a program without a folder is searched on PATH."""
+    """Return the Slang settings of one table. A program without a folder is searched on PATH."""
     slangc = settings.get("slangc")
     return SlangSettings(
         tuple(_below(file, folder) for folder in settings.get("include", ())),
@@ -366,7 +366,7 @@ def _is_pattern(word: str) -> bool:
 
 
 def _matching(project: Project, pattern: str) -> Iterator[str]:
-    """Files below the root that a pattern matches and no other setting leaves out."""
+    """Return the files below the root that a pattern matches and no other setting excludes."""
     left_out = {path.resolve() for word in project.exclude for path in _glob(project.root, word)}
     output = Path(project.output).resolve() if project.output is not None else None
     for path in sorted(_glob(project.root, pattern)):

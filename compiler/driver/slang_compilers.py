@@ -62,7 +62,7 @@ class SlangCompilers:
 
     @property
     def seconds(self) -> float:
-        """The processor time of all compiles so far. It depends little on what else the machine does."""
+        """The processor time of all compiles so far, in seconds. Other load on the machine hardly changes it."""
         return sum(toolchain.seconds for toolchain in self._started.values())
 
     @property
@@ -72,7 +72,7 @@ class SlangCompilers:
 
     @property
     def slang_setting(self) -> SlangSetting:
-        """What the Slang front end needs to load a file."""
+        """The settings with which the Slang front end loads a file."""
         from slangad.compiler.frontends.slang.model import SlangSetting
 
         options = self._options
@@ -87,7 +87,7 @@ class SlangCompilers:
         text: str | None = None,
         others: Mapping[str, str] = MappingProxyType({}),
     ) -> ReflectedFile:
-        """Return what a Slang file declares; see ``frontends.slang.model.Reflector``.
+        """Return the declarations of a Slang file; see ``frontends.slang.model.Reflector``.
 
         Args:
             file: The file.

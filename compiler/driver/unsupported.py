@@ -40,7 +40,7 @@ _GROUP_OF: Final = {name: group for group, names in _GROUPS.items() for name in 
 
 
 def first_uses(module: ir.Module, kernel: ir.Kernel) -> dict[str, Span]:
-    """Return where a kernel first uses each type or function group that some target lacks. Empty for Slang files."""
+    """Return the first use of each type or function group that some target lacks. Empty for Slang files."""
     functions = {function.key: function for function in module.functions}
     if isinstance(functions[kernel.function].body, ir.External):
         return {}

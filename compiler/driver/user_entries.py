@@ -153,7 +153,7 @@ def with_user_entries(steps: CompileSteps, item: Input, options: Options, compil
 
 
 def _alone(item: Input, name: str, options: Options, compilers: SlangCompilers) -> CompiledInput | LeftOut:
-    """Compile one entry point beside the kernels of its file. Slang may not take it for some targets, or not at all."""
+    """Compile one entry point beside the kernels of its file. Slang may refuse it for some or all targets."""
     (span,) = {one.span for one in source_of(str(item.path)).scan.headers if one.name == name}
     try:
         slang = _emitted(item, [name], options, compilers)

@@ -72,7 +72,7 @@ class CompileError(SlangadError):
         super().__init__("\n".join(f"{d.span}: {d.severity.value}[{d.code}]: {d.message}" for d in self.diagnostics))
 
     def __reduce__(self) -> tuple[type[CompileError], tuple[tuple[Diagnostic, ...]]]:
-        """Errors come from worker processes too."""
+        """Return what rebuilds the error, because errors come from worker processes too."""
         return type(self), (self.diagnostics,)
 
 
@@ -86,7 +86,7 @@ class ToolchainError(SlangadError):
         super().__init__("\n".join(f"{d.severity.value}[{d.code}]: {d.message}" for d in self.diagnostics))
 
     def __reduce__(self) -> tuple[type[ToolchainError], tuple[tuple[Diagnostic, ...]]]:
-        """Errors come from worker processes too."""
+        """Return what rebuilds the error, because errors come from worker processes too."""
         return type(self), (self.diagnostics,)
 
 

@@ -10,7 +10,7 @@ else:
     from typing import NoReturn
 
     def assert_never(value: NoReturn, /) -> NoReturn:
-        """Tells the type checker that a ``match`` is exhaustive; reached only by a defect of slangad."""
+        """Make the type checker prove that a ``match`` is exhaustive. Only a defect of slangad calls this."""
         raise AssertionError(f"not handled: {value!r}")
 
 

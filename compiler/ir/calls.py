@@ -83,7 +83,7 @@ def callees(function: Function, functions: Iterable[Function] = ()) -> Iterator[
 
 
 def needed_first(function: Function, functions: Mapping[str, Function]) -> Iterator[tuple[str, Span]]:
-    """Yield what must stand before a function: its callees, their custom derivatives where used, its surrogate."""
+    """Yield the functions to declare before a function: its callees, their used custom derivatives, its surrogate."""
     for expr in calls_in(function):
         yield expr.function, expr.span
         if not isinstance(expr, Call) and expr.function in functions:
@@ -140,7 +140,7 @@ def callers(functions: Mapping[str, Function], start: Iterable[str], edges: Edge
 
 
 def callees_first(functions: Iterable[Function]) -> tuple[Function, ...]:
-    """Return functions with callees before callers, otherwise in the order given."""
+    """Return functions with callees before callers, otherwise in the given order."""
     by_key = {function.key: function for function in functions}
     order: dict[str, Function] = {}
 
@@ -157,7 +157,7 @@ def callees_first(functions: Iterable[Function]) -> tuple[Function, ...]:
 
 
 def differentiated(functions: Mapping[str, Function], key: str) -> set[str]:
-    """Return a function and those that its calls reach, as far as Slang differentiates their statements."""
+    """Return a function and its direct and indirect callees whose statements Slang differentiates."""
     found, pending = set[str](), [key]
     while pending:
         function = functions[pending.pop()]

@@ -84,7 +84,7 @@ class Carrying:
 
 
 def stops_gradient(function: Function) -> bool:
-    """Return True if a function is not differentiated at all."""
+    """Return True if Slang does not differentiate a function."""
     return not function.differentiable and function.derivative == Automatic()
 
 

@@ -29,12 +29,12 @@ DERIVED: Final[dict[type, tuple[str, ...]]] = {
 
 
 def check_json(report: Report) -> str:
-    """Return the whole report as one JSON document, ending in a newline."""
+    """Return the report as one JSON document that ends in a newline."""
     return "".join(_written(check_values(report), "")) + "\n"
 
 
 def check_values(report: Report) -> dict[str, object]:
-    """Return the whole report as values that ``json`` can write."""
+    """Return the report as values that ``json`` can write."""
     values = json_value(report)
     assert isinstance(values, dict)  # noqa: S101  (a dataclass becomes one)
     values["toolchain"] = [{"name": encodable(name), "version": encodable(text)} for name, text in report.toolchain]
@@ -67,7 +67,7 @@ def _named(value: float) -> str:
 
 
 def _written(value: object, indent: str) -> Iterator[str]:
-    """JSON with lists of plain values on one line each, so that numbers stay readable and files small."""
+    """Return JSON with each list of plain values on one line, so that numbers are readable and files small."""
     deeper = indent + "  "
     if isinstance(value, dict) and value:
         opening, closing = "{", "}"

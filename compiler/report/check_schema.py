@@ -26,7 +26,7 @@ PLAIN: Final[dict[object, Schema]] = {
     float: {"$ref": "#/$defs/Number"},
 }
 NUMBER: Final[Schema] = {
-    "description": "A number; what is none, or too large for any, is a string.",
+    "description": "A number, or a string if it is not finite.",
     "anyOf": [{"type": "number"}, {"enum": list(NOT_FINITE)}],
 }
 _ATTRIBUTE: Final = re.compile(r"^ {4}(\w+): (.+(?:\n {8}.+)*)$", re.MULTILINE)

@@ -38,7 +38,7 @@ LEG_ROLES: Final[dict[LegState, Role]] = {
 
 
 def render_check(report: Report, *, detail: bool = False) -> str:
-    """Return the whole report as plain text; with ``detail`` also how far float32 was tested."""
+    """Return the report as plain text; with ``detail`` also the coverage of float32."""
     return joined(lines_of_check(report, detail=detail))
 
 
@@ -120,14 +120,14 @@ def place_of(result: Result, failure: Failure | None = None) -> str:
 
 
 def tally(report: Report) -> str:
-    """``3 functions: 2 PASS, 1 FAIL``, most severe first."""
+    """Return the counts, most severe first: ``3 functions: 2 PASS, 1 FAIL``."""
     counts = [(verdict.value, report.count(verdict)) for verdict in SEVERITY]
     parts = ", ".join(f"{count} {name}" for name, count in counts if count)
     return counted(len(report.results), "result") + (f": {parts}" if parts else "")
 
 
 def covered(coverage: Coverage) -> str:
-    """``checked 12 of 15 functions (2 skipped, 1 inconclusive)``."""
+    """Return the coverage: ``checked 12 of 15 functions (2 skipped, 1 inconclusive)``."""
     rest = (
         (coverage.skipped, "skipped"),
         (coverage.inconclusive, "inconclusive"),
@@ -144,7 +144,7 @@ def summary(report: Report) -> str:
 
 
 def since_baseline(report: Report) -> Iterator[str]:
-    """Yield how many results the baseline knows, and how many of its entries no longer occur."""
+    """Yield the number of results in the baseline, and the number of its entries that no longer occur."""
     known = sum(result.known for result in report.results)
     if report.baseline:
         yield f"{known} known from {report.baseline}"
@@ -160,7 +160,7 @@ def made_from(generated: Generated) -> str:
 
 
 def evidence(counts: Counts) -> str:
-    """Return how many samples a verdict rests on, and what became of the others."""
+    """Return the number of samples that a verdict rests on, and the outcomes of the others."""
     parts = [f"{counts.compared} of {counted(counts.drawn, 'sample')} compared"] if counts.drawn else []
     for number, noun in ((counts.kinks, "kink"), (counts.jumps, "jump")):
         parts += [counted(number, noun)] if number else []
@@ -175,7 +175,7 @@ def evidence(counts: Counts) -> str:
 
 
 def facts_of(failure: Failure) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """What is known of a failure, as labels and lines of text; nothing that isn't known."""
+    """Return the known facts of a failure, as labels and lines of text."""
     yield "leg", (f"{failure.leg.value}: {LEGS[failure.leg]}",)
     if failure.sample is not None:
         yield "sample", (f"{failure.sample.number} ({failure.sample.origin}), {failure.sample.state.value}",)
@@ -190,7 +190,7 @@ def facts_of(failure: Failure) -> Iterator[tuple[str, tuple[str, ...]]]:
 
 
 def entry_of(failure: Failure) -> str:
-    """``d result / d x``, or what there is of it."""
+    """Return the entry, ``d result / d x``, or the known part of it."""
     if failure.row and failure.column:
         return f"d {failure.row} / d {failure.column}"
     return failure.row or failure.column
@@ -211,7 +211,7 @@ def _comparison(failure: Failure) -> Iterator[tuple[str, tuple[str, ...]]]:
 
 
 def _beside(found: float, expected: float | None, error: float | None) -> str:
-    """What was found with as many digits as the expected value is shown with, at least so many that they differ."""
+    """Return the value found with the digits of the expected value, and with more if they would look equal."""
     beside = with_bar(found, error).split(" ")[0]
     known = with_bar(expected, error).split(" ")[0] if expected is not None else ""
     return beside if beside != known else exact(found)
@@ -238,7 +238,7 @@ def _row(result: Result, width: int) -> Iterator[Line]:
 
 
 def _single(tested: Float32) -> Line:
-    """Return how far float32 was tested, and what was left out why."""
+    """Return the coverage of float32, with the reasons for omitted samples."""
     left = "".join(f", {one.samples} {one.reason}" for one in tested.left)
     told = f"{counted(tested.samples, 'sample')} compared on {_clean(tested.device)}{left}"
     return StyledText(" " * (VERDICT_WIDTH + 4) + "float32: ", "help"), StyledText(told, "faint")

@@ -16,7 +16,7 @@ FORMATS = (".png", ".svg", ".pdf")
 
 
 def curve(suffix: str) -> Callable[[list[float]], bytes]:
-    """What draws losses in the format of a file's ending, one of ``FORMATS``.
+    """Return the function that draws losses in the format of a file's ending, one of ``FORMATS``.
 
     Raises:
         ToolchainError: matplotlib is missing, and the picture is no SVG.

@@ -55,7 +55,7 @@ def _range(values: Sequence[float]) -> tuple[float, float]:
 
 
 def _ticks(low: float, high: float, *, logarithmic: bool) -> list[float]:
-    """Return about five values to mark: whole powers of ten where there are some, else round numbers."""
+    """Return about five values to mark: integer powers of ten if there are some, else round numbers."""
     powers = [float(n) for n in range(math.ceil(low), math.floor(high) + 1)]
     if logarithmic and len(powers) > 1:
         return powers[:: max(1, len(powers) // 5)]

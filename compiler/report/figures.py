@@ -28,7 +28,7 @@ def exact(value: Number) -> str:
 
 
 def apart(left: float, right: float) -> tuple[str, str]:
-    """Two numbers with as many digits as it takes to see that they differ."""
+    """Return two numbers with enough digits to show that they differ."""
     for digits in range(DIGITS, MOST_DIGITS):
         if shown(left, digits) != shown(right, digits):
             return shown(left, digits + 1), shown(right, digits + 1)
@@ -46,17 +46,17 @@ def with_bar(value: float, bar: float | None) -> str:
 
 
 def assigned(value: Value) -> str:
-    """``x = 0.25``, with all digits."""
+    """Return ``x = 0.25``, with all digits."""
     return f"{value.path} = {exact(value.value)}"
 
 
 def counted(number: int, noun: str) -> str:
-    """``1 sample``, ``2 samples``."""
+    """Return a number and its noun: ``1 sample``, ``2 samples``."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def duration(seconds: float) -> str:
-    """Seconds for people."""
+    """Return seconds as people read them."""
     if not math.isfinite(seconds) or seconds < 0.0:
         return "?"
     return f"{seconds * 1000:.0f} ms" if seconds < 0.1 else f"{seconds:.1f} s"

@@ -36,7 +36,7 @@ SUFFIXES: Final[dict[str, str]] = {
 
 
 def format_of(file: str) -> str:
-    """Return the format that the name of a file stands for; text if none does."""
+    """Return the format of a file by its ending; text if no format has that ending."""
     return next((name for suffix, name in SUFFIXES.items() if file.lower().endswith(suffix)), "text")
 
 

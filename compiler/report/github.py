@@ -61,7 +61,7 @@ def add_step_summary(report: Report, environment: Mapping[str, str]) -> None:
 
 
 def step_summary(report: Report) -> str:
-    """Return the report in Markdown: a table of what is not right, and the failures below it."""
+    """Return the report in Markdown: a table of the results that are not right, and the failures below it."""
     bad = [result for result in worst_first(report) if not result.verdict.good]
     title = "## Gradient check: " + ("passed" if report.ok else "failed")
     about = f"{tally(report)}. {duration(report.seconds)}, seed {report.seed}, {markdown(report.device)}."
@@ -104,7 +104,7 @@ def _annotation(command: str, result: Result, more: Sequence[str] = ()) -> str:
 
 
 def _rest(severity: str, results: Sequence[Result]) -> list[str]:
-    """Return how many more there are than GitHub shows, and where."""
+    """Return the number of annotations that GitHub does not show, with their locations."""
     if not results:
         return []
     places = [f"  {place_of(result)}: {result.verdict.value} {name_of(result)}" for result in results[:MOST_PLACES]]
@@ -129,12 +129,12 @@ def _facts(failure: Failure) -> Iterator[str]:
 
 
 def _data(text: str) -> str:
-    """Text of a workflow command, which ends at the line."""
+    """Return the text of a workflow command, with line ends escaped."""
     return encodable(text).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
 def _property(text: str) -> str:
-    """Value of a property of a workflow command, which ends at a comma or colon too."""
+    """Return the value of a property of a workflow command, with commas and colons escaped too."""
     return _data(text).replace(":", "%3A").replace(",", "%2C")
 
 
@@ -156,6 +156,6 @@ def _failures(results: Iterable[Result]) -> Iterator[str]:
 
 
 def _fenced(lines: Iterable[str]) -> Iterator[str]:
-    """Lines as they are: indented, so that no fence in them ends it."""
+    """Return lines as an indented block, which no fence in them can end."""
     yield from ("    " + encodable(display(line))[:1000] for line in lines)
     yield ""

@@ -52,7 +52,7 @@ def html_page(report: Report) -> str:
 
 
 def page_holes(report: Report) -> dict[str, str]:
-    """What goes into the holes of the page."""
+    """Return the texts for the holes of the page, by name."""
     numbers = {id(result): number for number, result in enumerate(report.results)}
     ordered = worst_first(report)
     failed = [_article(result, numbers[id(result)]) for result in ordered if result.told]
@@ -187,7 +187,7 @@ def _curve(failure: Failure) -> str:
     key = '<span class="key found">distance from found</span><span class="key expected">distance from expected</span>'
     if 'class="zero' in svg:
         key += '<span class="faint">▽ exactly there</span>'
-    picture = svg or '<p class="faint">No difference is finite and other than found, so there is nothing to draw.</p>'
+    picture = svg or '<p class="faint">No finite difference other than the value found: nothing to draw.</p>'
     return (
         f"<figure><h4>Error over step size</h4><figcaption>{key if svg else ''}</figcaption>"
         f"{picture}{_numbers(curve)}</figure>"

@@ -46,7 +46,7 @@ class Axis:
 
 
 def curve_svg(curve: Curve, expected: float | None, found: float | None, name: str) -> str:
-    """The distances of the estimates from what was found and from what is expected; empty if none can be shown."""
+    """Return a plot of the distances of the estimates from the value found and the expected one; empty if none fits."""
     distances = {"found": curve.errors}
     if expected is not None:
         distances["expected"] = tuple(abs(estimate - expected) for estimate in curve.estimates)
@@ -116,7 +116,7 @@ def _series(css: str, points: Sequence[Point], across: Axis, up: Axis) -> Iterab
 
 
 def _zeros(css: str, steps: Sequence[float], errors: Sequence[float], across: Axis) -> Iterable[str]:
-    """Distances of exactly nothing, which a logarithmic axis has no place for: triangles at its lower end."""
+    """Yield triangles at the lower end of the logarithmic axis, for distances of exactly 0."""
     bottom = HEIGHT - BOTTOM
     for step, error in zip(steps, errors, strict=False):
         if error == 0.0 and _positive(step):

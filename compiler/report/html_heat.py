@@ -33,7 +33,7 @@ class Window:
 
 
 def heat_maps(jacobian: Jacobian, row: str, column: str) -> str:
-    """Found, expected and their difference; the entry of these names is marked. Empty if there are no entries."""
+    """Return maps of the found and expected entries and their difference, one entry marked. Empty without entries."""
     if not jacobian.rows or not jacobian.columns:
         return ""
     window = _window(jacobian, row, column)
@@ -85,7 +85,7 @@ def _row(
 
 
 def _cells(scale: float, window: Window) -> Callable[[int, int, float], str]:
-    """What makes a cell from row, column and value."""
+    """Return the function that makes a cell from row, column and value."""
 
     def cell(row: int, column: int, value: float) -> str:
         wrong = " wrong" if (row, column) == window.entry else ""

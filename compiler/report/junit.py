@@ -56,7 +56,7 @@ def _sums(results: Sequence[Result], report: Report, more: int = 0) -> dict[str,
 
 
 def _problems(report: Report) -> Element:
-    """Return a suite of what makes the check fail besides its results."""
+    """Return a suite of the problems that make the check fail besides its results."""
     count = str(len(report.problems))
     suite = Element("testsuite", {"name": "slangad check", "tests": count, "failures": count, "errors": "0"})
     suite.set("skipped", "0")
@@ -100,7 +100,7 @@ def _skipped(result: Result, report: Report) -> bool:
 
 
 def _class_name(file: str) -> str:
-    """``samples/brdf.py`` is ``samples.brdf``, as Python's tests are named."""
+    """Return the name of a file as Python's tests are named: ``samples.brdf`` for ``samples/brdf.py``."""
     path = PurePath(file)
     return xml_text(".".join(path.relative_to(path.anchor).with_suffix("").parts)) if path.name else xml_text(file)
 

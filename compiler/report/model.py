@@ -236,7 +236,7 @@ class Failure:
 
     @property
     def ratio(self) -> float | None:
-        """Found over expected; None where there is no such thing."""
+        """Found over expected; None if either is missing or the ratio is undefined."""
         if self.found is None or not self.expected:
             return None
         return self.found / self.expected
@@ -359,7 +359,7 @@ class Result:
 
     @property
     def told(self) -> tuple[Failure, ...]:
-        """The failures to show to people: none that are expected, or where others are to blame."""
+        """The failures to show to people, without expected ones and those that other functions cause."""
         return () if self.because or self.verdict is Verdict.EXPECTED_FAIL else self.failures
 
     def fails(self, *, strict: bool, fail_on: tuple[Verdict, ...] = ()) -> bool:
@@ -398,7 +398,7 @@ class Coverage:
 
 
 def coverage_of(results: Iterable[Result]) -> Coverage:
-    """Return how many functions were checked; files and declarations that do not compile are none."""
+    """Return the number of checked functions. Files and declarations that do not compile do not count."""
     own = [one for one in results if one.function and one.kind != "declaration"]
     verdicts = [one.verdict for one in own]
     ran = sum(one.ran for one in own)
@@ -479,12 +479,12 @@ class Report:
 
     @property
     def coverage(self) -> Coverage:
-        """How many of the functions were checked."""
+        """The number of checked functions, and of all."""
         return coverage_of(self.results)
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """What makes the check fail besides its results, a line each."""
+        """The problems that make the check fail besides its results, a line each."""
         done, problems = self.coverage, []
         if self.shard:  # the shards are judged together
             return ()
@@ -503,5 +503,5 @@ class Report:
         return not self.failed and not self.problems
 
     def count(self, verdict: Verdict) -> int:
-        """Return how many results have a verdict."""
+        """Return the number of results with a verdict."""
         return sum(result.verdict is verdict for result in self.results)

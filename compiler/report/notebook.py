@@ -55,5 +55,5 @@ def _coloured(text: str) -> Iterator[str]:
 
 
 def html_frame(page: str) -> str:
-    """Return a whole page as a frame, so that its styles stay inside."""
+    """Return a page as a frame, so that its styles stay inside."""
     return f'<iframe srcdoc="{escape(page)}" style="width:100%;height:520px;border:1px solid #ccc"></iframe>'

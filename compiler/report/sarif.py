@@ -38,7 +38,7 @@ def sarif_json(report: Report) -> str:
 
 
 def level_of(verdict: Verdict, *, fails: bool) -> Level:
-    """Return how bad a verdict is: an error if it makes the check fail."""
+    """Return the level of a verdict: an error if it makes the check fail."""
     if fails:
         return "error"
     return "warning" if verdict.value in ("INCONCLUSIVE", "UNGUARDED") else "note"
@@ -53,7 +53,7 @@ def _run(report: Report) -> Json:
     return {
         "tool": {"driver": driver},
         "invocations": [_invocation(report)],
-        "originalUriBaseIds": {GENERATED: {"description": {"text": "Where slangad writes the Slang it makes."}}},
+        "originalUriBaseIds": {GENERATED: {"description": {"text": "The folder of the generated Slang."}}},
         "columnKind": "unicodeCodePoints",
         "results": [made for result in report.results for made in _results(result, report)],
         "properties": {
@@ -149,20 +149,20 @@ def _generated(generated: Generated) -> Json:
         region["snippet"] = {"text": encodable(generated.text)}
     return {
         "id": 1,
-        "message": {"text": "the Slang made from it"},
+        "message": {"text": "the generated Slang"},
         "physicalLocation": {"artifactLocation": place, "region": region},
     }
 
 
 def _fingerprint(result: Result, failure: Failure | None) -> str:
-    """The same as long as the same thing is wrong, wherever it moves in its file."""
+    """Return a hash that stays equal while a failure stays, wherever it moves in its file."""
     parts = [uri(result.file), result.function]
     parts += [failure.leg.value, failure.row, failure.column] if failure else [result.verdict.value]
     return hashlib.sha256("\0".join(map(encodable, parts)).encode()).hexdigest()[:32]
 
 
 def _properties(result: Result, failure: Failure | None) -> Json:
-    """What programs may want of a result; the JSON report has the rest."""
+    """Return the properties of a result for programs. The JSON report has the rest."""
     if failure is None:
         return {"verdict": result.verdict.value}
     names = ("expected", "error", "bounds", "found", "ratio", "cause", "reproduce", "row", "column")

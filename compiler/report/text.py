@@ -129,7 +129,7 @@ def display(text: str) -> str:
 
 
 def _width(text: str) -> int:
-    """Return how many terminal cells the text takes as shown."""
+    """Return the width of the text in terminal cells."""
     return sum(_cells(char) for char in display(text))
 
 

@@ -83,9 +83,9 @@ LEGS: Final[dict[Leg, str]] = {
     Leg.BOUND: "loops against their declared bounds",
     Leg.INTENT: "the derivative against the declared one",
     Leg.ACCUMULATION: "sums into gradient buffers",
-    Leg.JOINED: "stages that were joined into one kernel against the same by themselves",
+    Leg.JOINED: "joined stages against the same stages in separate kernels",
     Leg.REPEAT: "two runs against each other",
-    Leg.COMPILE: "whether it compiles and runs",
+    Leg.COMPILE: "code that compiles and runs",
 }
 
 MARKS: Final[dict[LegState, str]] = {
@@ -102,5 +102,5 @@ def worst_first(report: Report) -> list[Result]:
 
 
 def name_of(result: Result) -> str:
-    """What a result is about; one that is about no function is about its file."""
+    """Return the function of a result; ``(file)`` for a result about a file."""
     return result.function or "(file)"

@@ -78,7 +78,7 @@ def is_declared(tokens: Sequence[Token], index: int) -> bool:
 
 
 def steps_behind(tokens: Sequence[Token], index: int) -> tuple[list[int], int]:
-    """Return where the fields, components and indices behind a variable begin, and the token behind them all."""
+    """Return the first tokens of fields, components and indices behind a variable, and the token behind the last."""
     steps: list[int] = []
     k = index + 1
     while k + 1 < len(tokens) and tokens[k].text in (".", "["):

@@ -264,7 +264,7 @@ def _derivatives(node: _Node, nodes: Sequence[_Node]) -> Iterator[CustomDerivati
 
 
 def _distance(node: _Node, derivative: _Node) -> tuple[bool, int, int]:
-    """Return how badly a function fits as the derivative of another: scope, types of parameters, lines between."""
+    """Return the distance of a function from its possible derivative: scope, types of parameters, lines between."""
     own, other = node.function.header, derivative.function.header
     words = [re.findall(r"\w+", " ".join(one.types)) for one in (own, other)]
     lines = abs(own.span.line - other.span.line) if node.source is derivative.source else 1 << 30

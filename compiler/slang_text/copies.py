@@ -69,7 +69,7 @@ def places_of(given: SourceTexts) -> dict[str, str]:
 
 
 def _places(file: str, folders: tuple[str, ...]) -> Iterator[str]:
-    """Yield the paths of a file from the folders that contain it. A file outside of them gets a folder of its own."""
+    """Yield the paths of a file from the folders that contain it. A file outside of them gets a separate folder."""
     found = [
         full.relative_to(root).as_posix()
         for full in (Path(file).absolute(), Path(file).resolve())

@@ -169,7 +169,7 @@ def _global(source: SlangSource, declaration: Declaration) -> Iterator[GlobalPar
 
 
 def memory_of(type_: str) -> MemoryType | None:
-    """Return what memory a type is as written; None for other types."""
+    """Return the memory of a type as written; None for types without memory."""
     if type_.endswith("*"):
         return MemoryType(POINTER, type_[:-1]) if not type_.startswith("void") else None
     kind, _, inside = type_.partition("<")
@@ -222,6 +222,6 @@ def _tokens(source: SlangSource, start: int, end: int) -> Sequence[Token]:
 
 
 def by_name(parameters: Sequence[GlobalParameter]) -> Mapping[str, GlobalParameter]:
-    """Return the parameters by name, without those whose name stands for several."""
+    """Return the parameters by name, without those whose name is ambiguous."""
     names = [one.name for one in parameters]
     return {one.name: one for one in parameters if names.count(one.name) == 1}

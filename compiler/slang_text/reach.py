@@ -27,7 +27,7 @@ class Reach:
     """Some Slang files. The first one imports or includes the others. A file with open brackets is never cut."""
 
     def __init__(self, files: Sequence[Parts], defines: Iterable[tuple[str, str]] = ()) -> None:
-        """Find what the parts of files mention. ``defines`` are macros that are defined outside of them."""
+        """Collect the words in the parts of files. ``defines`` are macros that are defined outside of them."""
         self.files = {file.source.file: file for file in files}
         plain = {name: frozenset(_WORD.findall(text)) for name, text in defines}
         for name, tokens in (one for file in files for one in file.source.scan.defines):
@@ -40,7 +40,7 @@ class Reach:
         self._targets = {node: [*self._meant(node.part.name)] for node in bringing}
 
     def slices(self, words: Iterable[str], without: Collection[Part] = ()) -> dict[str, str]:
-        """Return the text of each file that is still read, with blanks for what some words do not reach.
+        """Return the text of each file that is still read, with blanks for the parts that some words do not use.
 
         Args:
             words: Words of a text that imports or includes the first file.
@@ -61,7 +61,7 @@ class Reach:
         }
 
     def _kept(self, start: Iterable[str], without: Collection[Part]) -> set[Node | None]:
-        """Return the parts that some words reach, and None, the owner of parts that are in no other."""
+        """Return the parts that some words use, and None, the owner of parts that are in no other."""
         whole = (token.text for file in self._open for token in self.files[file].source.tokens)
         words = self._expanded({*start, *whole})
         kept: set[Node | None] = {None}

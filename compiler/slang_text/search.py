@@ -98,7 +98,7 @@ def references_of(file: str) -> tuple[Reference, ...]:
 
 
 def folders_of(file: Path, include_dirs: Sequence[str]) -> tuple[str, ...]:
-    """Return the folders in which the imports of a Slang file are searched: its own, those given, those found."""
+    """Return the folders for the imports of a Slang file: its own, those of the options, its parents."""
     found = (one.folder for one in search(file, include_dirs).folders)
     return (str(file.absolute().parent), *include_dirs, *found)
 

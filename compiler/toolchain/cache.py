@@ -103,7 +103,7 @@ def default_cache() -> Cache | None:
 
 
 def cache_directory() -> Path:
-    """Return where the user's cache lies."""
+    """Return the folder of the user's cache."""
     named = os.environ.get(DIRECTORY_VARIABLE)
     if named:
         return Path(named)
@@ -135,7 +135,7 @@ def _write_atomically(path: Path, content: bytes) -> None:
 
 
 def _entries(directory: Path) -> list[tuple[float, int, Path]]:
-    """Time of last use, size and path of each entry; abandoned temporary files count too."""
+    """Yield the time of last use, size and path of each entry, abandoned temporary files included."""
     found = []
     for path in directory.glob("??/*"):
         with suppress(OSError):

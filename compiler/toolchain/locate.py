@@ -71,7 +71,7 @@ def fingerprint(compiler: Path) -> str:
 
 
 def toolchain_record(slangc: Path | None) -> dict[str, str]:
-    """Which Slang compiles, for manifests: as far as names of files tell, so the same on every machine."""
+    """Return the name and version of Slang for manifests, from names of files: equal on every machine."""
     if slangc is not None:
         return {"slangc": slangc.name}
     library = find_library()
@@ -88,6 +88,6 @@ def _version_in(name: str) -> str:
 
 
 def _package_folders() -> list[Path]:
-    """Return where slangpy lies; ``find_spec`` of a top-level package does not run the package."""
+    """Return the folder of slangpy. ``find_spec`` of a top-level package does not run the package."""
     spec = importlib.util.find_spec("slangpy")
     return [Path(folder) for folder in (spec.submodule_search_locations or [])] if spec else []

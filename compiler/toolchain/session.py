@@ -93,11 +93,11 @@ class Toolchain:
         """Compile jobs; the results come in the same order.
 
         Args:
-            jobs: What to compile.
-            progress: Called with the number of artefacts that are through, and of all.
+            jobs: The jobs to compile.
+            progress: Called with the number of finished artefacts, and of all.
 
         Raises:
-            ToolchainError: The compiler can't be run at all. What goes wrong with one job is in its result.
+            ToolchainError: The compiler can't be run. The failure of one job is in its result.
         """
         known = {job: self._results.get(job) if self._results else None for job in jobs}
         missing = [job for job, result in known.items() if result is None]
@@ -198,7 +198,7 @@ _ABOUT_ARGUMENTS = range(10000)
 
 
 def _ignore(through: int, total: int) -> None:
-    """Nobody watches."""
+    """Do nothing: the default observer."""
 
 
 def _refuse_flags(results: Sequence[CompileResult]) -> None:

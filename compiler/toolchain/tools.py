@@ -45,7 +45,7 @@ def find_dxc() -> Path | None:
 
 
 def find_nvrtc() -> Path | None:
-    """NVIDIA's run-time compiler library, from a toolkit or from NVIDIA's Python packages."""
+    """Return NVIDIA's run-time compiler library, from a toolkit or from NVIDIA's Python packages."""
     pattern = "nvrtc64_*.dll" if sys.platform == "win32" else "libnvrtc.so*"
     return _library(("SLANGAD_NVRTC", "CUDA_PATH", "CUDA_HOME"), (pattern,))
 

@@ -54,7 +54,7 @@ def test_mutate__a_change_without_effect__survives_and_is_explained(
     shown = """f.py: survived as PASS: f: term dropped in line 12, column 24
   12 |     return y * d_out + 0.0 * x, x * d_out
      |                        ^
-  why: what stands behind the operator is 0 at every sample, or below 5e-7 of the derivative
+  why: the operand behind the operator is 0 at every sample, or below 5e-7 of the derivative
 """
     assert shown in result.stdout
     assert "makes no difference at any sample" in result.stdout
@@ -64,7 +64,7 @@ def test_mutate__a_change_without_effect__survives_and_is_explained(
     assert 0 < document["killed"] < len(document["mutants"])
     exchanged = next(one for one in document["mutants"] if one["mutant"].endswith("column 24: + becomes -"))
     assert exchanged["text"] == "    return y * d_out + 0.0 * x, x * d_out"
-    assert exchanged["why"].startswith("what stands behind the operator is 0 at every sample")
+    assert exchanged["why"].startswith("the operand behind the operator is 0 at every sample")
 
 
 PARTS = """
@@ -140,7 +140,7 @@ def test_mutate__hand_written_slang__is_broken_and_noticed_and_what_was_left_alo
         "mixed: term dropped in line 47, column 34",
     } <= {one["mutant"] for one in document["mutants"] if one["killed"]}
     left = {one["name"]: one["reason"] for one in document["not_mutated"]}
-    assert left["elsewhere: not mutated"] == "its derivative 'elsewhere_bwd' does not stand in this file"
+    assert left["elsewhere: not mutated"] == "its derivative 'elsewhere_bwd' is not in this file"
     assert left["mixed: gradient 1 negated in line 46"] == "it does not compile then"
 
 
@@ -236,7 +236,7 @@ ZERO = "is 0 at every sample, or below 5e-7 of the derivative"
                 "f: operator exchanged in line 13, column 24: * becomes /": "no sample gets there",
                 "f: gradients 1 and 2 swapped in line 14": "both are the same at every sample",
                 "g: gradient 2 doubled in line 24": f"it {ZERO}",
-                "g: term dropped in line 24, column 44": f"what it goes into {ZERO}",
+                "g: term dropped in line 24, column 44": f"the value that it changes {ZERO}",
             },
         ),
         (
@@ -245,7 +245,7 @@ ZERO = "is 0 at every sample, or below 5e-7 of the derivative"
             {
                 "f: gradient 2 dropped in line 13": f"it {ZERO}",
                 "f: operator exchanged in line 9, column 17: - becomes +": "no sample gets there",
-                "f: accumulation forgotten in line 11, column 7": f"what is added to {ZERO}",
+                "f: accumulation forgotten in line 11, column 7": f"the value that it adds to {ZERO}",
             },
         ),
     ],

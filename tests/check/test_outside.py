@@ -108,7 +108,7 @@ def far(x: float, i: int) -> float:
 
 
 def _left_out(result: Result) -> bool:
-    return any(note.kind is NoteKind.SAMPLES and "leads outside" in note.message for note in result.notes)
+    return any(note.kind is NoteKind.SAMPLES and "out of bounds" in note.message for note in result.notes)
 
 
 @pytest.mark.parametrize(("text", "suffix"), [(RIGHT, ".py"), (RIGHT_SLANG, ".slang")], ids=["python", "slang"])
@@ -133,11 +133,11 @@ def test_check__wrong_at_an_index_inside__fails(checked: Checked) -> None:
 def test_check__outside_everywhere__is_inconclusive(checked: Checked) -> None:
     (result,) = checked(NOWHERE).values()
     assert result.verdict is Verdict.INCONCLUSIVE
-    assert "leads outside what it indexes" in result.reason
+    assert "an index is out of bounds" in result.reason
     assert "declare ranges" in result.reason
 
 
 def test_check__a_declared_range_far_outside__is_inconclusive_and_no_crash(checked: Checked) -> None:
     (result,) = checked(WRONG, ranges=(("late.i", 0.0, 1e6),)).values()
     assert result.verdict is Verdict.INCONCLUSIVE
-    assert "leads outside what it indexes" in result.reason
+    assert "an index is out of bounds" in result.reason

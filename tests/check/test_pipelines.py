@@ -261,7 +261,7 @@ def test_check__a_gradient_lost_between_right_stages__fails_and_says_so(
     result = checked(HEAD + LOST, only=("p",))["p"]
     assert result.verdict is Verdict.FAIL
     failure = next(one for one in result.failures if one.leg is Leg.REVERSE)
-    assert "every stage is right by itself here: look at what lies between them" in failure.notes
+    assert "every stage is right by itself here: look at the values that pass between them" in failure.notes
 
 
 @pytest.mark.parametrize("name", ["vulkan", "cuda"])

@@ -34,7 +34,7 @@ def test_check__loops_of_slang_beyond_their_bound__fail(checked: Checked) -> Non
     failing = {name for name, result in results.items() if Leg.BOUND in {failure.leg for failure in result.failures}}
     assert failing == {"undeclared", "declared", "called", "whiles"}
     (bound,) = (failure for failure in results["undeclared"].failures if failure.leg is Leg.BOUND)
-    assert "line 3: if the loop turns more often than [MaxIters(2)] says" in bound.cause
+    assert "line 3: if the loop runs more iterations than [MaxIters(2)] declares" in bound.cause
     for name in ("within", "fixed", "own"):
         assert results[name].verdict is Verdict.PASS
     assert "'n' ends a loop of [MaxIters(4)] and has no declared range" in results["within"].notes[0].message

@@ -43,7 +43,7 @@ TRAPS = {
 
 DISGUISED = {
     "energy": (Leg.REVERSE, "line 7: w[p % 5] and w[q % 5] may be one element"),
-    "climbs": (None, "line 28: if the loop turns more often than [MaxIters(3)] says"),
+    "climbs": (None, "line 28: if the loop runs more iterations than [MaxIters(3)] declares"),
     "wrapped": (Leg.REVERSE, "line 47: fmod has no gradient for its second argument"),
     "lobe": (Leg.REVERSE, "line 56: the gradients of pow(dot(a, b), 3.0) are 0"),
     "gap_of_points": (Leg.REVERSE, "line 69: the gradient of length is clamped"),
@@ -51,7 +51,7 @@ DISGUISED = {
     "average": (Leg.REVERSE, "line 133: total / count"),
     "tinted": (Leg.REVERSE, "line 148: shade - colour"),
     "tilt": (Leg.FORWARD, "line 157: asin of a clamped value"),
-    "folded": (None, "line 173: this loop stands in the loop of line 171"),
+    "folded": (None, "line 173: this loop is nested in the loop of line 171"),
     "phase": (Leg.REVERSE, "line 216: fmod has no gradient"),
     "ring": (Leg.REVERSE, "line 233: w[next] stands in a loop and a branch gives its index"),
     "started": (Leg.FORWARD, "line 195: 'at' begins as numbers and has parts stored before a branch"),
@@ -59,7 +59,7 @@ DISGUISED = {
     "bounce": (Leg.REVERSE, "line 275: parts of 'at' are stored, and 'pace' of the same type too"),
     "layered": (Leg.FORWARD, "line 306: parts of 'over' are stored, and 'under' of the same type too"),
     "mirrored": (Leg.REVERSE, "line 330: parts of 'w' are stored, and 'far' of the same type too"),
-    "folding": (Leg.REVERSE, "line 354: parts of 'tip' are stored, and the whole of it too"),
+    "folding": (Leg.REVERSE, "line 354: parts of 'tip' are stored, and all of it too"),
     "mixing": (Leg.REVERSE, "line 374: fmod has no gradient for its second argument"),
     "turned": (Leg.REVERSE, "line 376: the gradients of pow(a.im - 2.0, 2.0) are 0"),
 }
@@ -95,7 +95,7 @@ def test_check__a_loop_bound_that_is_too_small__is_caught(results: dict[str, Res
     """What comes out is up to what lies beside the memory that reverse mode overruns, so not which leg disagrees."""
     result = results["bound_too_small"]
     assert result.verdict is Verdict.FAIL
-    assert "line 17: if the loop turns more often than [MaxIters(4)] says" in result.failures[0].cause
+    assert "line 17: if the loop runs more iterations than [MaxIters(4)] declares" in result.failures[0].cause
 
 
 @pytest.mark.parametrize(
@@ -181,7 +181,7 @@ def test_check__loops_in_loops__are_wrong_on_the_cpu_too_unless_they_have_one_bo
     line = 7 + NEST.count("\n") * NESTS.index((outer, inner))
     result = checked_once(text, ".slang", samples=32, run_limit=4.0)[f"nest_{outer}_{inner}"]
     assert result.verdict.good is (outer == inner)
-    assert (f"stands in the loop of line {line}" in result.reason) is (outer != inner)
+    assert (f"nested in the loop of line {line}" in result.reason) is (outer != inner)
 
 
 def test_check__hand_written_slang_that_is_right__accuses_none() -> None:
@@ -214,7 +214,7 @@ def test_check__traps_that_look_like_others__are_named_for_what_they_are(checked
     assert "Slang's trap" not in causes["own"]
     assert "line 10: s / w: reverse mode loses a gradient" in causes["sum_over_weight"]
     assert "MaxIters" not in causes["sum_over_weight"]
-    assert "line 13: v[id[k]] of two turns may be one element" in causes["gathers"]
+    assert "line 13: v[id[k]] of two iterations may be one element" in causes["gathers"]
     assert "line 14: asfloat ends the gradient" in causes["bits"]
 
 

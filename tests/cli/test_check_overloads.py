@@ -180,8 +180,8 @@ def test_overloads__of_methods__are_each_checked(folder: Path) -> None:
     wrong = {name: one["failures"][0]["message"] for name, one in found.items() if one["verdict"] != "PASS"}
     assert wrong == {
         "S.at(float2)": "d result / d self.a in reverse mode is wrong",
-        "S.turns(float, int)": "a loop turns more often than its [MaxIters] says: "
-        "reverse mode has no memory for further turns",
+        "S.turns(float, int)": "a loop runs more iterations than [MaxIters] declares: "
+        "reverse mode has no memory for the others",
     }
     assert len(found) == 13
 

@@ -76,7 +76,7 @@ def build_job(
 
 
 def _changed(text: str) -> str:
-    """Return a Slang text with changes of what macros can't make double."""
+    """Return a Slang text with changes where macros cannot make a value double."""
     return _LITERALS.sub(r"\1double(\2)", _TEXELS.sub(r"\1int\2", text))
 
 

@@ -184,7 +184,7 @@ def _build_text_twins(
 
 
 def _reached_texts(module: Module, setting: BuildSetting) -> ReachedTexts | None:
-    """Return the files of which kernels of a Slang file get what they reach; None for other modules."""
+    """Return the files of which kernels of a Slang file get only the parts that they use; None for other modules."""
     if not is_slang(module.source):
         return None
     return ReachedTexts(sources_of(module, setting).files, setting.defines)
@@ -242,7 +242,7 @@ class _Builder:
         return _joined([self._together(near), self._entry_by_entry(alone), *apart])
 
     def with_whole_files(self, built: Built) -> Built:
-        """Return a build with what Slang refuses of parts of files and accepts of whole files."""
+        """Return a build in which kernels that Slang refuses from parts of files come from complete files."""
         lost = [one for one in built.refusals if not one.cpp and not _is_final(one)]
         if self.reached is None or not lost:
             return built
@@ -398,7 +398,7 @@ class _Builder:
         return Built((), (Refusal(kernel.name, mode, _reason(attempt.result)),))
 
     def _located_reason(self, attempt: _Attempt) -> str:
-        """Return why Slang makes no code; for the float64 twin, with the line that it refuses."""
+        """Return the reason why Slang makes no code; for the float64 twin, with the refused line."""
         if not self.f64:
             return _reason(attempt.result)
         texts = {Path(name).name: text for name, text in attempt.job.modules} | {attempt.job.name: attempt.job.source}
@@ -478,7 +478,7 @@ class _Builder:
         return _joined([*(self._library(one) for one in good), Built((), tuple(refusals))])
 
     def _failing_modes(self, singles: Sequence[Kernel]) -> dict[int, str]:
-        """Return those of kernels with one mode each that Slang does not compile. Skip derivatives of what hangs it."""
+        """Return the kernels of one mode each that Slang does not compile. Skip derivatives if it hangs on one."""
         forward = [k for k, single in enumerate(singles) if single.modes == (Mode.FORWARD.value,)]
         failing = {forward[n]: reason for n, reason in self._failing([singles[k] for k in forward]).items()}
         hanging = {singles[k].name for k, reason in failing.items() if reason == DEATHS["SA241"]}
@@ -560,7 +560,7 @@ def _joined(parts: Iterable[Built]) -> Built:
 
 
 def _reason(result: CompileResult, texts: Mapping[str, str] | None = None) -> str:
-    """Return why Slang makes no code; with texts, also where, and the line if one of them has it."""
+    """Return the reason why Slang makes no code; with texts, also the location and its line."""
     for diagnostic in result.diagnostics:
         return DEATHS.get(diagnostic.code, diagnostic.message)
     error = next((message for message in result.messages if message.is_error), None)

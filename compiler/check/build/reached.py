@@ -36,7 +36,7 @@ class ReachedTexts:
         self._reach = Reach(self._parts, defines)
 
     def texts(self, main: str, spans: Iterable[Span] = (), *, f64: bool = False) -> dict[str, str]:
-        """Return the files that a text reads, each with blanks for what the text does not reach.
+        """Return the files that a text reads, each with blanks for the parts that the text does not use.
 
         Args:
             main: The text. It imports or includes the first file.
@@ -78,7 +78,7 @@ class ReachedTexts:
 
 
 def _heads(file: Parts, part: Part) -> Iterator[str]:
-    """Yield what distinguishes a function from its overloads, or an extension from others."""
+    """Yield the texts that distinguish a function from its overloads, or an extension from others."""
     if isinstance(part, SlangFunction):
         headers = [part.header]
     else:

@@ -39,7 +39,7 @@ class RepairTime:
 
     @property
     def one(self) -> float:
-        """About the seconds of one compile of the file."""
+        """The approximate time of one compile of the file, in seconds."""
         return max(self.longest, self.used)
 
     @property
@@ -49,7 +49,7 @@ class RepairTime:
 
     @property
     def reason(self) -> str:
-        """Why something was not tried."""
+        """The reason why something was not tried."""
         return f"{GIVEN_UP}{self.failed:.0f} s; one compile of it takes {self.one:.0f} s"
 
     def add(self, start: float, failing: float = 1.0) -> None:

@@ -69,7 +69,7 @@ class ComparedSum:
 
     @property
     def distance(self) -> float:
-        """Return how far off it is, over the slack."""
+        """Return the error of the sum, in units of the slack."""
         gap = abs(self.actual - self.expected)
         return float("inf") if np.isnan(gap) else gap / max(self.slack, tol.UNDERFLOW)
 
@@ -107,11 +107,11 @@ def _wrong(worst: ComparedSum, count: int) -> Compared:
     coarse = not worst.overflows and not close
     outcome = CheckOutcome.WRONG if coarse else CheckOutcome.IMPRECISE
     threads, name = show(worst.domain), worst.name + (_IN_FLOAT32 if worst.f32 else "")
-    message = f"{name} over {threads} threads is not the sum of what the threads give"
-    cause = "an addition is missing or done twice, or what the buffer held is lost" if coarse else ""
+    message = f"{name} over {threads} threads is not the sum of the values of its threads"
+    cause = "an addition is missing or done twice, or the earlier value of the buffer is lost" if coarse else ""
     if worst.overflows:
         message = f"{name} over {threads} threads is not finite, and in float64 it is"
-        cause = "something is too large for float32, or is divided by what is too small for it"
+        cause = "a value is too large for float32, or a divisor too small"
     if worst.repeated:
         outcome, cause = CheckOutcome.NOT_REPRODUCIBLE, "threads that write to the same place at the same time"
         message = f"two launches over {threads} threads with the same inputs differ in {name}"
@@ -239,7 +239,7 @@ class _LaunchSize:
         return rows[[good[0], good[-1]][: tol.SUM_ROWS]] if len(good) else rows[:0]
 
     def _added(self, runner: LaunchRunner, rows: Floats, weights: Floats) -> Floats:
-        """Return what a backward launch adds to gradients whose buffers held something before."""
+        """Return the additions of a backward launch to gradients whose buffers are not 0 before it."""
         gradients = runner.gradients(rows, weights)
         for entry in runner.entries[Mode.BACKWARD]:
             for parameter in entry.parameters:
@@ -343,7 +343,7 @@ class _LaunchSize:
     def _expected_in_f32(
         self, f64: LaunchRunner, f32: RowFunction, known: tuple[Floats, Floats, Floats], unit: float
     ) -> tuple[Floats, Floats, Floats]:
-        """Return what sums in float32 should be, the sums of magnitudes, and how far rounding moves either.
+        """Return the expected sums in float32, the sums of magnitudes, and the rounding error of both.
 
         A thread may compute another function in float32 than in float64, such as a hash. So sums are compared with the
         same threads by themselves, where these are finite. Where threads share tensors, sums are compared with those of

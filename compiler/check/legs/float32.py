@@ -133,7 +133,7 @@ class _Float32:
     def _conditioning(
         self, rows: Floats, bases: tuple[Floats, Floats], inputs: list[int], rng: np.random.Generator, tries: int
     ) -> Floats:
-        """Return how far derivatives in both precisions move as inputs move by rounding."""
+        """Return the change of derivatives in both precisions as inputs move by rounding."""
         f64, f32, ulp = ModeDerivative(self._f64, self.mode), ModeDerivative(self.f32, self.mode), self._ulp
         far = tol.F32_CONDITION * spread_by_inputs(f64, rows, bases[0], inputs, ulp, rng, tries)
         ulps = tol.F32_CONDITION_ULPS * ulp

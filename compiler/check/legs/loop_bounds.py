@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from slangad.compiler.check.model.findings import Compared
 
 _CUT_SHORT: Final = "a loop{} runs longer than its bound, so it is cut short"
-_NO_MEMORY: Final = "a loop turns more often than its [MaxIters] says: reverse mode has no memory for further turns"
+_NO_MEMORY: Final = "a loop runs more iterations than [MaxIters] declares: reverse mode has no memory for the others"
 
 
 def compare_bounds(context: LegContext) -> Compared:

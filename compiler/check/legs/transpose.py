@@ -140,7 +140,7 @@ def _allow_rounding(
 
 
 def _scatter(context: LegContext, rows: Floats) -> Floats:
-    """Return how far rounding may bring entries of both modes apart, over the factor of an allowance."""
+    """Return the largest difference that rounding may cause between both modes, over the factor of an allowance."""
     inputs, results = context.f64.inputs.differentiable, context.f64.results.differentiable
     far = np.zeros((len(rows), len(results), len(inputs)))
     rows = rows[: max(1, tol.SCATTER_PAIRS // len(inputs))]

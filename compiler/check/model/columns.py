@@ -90,7 +90,7 @@ def owner_of(path: str) -> str:
 
 
 def columns_of(name: str, leaf: BufferLeaf, *, passive: bool) -> Iterator[Column]:
-    """Yield the columns of a part of a value that has a buffer of its own."""
+    """Yield the columns of a part of a value that has a separate buffer."""
     flows = not passive and not leaf.no_diff and types.carries_gradient(leaf.type)
     scalar = scalar_of(leaf.type).name
     for outer in product(*(range(extent) for extent in leaf.outer)):

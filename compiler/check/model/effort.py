@@ -53,7 +53,7 @@ def work_of(accesses: int, kernel: Kernel, extents: Extents) -> float:
 
 
 def effort_of(work: float) -> Effort:
-    """Return what is affordable if one launch is this much work."""
+    """Return the affordable effort if one launch is this much work."""
     return Effort(
         min(tol.PAIRS, max(tol.PAIRS_LEAST, int(tol.WORK_MOST / (tol.WORK_SCREEN * work)))),
         min(tol.DEEP, max(tol.DEEP_LEAST, int(tol.WORK_MOST / (tol.WORK_DEEP * work)))),

@@ -55,7 +55,7 @@ class Inside(Protocol):
     """Finds indices outside what they index."""
 
     def inside(self, rows: Floats) -> Bools:
-        """Return where no index leads outside."""
+        """Return True for each sample at which all indices are in bounds."""
 
 
 class Bounded(Inside, Protocol):
@@ -77,7 +77,7 @@ class Watch(Protocol):
         """Return the columns of its results."""
 
     def values(self, rows: Floats) -> Floats:
-        """Return numbers that are not 0 where a loop runs beyond its bound."""
+        """Return numbers that are not 0 where a loop exceeds its bound."""
 
 
 class JacobianOf(Protocol):

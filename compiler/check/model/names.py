@@ -25,7 +25,7 @@ _PER_THREAD: Final = (Memory.EACH, Memory.UNIFORM, Memory.PARAM, Memory.SUM, Mem
 
 
 def is_launch(kernel: Kernel) -> bool:
-    """Return True if threads share memory that no function takes by value: a whole launch is one function then."""
+    """Return True if threads share memory that no function takes by value: a launch is one function then."""
     if is_stage(kernel):
         return True
     memories = [*(param.memory for param in kernel.params), *(result.memory for result in kernel.results)]

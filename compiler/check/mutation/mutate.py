@@ -165,7 +165,7 @@ def _probe(expr: ir.Expr, to: str) -> ir.Expr:
 
 
 def _wrong(part: ir.Expr, to: str) -> Iterator[tuple[str, ir.Expr]]:
-    """Yield wrong values of a gradient. For a struct, change each field that is given separately."""
+    """Yield wrong values of a gradient. For a struct, change each listed field separately."""
     match part.type:
         case types.Scalar() | types.Vector() | types.Matrix() if types.is_floating(part.type):
             for what, factor in (

@@ -42,7 +42,7 @@ class Owner:
 
     @property
     def label(self) -> str:
-        """Its name in reports."""
+        """The name in reports."""
         return f"{self.name}{self.apart}"
 
 
@@ -87,7 +87,7 @@ def broken_text(source: str, file: str, without: Collection[int] = (), probed: C
     for owned in code.owned():
         owner = code.owner(owned.function)
         if owned.derivative is None:
-            left_alone.append((owner, f"{owned.said} does not stand in this file"))
+            left_alone.append((owner, f"{owned.said} is not in this file"))
             continue
         ways = code.changes(owned.derivative)
         label = f"{owner.label}: {owned.kind}"

@@ -35,14 +35,14 @@ def survivors(report: Report) -> tuple[Result, ...]:
 
 
 def why(name: str, noticed: Mapping[str, bool]) -> str:
-    """Return why a mutant passes, from its probes by name and if the check caught them; empty if unknown."""
+    """Return the reason why a mutant passes, from its probes by name and if the check caught them; empty if unknown."""
     shifted, lost, _ = (noticed.get(name + probe) for probe in PROBES)
     if shifted is None or lost is None:
         return ""
     if not shifted and not lost:
         return "no sample gets there, or nothing depends on it"
     if not shifted:
-        return f"what it goes into {_NOTHING}" if not _PRODUCT.search(name) else f"the product {_NOTHING}"
+        return f"the value that it changes {_NOTHING}" if not _PRODUCT.search(name) else f"the product {_NOTHING}"
     return _when_used(name)
 
 
@@ -53,16 +53,16 @@ def corrects(name: str, noticed: Mapping[str, bool]) -> bool:
 
 
 def _when_used(name: str) -> str:
-    """Return why a change has no effect where its value has one."""
+    """Return the reason why a change has no effect where its value has one."""
     if _PRODUCT.search(name):
-        return "what stands behind the operator is 1 or -1 at every sample"
+        return "the operand behind the operator is 1 or -1 at every sample"
     if "swapped" in name:
         return "both are the same at every sample"
     if "transposed" in name:
         return "the matrix is symmetric at every sample"
     if "accumulation forgotten" in name:
-        return f"what is added to {_NOTHING}"
-    return f"what stands behind the operator {_NOTHING}" if "column" in name else f"it {_NOTHING}"
+        return f"the value that it adds to {_NOTHING}"
+    return f"the operand behind the operator {_NOTHING}" if "column" in name else f"it {_NOTHING}"
 
 
 def place_in(result: Result) -> tuple[int, int]:
@@ -85,8 +85,8 @@ def mutation_lines(report: Report) -> Iterator[str]:
         yield from _survivor(result)
     if any(result.verdict.right for result in alive):
         yield (
-            "A change that passes makes no difference at any sample: what it changes is zero there, or less than 5e-7\n"
-            "of the derivative. Wider ranges or more samples may tell."
+            "A surviving change makes no difference at any sample: the changed value is zero there, or less than 5e-7\n"
+            "of the derivative. Wider ranges or more samples may show it."
         )
     for result in report.results:
         if result.verdict is Verdict.SKIPPED:

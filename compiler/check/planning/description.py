@@ -166,6 +166,6 @@ def _with_untried(subjects: Sequence[Subject], module: Module) -> Iterator[Subje
 
 
 def _is_loose(subject: Subject, loose: frozenset[str]) -> bool:
-    """Return True if the clips of what a subject calls are left out."""
+    """Return True if the clips of a subject's callees are left out."""
     kernels = subject.pipeline.kernels if subject.pipeline else (subject.kernel,)
     return not loose.isdisjoint(kernels)

@@ -55,7 +55,7 @@ def _by_place(subject: Subject) -> tuple[bool, int, int]:
 def _read(
     source: SlangSource, subjects: Iterable[Subject], module: Module, problems: Problems
 ) -> Iterator[tuple[Header, Directives]]:
-    """Yield what comment lines of a text declare, by function. Report wrong lines of the file itself."""
+    """Yield the declarations of comment lines of a text, by function. Report wrong lines of the file itself."""
     own = [s for s in subjects if same_file(s.span.file, source.file)]
     if not own:
         return
@@ -90,7 +90,7 @@ def _types(function: Function) -> dict[str, Type]:
 
 
 def _of(subject: Subject, read: Sequence[tuple[Header, Directives]]) -> Directives:
-    """Return what comment lines declare about a subject. One that does not compile is found by its name."""
+    """Return the declarations of comment lines about a subject. Find one that does not compile by its name."""
     for header, directives in read:
         if (header.span.line, header.span.column) == (subject.span.line, subject.span.column):
             return directives
@@ -133,7 +133,7 @@ def _with_fitting_derivative(subject: Subject, module: Module, names: Iterable[s
 
 
 def _unfit(derivative: DeclaredDerivative, function: Function, names: Iterable[str]) -> tuple[str, str]:
-    """Return why a function can't have a derivative, and what to do; empty texts if it can."""
+    """Return the reason why a function can't have a derivative, and a remedy; empty texts if it can."""
     if not isinstance(function.body, ir.External):
         return "the derivative of a function of a description is declared there", "derivative=… of its decorator"
     active = [p for p in function.params if types.carries_gradient(p.type) and not p.no_diff]

@@ -85,7 +85,7 @@ def _textual(path: Path, include_dirs: Sequence[str]) -> frozenset[Path]:
 
 
 def _is_broken(description: FileDescription | Result) -> bool:
-    """Return True if a file does not compile by itself, or not as a whole."""
+    """Return True if a file does not compile by itself, or only in parts."""
     return isinstance(description, Result) or any(subject.failure for subject in description.subjects)
 
 

@@ -168,7 +168,7 @@ def _untried(
         return
     for name, last, bound in ended_by(_text(subject, path), _integer_inputs(function)):
         if last >= tol.UNDECLARED_INTEGERS[1] and not any(covers(declared.path, name) for declared in ranges):
-            text = f"'{name}' ends a loop of [MaxIters({bound})] and has no declared range: more turns were not tried"
+            text = f"'{name}' ends a loop of [MaxIters({bound})] and has no declared range: more was not tried"
             yield Note(NoteKind.SAMPLES, text)
 
 
@@ -201,9 +201,9 @@ _SHOWN: Final = 8
 def _notes(function: ir.Function | None, subject: Subject, twins: TwinModule) -> Iterator[Note]:
     """Yield notes on declarations that limit what the check can show."""
     if subject.directives.tolerance:
-        yield Note(NoteKind.INTENT, f"derivatives may be off by {subject.directives.tolerance:g} of themselves")
+        yield Note(NoteKind.INTENT, f"derivatives may differ by a relative {subject.directives.tolerance:g}")
     if subject.unclipped:
-        yield Note(NoteKind.INTENT, "checked without the clips of what it calls, which are checked by themselves")
+        yield Note(NoteKind.INTENT, "checked without the clips of its callees, which are checked separately")
     if subject.untried:
         more = f" and {len(subject.untried) - _SHOWN} more" if len(subject.untried) > _SHOWN else ""
         names = ", ".join(subject.untried[:_SHOWN])
@@ -221,7 +221,7 @@ def _notes(function: ir.Function | None, subject: Subject, twins: TwinModule) ->
     elif (limit := _limit(subject)) is not None:
         yield Note(NoteKind.INTENT, f"reverse mode is compared with the reference clipped to ±{limit:g}")
     elif subject.kernel in twins.frozen:
-        yield Note(NoteKind.INTENT, "compared with the declared derivative, not with the function's own")
+        yield Note(NoteKind.INTENT, "compared with the declared derivative, not with the derivative of the function")
 
 
 def _truncates(expr: ir.Expr) -> bool:

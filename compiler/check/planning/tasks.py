@@ -55,7 +55,7 @@ def make_task(
 
 
 def device_job(module: Module, setting: BuildSetting, device: str, unclipped: Collection[str] = ()) -> DeviceJob:
-    """Return what a worker needs to run a module's kernels in float32 on a device."""
+    """Return the job with which a worker runs a module's kernels in float32 on a device."""
     kernels = tuple(k for k in module.kernels if not k.name.startswith("oracle_") and k.name not in unclipped)
     emitted = emit_module(only(module, kernels))
     texts = {name: text for name, text in setting.texts.items() if not Path(name).is_absolute()}

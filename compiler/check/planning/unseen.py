@@ -71,7 +71,7 @@ def rows_of_unread(item: Input, result: Result, only: Iterable[str], include_dir
 
 
 def _parts_of(item: Input, include_dirs: Sequence[str]) -> Iterator[Path]:
-    """Yield the files of an input's module, as real paths. An input without its own file stands for its files."""
+    """Yield the files of an input's module, as real paths. An input without its own file means all its files."""
     if not is_slang(item.path):
         return
     own = item.path.resolve()

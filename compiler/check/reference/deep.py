@@ -150,7 +150,7 @@ class DeepComparison:
             return np.asarray(constant & (np.abs(entries) <= hidden))
 
     def _accuse(self, mode: Leg, which: Indices, at_kink: Bools, smooth: Bools, hull: tuple[Floats, Floats]) -> None:
-        """Confirm what disagrees, at kinks and elsewhere, and call wrong what nothing explains."""
+        """Confirm disagreements, at kinks and elsewhere, and mark those without an explanation as wrong."""
         everything = np.flatnonzero((at_kink | smooth).any(axis=1))
         accused = everything[: min(tol.ACCUSED, self.function.most_deep)]
         self.findings.left = max(self.findings.left, len(everything) - len(accused))
@@ -186,7 +186,7 @@ class DeepComparison:
             self.findings.curves[key] = (self.ladder.widths[pair], self.ladder.slope[pair, :, result])
 
     def _scatter(self, mode: Leg, which: Indices, wrong: Bools) -> Floats:
-        """Return how far rounding may scatter finite entries that seem wrong, where values are noisy."""
+        """Return the scatter that rounding may cause in finite entries that seem wrong, where values are noisy."""
         far = np.zeros(wrong.shape)
         noisy = wrong & (self._noise(which) > tol.NOISY) & np.isfinite(self._entries(mode)[0][which])
         some = which[noisy.any(axis=1)]
@@ -202,9 +202,9 @@ class DeepComparison:
         return np.where(noisy, far, 0.0)
 
     def _rounding_spread(self, mode: Leg, which: Indices, slack: Floats) -> Floats:
-        """Return how far entries move as inputs move by a few ulps; 0 for entries that are wrong at just the sample.
+        """Return the change of entries as inputs move by a few ulps; 0 for entries that are wrong only at the sample.
 
-        Rounding does not explain an entry that is right at all the locations to which it moves.
+        Rounding does not explain an entry that is right at all moved inputs.
         """
         rng = np.random.default_rng(self.function.seed + 1)
         base, columns, inputs = self.slices.rows[which], self.pairs[which, 1], self.function.inputs

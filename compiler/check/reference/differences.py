@@ -80,7 +80,7 @@ class Ladder:
         )
 
     def residues(self) -> Floats:
-        """Return what polynomials miss of the values, in the units of error bars."""
+        """Return the residues of polynomials through the values, in the units of error bars."""
         return self.bar * self.widths[:, :, None]
 
 
@@ -239,7 +239,7 @@ def _most_certain(ladder: Ladder, usable: Bools) -> Estimate:
 
 
 def _at_level(levels: Floats, chosen: Indices) -> Floats:
-    """Return what an array of all levels has at one level of each slice and result."""
+    """Return the values of an array of all levels at one level of each slice and result."""
     return np.asarray(np.take_along_axis(levels, chosen[:, None, :], axis=1)[:, 0])
 
 

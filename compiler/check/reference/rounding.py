@@ -31,7 +31,7 @@ def spread_by_inputs(
     rng: np.random.Generator,
     tries: int = tol.CONDITION_TRIES,
 ) -> Floats:
-    """Return how far numbers move from ``base`` as inputs move by one ulp, ``unit``."""
+    """Return the distance of numbers from ``base`` as inputs move by one ulp, ``unit``."""
     far = np.zeros(base.shape)
     for _ in range(tries):
         near = rows.copy()
@@ -47,7 +47,7 @@ def spread_by_weights(
     rng: np.random.Generator,
     tries: int = tol.CANCELLATION_TRIES,
 ) -> Floats:
-    """Return how far a derivative moves as its cotangents or directions move by several ulps."""
+    """Return the change of a derivative as its cotangents or directions move by several ulps."""
     base = evaluate(weights)
     far = np.zeros(base.shape)
     for moved in _moved(weights, unit, rng, tries):
@@ -92,7 +92,7 @@ def term_sizes(jacobian: Callable[[Floats], Floats], shape: tuple[int, int], rng
 
 
 def scatter(evaluate: Callable[[Floats], Floats], rows: Floats, columns: Indices, widths: Floats) -> Floats:
-    """Return how far a derivative scatters around a smooth curve, on the side where it does so most.
+    """Return the scatter of a derivative around a smooth curve, on the side with the larger scatter.
 
     A mistake at one location, beside an edge or in a narrow interval is no scatter. Most of the locations in a window
     must be off, in windows of several sizes.
@@ -154,6 +154,6 @@ def median_nearby(sizes: Floats, inputs: Floats) -> Floats:
 
 
 def _finite_distance(one: Floats, other: Floats) -> Floats:
-    """Return how far apart numbers are; 0 where that is not finite."""
+    """Return the distance of numbers; 0 where it is not finite."""
     gap = np.abs(one - other)
     return np.where(np.isfinite(gap), gap, 0.0)

@@ -378,7 +378,7 @@ class _Mender:
 
 
 def _types_of(part: Part) -> Iterator[str]:
-    """Yield the types that are not whole without a part."""
+    """Yield the types that are incomplete without a part."""
     if isinstance(part, SlangFunction):
         yield from (word.removeprefix("extension ") for word in part.header.path[-1:])
     else:
@@ -398,5 +398,5 @@ def _arguments(kernel: Kernel, module: Module) -> list[str]:
 
 
 def _left_out(kernel: Kernel, part: Part, module: Module) -> LeftOut:
-    """Return why an instance of a generic function is not checked: a method of its argument may be removed."""
+    """Return the reason why an instance of a generic function is not checked: its argument may lack a method."""
     return LeftOut(_symbol(kernel, module), f"it may use '{part.name}', which does not compile", span=kernel.span)

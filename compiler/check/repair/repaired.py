@@ -120,7 +120,7 @@ class FaultReport:
         return BrokenPart(part.name, kind, span, failure, part.span, _signature(part))
 
     def _perhaps(self) -> str:
-        """Return where an undefined name may come from."""
+        """Return the imports from which an undefined name may come."""
         imports = [f"'{one.kind} {one.name}'" for one in self.faults if isinstance(one, Declaration) and one.brings_in]
         others = f" or {len(imports) - _SHOWN} more" if len(imports) > _SHOWN else ""
         lost = all(_NOT_FOUND.search(d.message) for one in self.faults if _brings_in(one) for d in self.faults[one])
@@ -170,7 +170,7 @@ def _called(part: Part) -> str:
 
 
 def _use(part: Part, other: Part) -> str:
-    """Return how a part uses another, to be followed by what is wrong with that."""
+    """Return the beginning of a sentence: the way in which a part uses another."""
     if isinstance(other, Declaration):
         return f"it {'stands in' if contains(other, part) else 'uses'} '{_called(other)}', which"
     name = other.header.name

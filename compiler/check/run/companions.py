@@ -104,7 +104,7 @@ class SubjectFunctions(NamedTuple):
         return self.f64.values(rows)[:, outputs] if frozen is None else frozen.moved(rows, base)[:, outputs]
 
     def inside(self, rows: Floats) -> Bools:
-        """Return where no index leads outside a tensor or an array."""
+        """Return True for each sample at which all indices of tensors and arrays are in bounds."""
         within = self.companions.indices or self.companions.arrays
         return np.ones(len(rows), bool) if within is None else within.inside(rows)
 

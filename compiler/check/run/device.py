@@ -80,7 +80,7 @@ class DevicePrograms:
         return self._job.emitted.entry_points
 
     def module(self, entries: Collection[str]) -> DeviceModule | str:
-        """Return what launches these entry points, or why the device does not take them."""
+        """Return the module that launches these entry points, or the reason why the device refuses them."""
         points = self._job.emitted.entry_points
         kernels = {e.kernel for e in points if e.name in entries}
         for kernel in kernels.intersection(self._job.refused):
@@ -95,7 +95,7 @@ class DevicePrograms:
         return self._whole or self._load(entries)
 
     def kernel(self, name: str) -> DeviceModule | SeparateModules | str:
-        """Return what launches a kernel, or why the device does not take it."""
+        """Return the object that launches a kernel, or the reason why the device refuses it."""
         own = [e.name for e in self._job.emitted.entry_points if e.kernel == name]
         if name not in self._job.apart or name in self._job.refused:
             return self.module(own)

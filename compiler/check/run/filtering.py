@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def filter_allowance(launch: LaunchRunner, rows: Floats, evaluate: Callable[[Floats], Floats], seed: int) -> Floats:
-    """Return how far hardware filters may move the results of a launch; zeros if it samples no filtered texture.
+    """Return the error that hardware filters may cause in the results of a launch; zeros without filtered textures.
 
     Args:
         launch: The launch in float64 with exact filters.

@@ -126,7 +126,7 @@ class LaunchOnDevice(_OnDevice):
         return self.extents.of(value.name, value.memory)
 
     def _held(self, plan: KernelPlan) -> dict[Slot, Array]:
-        """Return given gradients that hold ``start``, of every parameter that has one."""
+        """Return gradients that hold ``start``, one for every parameter that has a gradient."""
         return {
             (Role.GRADIENT, value.name, part.path): np.full((*self._shape(value), *part.shape), self.start, part.dtype)
             for value in plan.signature.parameters

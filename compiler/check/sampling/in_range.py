@@ -44,7 +44,7 @@ class CheckScope:
 
 
 def scope_of(plan: SubjectPlan, functions: SubjectFunctions) -> CheckScope:
-    """Return what to look at; of a launch as much as is affordable."""
+    """Return the scope of the check; for a launch, as much as is affordable."""
     missing = {mode for mode, _ in plan.missing}
     legs = tuple(leg for leg, mode in MODES.items() if mode in functions.f64.entries and mode not in missing)
     scope = CheckScope(

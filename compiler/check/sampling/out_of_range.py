@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from slangad.compiler.check.run.companions import SubjectFunctions
     from slangad.compiler.check.sampling.in_range import CheckScope
 
-_LOOPS: Final = "a loop runs beyond its bound at {} of {} samples outside [-1, 1], which are left out: declare ranges"
-_NOTHING: Final = "nothing could be compared at numbers of the text outside [-1, 1]: declare ranges to have them tried"
+_LOOPS: Final = "a loop exceeds its bound at {} of {} samples outside [-1, 1], which are left out: declare ranges"
+_NOTHING: Final = "no sample outside [-1, 1] at a number of the text could be compared: declare ranges to test there"
 
 
 def has_custom_derivative(plan: SubjectPlan, scope: CheckScope) -> bool:
@@ -63,7 +63,7 @@ def draw_out_of_range(plan: SubjectPlan, scope: CheckScope) -> RegionSamples:
 
 
 def _ends(functions: SubjectFunctions, rows: Floats) -> Bools:
-    """Return where no loop runs beyond its bound."""
+    """Return True for each sample at which all loops keep their bounds."""
     watch = functions.companions.watch
     if watch is None or not len(rows):
         return np.ones(len(rows), bool)

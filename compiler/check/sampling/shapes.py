@@ -181,4 +181,4 @@ def show(shape: Shape) -> str:
 
 def _remedy(kernel: Kernel, name: str) -> str:
     place = f"{kernel.name}.{name or 'tensor'}"
-    return f"declare ranges of what it is indexed by, or its shape (--shape {place}=16x4)"
+    return f"declare ranges of its indices, or its shape (--shape {place}=16x4)"

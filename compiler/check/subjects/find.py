@@ -125,7 +125,7 @@ def _external(module: ir.Module, functions: dict[str, ir.Function], texts: _Text
 
 
 def _unfit_for(facts: SourceFacts) -> str:
-    """Return why a function can't be checked by itself; empty if it can."""
+    """Return the reason why a function can't be checked by itself; empty if it can."""
     return facts.unset or ("[TreatAsDifferentiable] declares that it has no derivative" if facts.treated else "")
 
 
@@ -134,7 +134,7 @@ def _facts_at(name: str, span: Span, texts: _Texts) -> SourceFacts | None:
 
 
 def _why_missing(left: ir.LeftOut) -> str:
-    """Return why a function lacks a mode; in short if a callee is the reason."""
+    """Return the reason why a function lacks a mode; a short one if a callee causes it."""
     callee = _CALLEE.match(left.reason)
     return f"not available: custom backward of {callee[1]}" if callee else left.reason
 
@@ -323,7 +323,7 @@ def _flows(function: ir.Function) -> bool:
 
 
 def _unfit(function: ir.Function) -> str:
-    """Return why values of the function cannot lie in buffers; empty if they can."""
+    """Return the reason why values of the function cannot be in buffers; empty if they can."""
     results = function.result.elements if isinstance(function.result, Tuple) else (function.result,)
     named = [(f"parameter '{p.name}'", p.type) for p in function.params]
     for what, type_ in (*named, *(("its result", result) for result in results)):

@@ -32,7 +32,7 @@ _NUMBER, _INDEX, _COUNT, _STORE = "number", "index", "count", "store"
 
 
 def integers_of(function: ir.Function, functions: Mapping[str, ir.Function]) -> Integers:
-    """Return how a function and its callees use its integers."""
+    """Return the uses of a function's integers in it and its callees."""
     names = {param.name for param in function.params}
     found = _facts(function, functions, {})
     facts = [fact for fact in found if _owner(fact[1]) in names or fact[1].startswith(_THREAD)]
@@ -98,7 +98,7 @@ def _owner(path: str) -> str:
 def _facts(
     function: ir.Function, functions: Mapping[str, ir.Function], found: dict[str, tuple[_Fact, ...]]
 ) -> tuple[_Fact, ...]:
-    """Return the uses of a function's parameters by kind and path. ``found`` has those of functions seen before."""
+    """Return the uses of a function's parameters by kind and path. ``found`` has the uses in functions seen before."""
     if function.key not in found:
         found[function.key] = ()
         facts = [*_in_statements(function), *_in_expressions(function, functions, found)]
@@ -146,7 +146,7 @@ def _in_expressions(
 def _compared(
     operands: tuple[ir.Expr, ...], known: Mapping[str, str], values: Mapping[str, ir.Expr]
 ) -> Iterator[_Fact]:
-    """Yield what is compared with numbers."""
+    """Yield the operands that are compared with numbers."""
     numbers = tuple(number for number in map(_number, operands) if number is not None)
     for operand in operands:
         yield from ((_NUMBER, way, number) for way, number in _reached(operand, numbers, known, values))

@@ -90,7 +90,7 @@ class _Stages:
         return added
 
     def _function(self, key: str) -> str:
-        """Return the key of what a thread does; a key of its own where the check changed the function."""
+        """Return the key of a thread's work; a separate key if the check changed the function."""
         function = self._described[key]
         if self._functions.get(key) == function:
             return key

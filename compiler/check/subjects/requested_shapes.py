@@ -48,7 +48,7 @@ def refuse_shapes(shapes: Iterable[tuple[str, tuple[int, ...]]], subjects: Seque
 
 
 def _unknown(path: str, known: Mapping[str, _Shaped], checked: Sequence[str]) -> str:
-    """Return why nothing has a path, and what has a shape."""
+    """Return the reason why a path has no shape, and the paths that have one."""
     name = path.partition(".")[0]
     shaped = [other for other in known if other.partition(".")[0] == name]
     near = get_close_matches(path, shaped or list(known), n=1)
@@ -70,7 +70,7 @@ def _listed(paths: Sequence[str]) -> str:
 
 
 def _shaped(subject: Subject, module: Module) -> Iterator[tuple[str, _Shaped]]:
-    """Yield what has a shape: tensors, textures, and parameters with an element for each thread of a launch."""
+    """Yield the parameters with a shape: tensors, textures, and those with an element for each thread of a launch."""
     name = broken_of(subject.name)
     if subject.pipeline is not None:
         stages = [kernel for kernel in module.kernels if kernel.name in subject.pipeline.kernels]

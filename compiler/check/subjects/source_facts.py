@@ -38,11 +38,11 @@ _CASTS: Final = frozenset({"asuint", "asint", "asuint16", "asint16", "f32tof16",
 _BEFORE_VALUES: Final = frozenset({"return", "no_diff", "else", "case", "do", "throw", "in", "is", "as"})
 _SET: Final = "it reads the global '{}', which the check can't set"
 _GLOBAL: Final = re.compile(_SET.format("(.+)"))
-_UNSET: Final = "it reads '{}', a variable that is static and has no value to begin with"
+_UNSET: Final = "it reads '{}', a static variable without an initial value"
 _SHARED: Final = (
     "it reads the groupshared variable '{}', which the threads of a group fill together; the check runs one thread"
 )
-_BITS: Final = "it looks at the bits of floats ({}), where gradients end: nothing tells whether that is meant"
+_BITS: Final = "it reads the bits of floats ({}), which ends the gradient: the text does not say if that is intended"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ class _Uses:
 
     @property
     def bits(self) -> str:
-        """Why its gradient is unknown, if it looks at bits of floats itself."""
+        """The reason why its gradient is unknown, if it reads bits of floats itself."""
         return _BITS.format(min(self.calls & _CASTS)) if self.calls & _CASTS else ""
 
 
@@ -139,7 +139,7 @@ class _Globals:
         self._variables = {name: why for name, why in self._variables.items() if name not in settable or why != _SET}
 
     def uses(self, source: SlangSource) -> Iterator[_Uses]:
-        """Yield what each function and macro of a text uses."""
+        """Yield the uses of each function and macro of a text."""
         for name, text in source.scan.defines:
             words = words_of(text)
             yield _Uses(name, None, self._why(words), words)
@@ -214,7 +214,7 @@ class _Globals:
             index += 1
 
     def _scope(self, head: Sequence[Token]) -> str:
-        """Return what a brace opens: a namespace, a type, a block of parameters; nothing for bodies and values."""
+        """Return the kind of scope that a brace opens: a namespace, a type, a block; empty for bodies and values."""
         words = words_of(head)
         for kind, known in (("namespace", {"namespace"}), ("block", _BLOCKS), ("type", _TYPES)):
             if known & words:
@@ -245,7 +245,7 @@ def _plain(params: Sequence[Token]) -> Iterator[str]:
 
 
 def _unset(body: Sequence[Token]) -> Iterator[str]:
-    """Yield why a body with a static variable without a value cannot be checked."""
+    """Yield the reason why a body cannot be checked: a static variable without a value."""
     for k, token in enumerate(body):
         statement = until(body[k:], ";")
         if token.text == "static" and not any(t.text in ("=", "const", "let") for t in statement):
@@ -277,7 +277,7 @@ def refuse_globals(module: Module, kernels: Iterable[str]) -> None:
 
 
 def _read_by(function: Function, facts: Mapping[tuple[str, int, int], SourceFacts]) -> Iterator[str]:
-    """Yield the global that a function of a Slang file reads. A function of another file is found by its name."""
+    """Yield the global that a function of a Slang file reads. Find a function of another file by its name."""
     if not isinstance(function.body, External):
         return
     name = re.split(r"\.|::", re.sub(r"<[^<>]*>", "", function.body.symbol))[-1]

@@ -32,15 +32,15 @@ _ROW: Final = (
     "`float3 row = m[i]; row[i] = e; m[i] = row;`"
 )
 _UNKNOWN: Final = (
-    "no `for` loop that begins at a number known at run time and no store such as `m[i][i] = e` was found, which are "
-    "known to be such cases; `do` loops that count down may be one too: write that part in another way, and report it "
+    "two causes are known, and neither is here: a `for` loop that begins at a number known at run time, and a store "
+    "such as `m[i][i] = e`; `do` loops that count down may be another: write that part in another way, and report it "
     "to Slang"
 )
 _TYPES: Final = frozenset({"int", "uint", "let", "var"})
 
 
 def remedy(module: Module, kernel: str) -> str:
-    """Return what to write in place of the likely cause."""
+    """Return the text to write in place of the likely cause."""
     texts = list(_texts(module, kernel))
     found = [_FROM_ZERO] if any(_begins_anywhere(text) for text in texts) else []
     found += [_ROW] if any(_stores_through_one_twice(text) for text in texts) else []

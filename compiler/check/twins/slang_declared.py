@@ -50,7 +50,7 @@ def libraries_of(module: ir.Module) -> dict[str, str]:
 def add_declared_twins(
     module: ir.Module, text: str, subjects: Iterable[Subject]
 ) -> tuple[TextTwins, frozenset[str]] | None:
-    """Return twins of the kernels of a Slang file that reach a declared part; None if no kernel does.
+    """Return twins of the kernels of a Slang file that use a declared part; None if no kernel does.
 
     Return also the kernels with a declared part that the twins do not freeze.
 

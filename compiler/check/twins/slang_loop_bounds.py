@@ -33,7 +33,7 @@ _HEADED: Final = frozenset({"if", "for", "while", "switch"})
 
 
 def add_loop_twins(module: Module, text: str) -> TextTwins | None:
-    """Return twins of the kernels of a Slang file that reach a bounded loop, or None if no kernel does."""
+    """Return twins of the kernels of a Slang file that run a bounded loop, or None if no kernel does."""
     counting = with_counters(text, module.source) if _WORD in text else text
     if counting == text:
         return None

@@ -72,14 +72,14 @@ class ResultPart:
 
 
 def part_of(plan: SubjectPlan, scope: CheckScope, evidence: Evidence, before: Sequence[ResultPart]) -> ResultPart:
-    """Return what the samples of a region add: those in range come first, those out of range after them."""
+    """Return the part of the result from the samples of a region, in range first, then out of range."""
     if before:
         return _part_out_of_range(plan, scope, evidence, len(before[0].samples))
     return _part_in_range(plan, scope, evidence)
 
 
 def _part_in_range(plan: SubjectPlan, scope: CheckScope, evidence: Evidence) -> ResultPart:
-    """Return what samples in range add: everything that was found."""
+    """Return the part of the result from samples in range: all findings."""
     describer, drawn = _describer(scope, evidence), evidence.drawn
     failures = [*describer.failures(plan.command)]
     failures += [one for compared in evidence.legs for one in describer.other(compared, plan.command)]
@@ -107,7 +107,7 @@ def _part_in_range(plan: SubjectPlan, scope: CheckScope, evidence: Evidence) -> 
 
 
 def _part_out_of_range(plan: SubjectPlan, scope: CheckScope, evidence: Evidence, first: int) -> ResultPart:
-    """Return what samples out of range add: those that show something, with numbers from ``first`` on."""
+    """Return the part of the result from samples out of range: those with findings, numbered from ``first`` on."""
     describer, states = _describer(scope, evidence), list(evidence.entries.states.values())
     worst = np.max([own.max(axis=(1, 2)) for own in states], axis=0)
     agrees = (np.max(states, axis=0) == State.OK).any(axis=(1, 2))
@@ -134,7 +134,7 @@ def _part_out_of_range(plan: SubjectPlan, scope: CheckScope, evidence: Evidence,
 
 
 def part_without_samples(drawn: RegionSamples, before: Sequence[ResultPart]) -> ResultPart:
-    """Return what a region without samples adds."""
+    """Return the part of the result from a region without samples."""
     return ResultPart(() if before else (Reason(CheckOutcome.OUT_OF_BOUNDS, _outside(drawn)),), notes=drawn.notes)
 
 
@@ -203,7 +203,7 @@ def _explained(plan: SubjectPlan, scope: CheckScope, failures: Iterable[Failure]
 
 
 def _reasons(scope: CheckScope, evidence: Evidence, describer: Describer) -> Iterator[Reason]:
-    """Yield why samples in range tell too little, and where they met kinks."""
+    """Yield the reasons why samples in range are too few, and the kinks that they met."""
     entries, blocks, drawn = evidence.entries, scope.blocks, evidence.drawn
     if not entries.finite.any():
         yield Reason(CheckOutcome.NOT_FINITE, "it is not finite at any sample: declare ranges where it is")
@@ -253,7 +253,7 @@ def _legs_with(legs: Iterable[LegResult], more: Iterable[LegResult], *, lost: bo
 
 
 def _float32(plan: SubjectPlan, scope: CheckScope, legs: Sequence[Compared]) -> Float32 | None:
-    """Return how far float32 was tested, and where it ran."""
+    """Return the coverage of float32, and the device that ran it."""
     single = next((compared.single for compared in legs if compared.single is not None), None)
     device = scope.functions.companions.device
     elsewhere = device is not None and not isinstance(device, str)
@@ -262,13 +262,13 @@ def _float32(plan: SubjectPlan, scope: CheckScope, legs: Sequence[Compared]) -> 
 
 def _outside(drawn: RegionSamples) -> str:
     where = f"at {drawn.outside} of {drawn.number} samples"
-    return f"an index leads outside what it indexes {where}: declare ranges of the integers it is made from"
+    return f"an index is out of bounds {where}: declare ranges of the integers that it depends on"
 
 
 def _outside_note(drawn: RegionSamples) -> Iterator[Note]:
     if drawn.outside:
         where = f"at {drawn.outside} of {drawn.number} samples, which are left out"
-        yield Note(NoteKind.SAMPLES, f"an index leads outside what it indexes {where}")
+        yield Note(NoteKind.SAMPLES, f"an index is out of bounds {where}")
 
 
 def _blocks_note(scope: CheckScope) -> Iterator[Note]:

@@ -175,7 +175,7 @@ class Describer:
         return Curve(steps, slopes, tuple(abs(x - own) for x in slopes))
 
     def _more(self, where: Bools) -> tuple[str, ...]:
-        """Return which other entries are wrong too."""
+        """Return the names of the other wrong entries."""
         entries = np.argwhere(where.any(axis=0))
         names = [f"d {self.rows[r]} / d {self.columns[c].path}" for r, c in entries[:_NAMED]]
         if len(entries) < 2:
@@ -206,7 +206,7 @@ class Describer:
         )
 
     def _cause_of_sum(self, wrong: Wrong) -> str:
-        """Return why reverse mode is not linear in the cotangent; empty if something else is wrong."""
+        """Return the reason why reverse mode is not linear in the cotangent; empty if something else is wrong."""
         if not wrong.cotangent or wrong.column < 0 or Leg.REVERSE not in self.jacobians:
             return ""
         return cause_of_cotangent(
@@ -231,7 +231,7 @@ class Describer:
         return LegResult(leg, LegState.AGREES, int(compared.sum()), min(worst, 1.0))
 
     def uncompared(self, share: float) -> str:
-        """Return which entry was compared at too small a share of the samples, in words; empty if none."""
+        """Return a sentence on an entry that was compared at too few samples; empty if there is none."""
         finite = self.findings.finite
         for leg, states in self.findings.states.items():
             good = (states[finite] >= State.OK) & (states[finite] <= State.JUMP)
@@ -243,7 +243,7 @@ class Describer:
         return ""
 
     def untested(self, share: float, number: int) -> str:
-        """Return why too few of the samples could be compared, in words; empty if enough could.
+        """Return the reason why too few of the samples could be compared; empty if enough could.
 
         Enough are this share and this number of them. Half of them are enough if the number is more than half.
         """
@@ -260,7 +260,7 @@ class Describer:
         return f"only {tested} of {drawn} samples could be compared, {why}"
 
     def kink_reason(self) -> str:
-        """Return where samples met kinks and jumps, in words."""
+        """Return a sentence on the kinks and jumps that samples met."""
         kinks, jumps = (self._having(state) for state in (State.KINK, State.JUMP))
         kinked, jumped = (
             f"{len(found)} {name}{'s' if len(found) > 1 else ''}" if found else ""

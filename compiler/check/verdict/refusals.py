@@ -125,7 +125,7 @@ def _same(refusal: Refusal, f32: Built) -> list[Refusal]:
 
 
 def _uncompiled(refusals: Sequence[Refusal], plan: SubjectPlan, f32: Built, module: Module) -> Result:
-    """Return the result of what compiles in neither precision: inconclusive if only the CPU is at fault."""
+    """Return the result of a subject that compiles in neither precision: inconclusive if only the CPU is at fault."""
     alike = [_same(refusal, f32)[0] for refusal in refusals]
     slow = next((r for r in (*refusals, *alike) if r.is_slow), None)
     if slow is not None:
@@ -147,7 +147,7 @@ def _uncompiled(refusals: Sequence[Refusal], plan: SubjectPlan, f32: Built, modu
 
 
 def _not_on_cpu(plan: SubjectPlan, refusal: Refusal, alike: Refusal, module: Module) -> Result:
-    """Return the result of what Slang compiles for GPUs, and not for the CPU."""
+    """Return the result of a subject that Slang compiles for GPUs, but not for the CPU."""
     reason = f"{_named(refusal, plan)} can't be run: {_ON_CPU[alike.cpp]}: {alike.reason}"
     cause = f"a defect of Slang, and of its C++ only: {_remedy(alike, module)}" if alike.cpp else _FOR_GPUS
     result = without_numbers(plan, Reason(CheckOutcome.NO_HOST_CODE, reason))
@@ -167,7 +167,7 @@ def _failure(refusal: Refusal, plan: SubjectPlan, module: Module) -> Failure:
 
 
 def _named(refusal: Refusal, plan: SubjectPlan) -> str:
-    """Return what is refused, as the beginning of a sentence."""
+    """Return the refused mode or subject, as the beginning of a sentence."""
     name = _NAMES.get(refusal.mode, "it")
     pipeline = plan.subject.pipeline
     return name if pipeline is None else f"{pipeline.shown.get(refusal.kernel, refusal.kernel)}: {name}"

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def check_kernels(functions: Mapping[str, Function], kernels: Iterable[Kernel], problems: Problems) -> None:
-    """Report errors of whole kernels, helper functions included."""
+    """Report errors of kernels together with their helper functions."""
     for kernel in kernels:
         _check_names(kernel, functions, problems)
         check_in_place(kernel, functions[kernel.function], problems)

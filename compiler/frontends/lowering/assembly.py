@@ -57,7 +57,7 @@ def order_functions(functions: Mapping[str, ir.Function], problems: Problems) ->
 def checked_order(
     functions: Mapping[str, ir.Function], kernels: Sequence[ir.Kernel], problems: Problems
 ) -> tuple[ir.Function, ...]:
-    """Return the functions of a module, callees before callers, after the rules for whole modules.
+    """Return the functions of a module, callees before callers, and check the rules for modules.
 
     Raises:
         CompileError: if a rule is broken.

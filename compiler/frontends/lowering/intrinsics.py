@@ -25,7 +25,7 @@ def call_intrinsic(ctx: Context, name: str, args: Sequence[Expr], span: Span, ar
         ctx: The body being lowered.
         name: The row's name.
         args: One per parameter; variadic rows take two or more and are nested from the left.
-        span: The whole call, for errors of no single argument.
+        span: The call, for errors that concern no single argument.
         arg_spans: The arguments' locations.
 
     Raises:

@@ -255,7 +255,7 @@ DIRECTIVES: Final[dict[str, DirectiveKind]] = {
 
 
 def read_directives(lines: Iterable[DirectiveLine], problems: Problems) -> Directives:
-    """Return what some lines declare, and report the wrong ones."""
+    """Return the declarations of some lines, and report the wrong lines."""
     found = NO_DIRECTIVES
     for line in lines:
         kind = DIRECTIVES.get(line.name)

@@ -52,7 +52,7 @@ class Problems:
         """Raise ``CompileError`` when there is an error.
 
         Raises:
-            CompileError: with all errors so far; beyond ``MAX_DIAGNOSTICS`` the last counts the rest.
+            CompileError: with all errors so far. After ``MAX_DIAGNOSTICS`` the last one counts the rest.
         """
         if any(d.severity is Severity.ERROR for d in self._found):
             shown = list(self.sorted()[:MAX_DIAGNOSTICS])

@@ -129,7 +129,7 @@ def operator(candidate: Candidate) -> Candidate | None:
 def _choices(
     param: DeclaredParam, surroundings: Surroundings, structs: Mapping[str, DeclaredStruct]
 ) -> Iterator[tuple[Json, str]]:
-    """Yield types that can stand for that of a parameter, each with the value to pass: ``$`` is the kernel's."""
+    """Yield types that can replace that of a parameter, each with the value to pass: ``$`` is the kernel's."""
     name = param.type.get("name", "")
     if param.direction != "in" or param.type["kind"] not in ("other", "enum"):
         yield param.type, "$"

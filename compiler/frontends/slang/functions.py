@@ -116,12 +116,12 @@ def convert(
 
 
 def _is_case(param: DeclaredParam) -> bool:
-    """Return True if an integer stands for the case of an enum."""
+    """Return True if an integer encodes the case of an enum."""
     return param.type["kind"] == "scalar" and "count" in param.type
 
 
 def _case_ranges(path: str, type_: Type) -> Iterator[ir.Range]:
-    """Yield the ranges of integers that stand for the cases of an enum, in a value of a type."""
+    """Yield the ranges of integers that encode the cases of an enum, in a value of a type."""
     if isinstance(type_, Scalar) and type_.cases:
         yield ir.Range(path, 0.0, len(type_.cases) - 1.0)
     elif isinstance(type_, Struct):
@@ -209,7 +209,7 @@ def _kernel_params(function: ir.Function) -> Iterator[ir.KernelParam]:
 
 
 def _results(function: ir.Function) -> Iterator[ir.KernelResult]:
-    """Yield what a function returns, then what it stores. The result of an ``inout`` parameter ``x`` is ``x_out``."""
+    """Yield the value that a function returns, then those that it stores: ``x_out`` for an ``inout`` ``x``."""
     taken = {param.name for param in function.params}
     if function.result != VOID:
         yield ir.KernelResult(_free("result", taken), ir.Memory.EACH, function.result)

@@ -63,7 +63,7 @@ class SourceFiles:
 
     @property
     def text_scans(self) -> Iterator[Scan]:
-        """The scans of everything that is part of the module's text: the file, its parts, and included files."""
+        """The scans of all files of the module's text: the file, its parts, and included files."""
         yield self.main
         yield from self._scans(textual_files(self.text.path, self._others))
 
@@ -131,7 +131,7 @@ class SourceFiles:
 
     @cached_property
     def surroundings(self) -> Surroundings:
-        """What the file and its dependencies show about generic arguments."""
+        """The facts about generic arguments in the file and its dependencies."""
         return Surroundings(tokens_of([self.text.text, *(one.text for one in self.other_texts)]))
 
     @cached_property

@@ -129,7 +129,7 @@ def _files(path: Path, text: str, scan: Scan, dependencies: tuple[str, ...], set
 def candidates_of(
     path: Path, text: str, setting: SlangSetting, instances: tuple[str, ...] = ()
 ) -> tuple[ReflectedModule, tuple[Candidate, ...]]:
-    """Return what Slang reflects of a text, and its differentiable functions, those included that cannot be kernels.
+    """Return Slang's reflection of a text, and its differentiable functions, including those that cannot be kernels.
 
     Args:
         path: The file.
@@ -315,7 +315,7 @@ def _without_arguments(
 def _lack(
     function: DeclaredFunction, place: FunctionLocation, declared: ReflectedModule, files: SourceFiles, *, tried: bool
 ) -> str:
-    """Return why a generic function has no arguments. ``tried`` is True if some were looked for."""
+    """Return the reason why a generic function has no arguments. ``tried`` is True after a search for some."""
     example = files.example(function.pattern, place)
     if not tried:
         return f"it is generic: say for which arguments, as in --specialize '{example}'"

@@ -41,7 +41,7 @@ class TextLocations(SourceLocations):
         return Span(self.file, line, column, *max(stop, (line, column + 1)))
 
     def on_one_line(self) -> TextLocations:
-        """The text without white space around it and with its lines joined, for an expression over several lines."""
+        """Return the text without white space around it and with its lines joined: an expression over several lines."""
         text = self.text.rstrip()
         cut = len(text) - len(text.lstrip())
         if "#" in text:

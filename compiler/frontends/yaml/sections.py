@@ -37,7 +37,7 @@ SLANG_FILE: Final = rf"\.slang{END}"
 FILE_STEM: Final = rf"^[A-Za-z0-9_][A-Za-z0-9_-]{{0,99}}{END}"
 BODIES: Final = ("body", "expr", "slang")
 
-_DESCRIPTION: Final = Key("description", Text(), "What it is for; becomes a comment in the Slang.")
+_DESCRIPTION: Final = Key("description", Text(), "The purpose; becomes a comment in the Slang.")
 _TYPE: Final = Text("a type such as float3")
 _STATEMENTS: Final = Text("statements (body: |)")
 _BODY: Final = (
@@ -76,7 +76,7 @@ _CALLABLE: Final = (
         "The backward derivative: from the parameters and d_out to one gradient per differentiable parameter.",
     ),
     Key("forward", _OWN, "The forward derivative: parameters are pairs .p and .d; gives value and tangent."),
-    Key("prefer", Choice(("recompute", "checkpoint")), "What reverse mode does with intermediate values."),
+    Key("prefer", Choice(("recompute", "checkpoint")), "The way reverse mode treats intermediate values."),
     Key("ranges", _RANGES, "Where `slangad check` draws samples: parameter to [low, high]."),
 )
 _EXTERN: Final = Key(
@@ -86,7 +86,7 @@ _EXTERN: Final = Key(
         Text("the function's name in Slang, or its file", rf"{NAME}|{SLANG_FILE}"),
         Record("an external function", (
             Key("file", Text("a Slang file", SLANG_FILE), "The Slang file, relative to this one."),
-            Key("name", Text("a name", NAME), "The function's name there, if it is another."),
+            Key("name", Text("a name", NAME), "The name of the function there, if it differs."),
         )),
     )),
     "The function exists in Slang: true, its name there, or {file, name}.",
@@ -210,7 +210,7 @@ DEFINITIONS: Final[dict[str, Shape]] = {
         _TYPE,
         Record("a parameter", (
             Key("type", _TYPE, "Its type.", required=True),
-            Key("default", Named("literal"), "What it is when a call leaves it out."),
+            Key("default", Named("literal"), "The value if a call omits it."),
             Key("range", Named("range"), "Where `slangad check` draws samples."),
             _DESCRIPTION,
         )),
@@ -219,7 +219,7 @@ DEFINITIONS: Final[dict[str, Shape]] = {
         _TYPE,
         Record("a field", (
             Key("type", _TYPE, "Its type.", required=True),
-            Key("default", Named("literal"), "What it is when a constructor leaves it out."),
+            Key("default", Named("literal"), "The value if a constructor call omits it."),
             _DESCRIPTION,
         )),
     )),
@@ -230,7 +230,7 @@ DEFINITIONS: Final[dict[str, Shape]] = {
         Number(), Flag(), ListOf(Named("literal"), 1),
         Record("a constant", (
             Key("value", Named("literal"), "A number, a bool, or a list.", required=True),
-            Key("type", Text("a type such as float3"), "Its type, where the value does not tell: a vector or matrix."),
+            Key("type", Text("a type such as float3"), "Its type, if the value is ambiguous: a vector or matrix."),
             _DESCRIPTION,
         )),
     )),
@@ -260,18 +260,18 @@ ROOT: Final = Record(
         Key("structs", MapOf(Named("struct")), "Structs by name."),
         Key("functions", MapOf(Named("function")), "Device functions by name."),
         Key("kernels", MapOf(Named("kernel")), "Functions that run once per element of a domain, by name."),
-        Key("pipelines", MapOf(Named("pipeline")), "Chains of kernels by name."),
+        Key("pipelines", MapOf(Named("pipeline")), "Pipelines of kernels by name."),
         Key(
             "check",
             Record("check", (
-                Key("samples", _each_or_all(_SAMPLES), "How many samples of every function, or of each by name."),
-                Key("seed", _each_or_all(_SEED), "Of the random samples of every function, or of each by name."),
+                Key("samples", _each_or_all(_SAMPLES), "The number of samples, for all functions or for each."),
+                Key("seed", _each_or_all(_SEED), "The seed of the samples, for all functions or for each."),
                 Key("ranges", MapOf(Named("range"), PATH, "function.parameter"), "Where to sample."),
-                Key("shapes", MapOf(_SHAPE, PATH, "kernel.parameter"), "Of tensors and textures."),
+                Key("shapes", MapOf(_SHAPE, PATH, "kernel.parameter"), "The shapes of tensors and textures."),
             )),
-            "What `slangad check` should know.",
+            "Settings of `slangad check`.",
         ),
-        Key("targets", ListOf(Choice(tuple(TARGETS)), 1), "What to compile for, when the command line doesn't say."),
+        Key("targets", ListOf(Choice(tuple(TARGETS)), 1), "The targets, unless the command line names some."),
     ),
     some_of=("structs", "functions", "kernels", "pipelines"),
 )  # fmt: skip

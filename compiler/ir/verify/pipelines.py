@@ -27,7 +27,7 @@ def element(type_: Type) -> Type:
 
 
 def verify_pipeline(pipeline: Pipeline, kernels: Mapping[str, Kernel]) -> Iterator[Diagnostic]:
-    """Yield what is wrong with a pipeline."""
+    """Yield the errors of a pipeline."""
     known = {p.name: (p.memory, element(p.type)) for p in pipeline.params}
     for stage in pipeline.stages:
         kernel = kernels.get(stage.kernel)

@@ -90,7 +90,7 @@ class CheckedObject:
 
     @property
     def slang(self) -> str:
-        """The Slang that it becomes, with everything that it uses."""
+        """Its Slang code, with everything that it uses."""
         return _run().slang(self)
 
     def check(self, **options: Any) -> Any:  # noqa: ANN401  (a report)

@@ -95,7 +95,7 @@ def clip_gradient(limit: float | None = None, *, norm: float | None = None, of: 
     Args:
         limit: Every component of every gradient stays in [-limit, limit].
         norm: Instead, the largest norm over one parameter's components.
-        of: The derivative to bound, automatic unless given.
+        of: The derivative to bound; the automatic one by default.
 
     Raises:
         DescriptionError: unless exactly one of limit and norm is a positive number.

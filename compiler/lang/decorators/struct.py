@@ -70,12 +70,12 @@ class DescribedStruct(StructRecord):
 
     @property
     def file(self) -> str:
-        """The file the class stands in."""
+        """The file that contains the class."""
         return self.location.file
 
     @property
     def line(self) -> int:
-        """The line its decorator was applied on."""
+        """The line of its decorator."""
         return self.location.line
 
     @property

@@ -195,7 +195,7 @@ class SumResult:
         self.total = np.zeros(trailing_shape(type_), np.float64 if dtype_of(type_).kind == "f" else np.int64)
 
     def put(self, _: Index, value: object) -> None:
-        """Add what one thread returned."""
+        """Add the value that one thread returned."""
         self.total = self.total + np.array(list(scalars_of(value))).reshape(self.total.shape)
 
     def finish(self) -> object:

@@ -137,7 +137,7 @@ class TextureArgument:
 
 
 def _floor(number: Data) -> int:
-    """Return the whole part; 0 if it is not finite, because then the weights are not finite either."""
+    """Return the integer part; 0 if it is not finite, because then the weights are not finite either."""
     plain = float(bottom(number))
     return math.floor(plain) if math.isfinite(plain) else 0
 

@@ -162,10 +162,10 @@ class IterationCount:
         return call(function, *args, **kwargs)
 
     def turn(self) -> None:
-        """Count one.
+        """Count one iteration.
 
         Raises:
-            LoopBoundExceeded: if it is beyond the bound.
+            LoopBoundExceeded: if the count exceeds the bound.
         """
         self.count += 1
         if self.bound is not None and self.count > self.bound:

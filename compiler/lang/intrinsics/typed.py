@@ -27,7 +27,7 @@ _ONE_TYPE: Final[dict[Rule, str]] = {floating: "_F", number: "_N"}
 
 
 def public_rows() -> dict[str, IntrinsicRow]:
-    """Return the rows that users reach as ``sa.name``, in the order of the table."""
+    """Return the rows that users call as ``sa.name``, in the order of the table."""
     return {name: row for name, row in INTRINSICS.items() if not row.cast_of}
 
 
@@ -43,7 +43,7 @@ def typed_names(names: Iterable[str]) -> str:
 
 
 def _signature(row: IntrinsicRow) -> str:
-    """Return parameters and result. A number may stand for every argument but the first, which gives the type."""
+    """Return parameters and result. A number may replace every argument except the first, which gives the type."""
     type_ = _ONE_TYPE.get(row.types)
     if row.typed or type_ is None:
         return row.typed or f"({', '.join(f'{name}: object' for name in row.params)}) -> Any"

@@ -310,7 +310,7 @@ def _result(row: IntrinsicRow, data: Any, type_: Type) -> object:  # noqa: ANN40
 
 
 def _rounded(row: IntrinsicRow, numbers: Any, type_: Type) -> object:  # noqa: ANN401  (floating numbers)
-    """Return whole floating numbers as ints."""
+    """Return floating-point numbers without a fraction as ints."""
     if not np.all(np.isfinite(numbers)):
         raise OverflowError(f"{row.name} of {numbers}")
     exact = int(numbers) if numbers.ndim == 0 else np.array([int(n) for n in numbers.tolist()], object)

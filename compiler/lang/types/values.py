@@ -206,7 +206,7 @@ def wrapped(data: Any, type_: types.Type) -> object:  # noqa: ANN401  (numbers o
 
 
 def adapted(value: object, type_: types.Type) -> Data:
-    """Return the components of a number converted to ``type_``, a join of its own type, and spread over its shape."""
+    """Return the components of a number converted to ``type_``, a join of its type, and spread over the shape."""
     data = data_of(value)
     element = type_ if isinstance(type_, types.Scalar) else getattr(type_, "element")  # noqa: B009  (vectors and matrices)
     dtype = DTYPES[element.name]

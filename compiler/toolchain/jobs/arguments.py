@@ -52,7 +52,7 @@ OWN: Final = {
 
 
 def refused_flag(flag: str) -> str:
-    """Return why users cannot give Slang this argument; empty if they can."""
+    """Return the reason why users cannot pass this argument to Slang; empty if they can."""
     return OWN.get(flag, "")
 
 

@@ -80,7 +80,7 @@ def _finish() -> list[str]:
 
 
 def _tools(job: CompileJob) -> list[str]:
-    """Which tools beyond Slang the targets use; a change of tool is a change of output."""
+    """Return the tools besides Slang that the targets use; a change of tool is a change of output."""
     tools = [tool for name in job.targets if (tool := tool_of(TARGETS[name]))]
     return [fingerprint(path) for tool in tools if (path := tool.find())]
 

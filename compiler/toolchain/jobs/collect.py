@@ -77,7 +77,7 @@ class Collector:
         return tuple(sorted(targets, key=self.job.targets.index))
 
     def _unexplained(self) -> Iterator[Diagnostic]:
-        """Slang gave no code, and no error that says why: it is broken, or not Slang at all."""
+        """Return the error for a Slang compiler that gives neither code nor an error."""
         silent = [unit for unit in self.job.units() if unit not in self._code]
         if silent and not self._deaths and not any(message.is_error for message in self._messages):
             notes = tuple(self._printed.splitlines()[-3:])

@@ -141,10 +141,10 @@ class Pool:
     def _after(
         self, death: ProcessDiedError, task: CompileTask, collector: Collector, done: list[Unit], current: Unit | None
     ) -> list[CompileTask]:
-        """Blame the unit in progress, and go on with the rest.
+        """Record the failure of the unit in progress, and continue with the rest.
 
-        Slang that crashed while checking would do so again, so all units share the blame. Where the time limit struck,
-        the entry point is given up for the other targets too: each would take as long.
+        Slang that crashed while checking would do so again, so all units fail. After the time limit, the entry
+        point is skipped for the other targets too: each would take as long.
         """
         rest = [unit for unit in task.units if unit not in done]
         if current is None:

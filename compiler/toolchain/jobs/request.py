@@ -110,7 +110,7 @@ class CompileResult:
         return next((a for a in self.artefacts if a.target == target and a.entry == entry), None)
 
     def reflection_text(self, target: str, entry: str = "") -> str | None:
-        """Slang's reflection JSON for one target and entry point."""
+        """Return Slang's reflection JSON for one target and entry point."""
         return next((text for t, e, text in self.reflection if t == target and e == entry), None)
 
     @property

@@ -40,7 +40,7 @@ class CompileTask:
         return CompilerCall(arguments, targets, entries, units, self.job.declarations)
 
     def only(self, units: Iterable[Unit]) -> CompileTask:
-        """The same for some of its units."""
+        """Return the task for some of its units."""
         return CompileTask(self.job, self.staged, tuple(units))
 
     def split(self) -> list[CompileTask]:
@@ -49,7 +49,7 @@ class CompileTask:
 
 
 def worker_count(jobs: Sequence[CompileJob], limit: int) -> int:
-    """Return how many workers these jobs can keep busy, at most ``limit``."""
+    """Return the number of workers that these jobs can keep busy, at most ``limit``."""
     units = sum(len(job.units()) for job in jobs)
     return max(1, min(limit, -(-units // MIN_UNITS)))
 
@@ -79,7 +79,7 @@ def _alike(job: CompileJob) -> list[tuple[Unit, ...]]:
 
 
 def _parts(units: tuple[Unit, ...], size: int) -> Iterator[tuple[Unit, ...]]:
-    """Parts of nearly equal size, none larger than ``size``."""
+    """Return parts of nearly equal size, none larger than ``size``."""
     count = -(-len(units) // size)
     rest = iter(units)
     for index in range(count):

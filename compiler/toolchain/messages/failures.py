@@ -32,7 +32,7 @@ def failed(code: str, message: str, help: str = "", notes: tuple[str, ...] = ())
 
 @contextmanager
 def temporary_files() -> Iterator[None]:
-    """Around what makes or writes temporary files.
+    """Turn failures to make or write temporary files into errors for the user.
 
     Raises:
         ToolchainError: The operating system refused to.

@@ -60,7 +60,7 @@ class SlangMessage:
 
     @property
     def span(self) -> Span:
-        """The place in the Slang text."""
+        """The location in the Slang text."""
         return Span(self.file, self.line, self.column, self.end_line, self.end_column) if self.line else NOWHERE
 
 

@@ -86,7 +86,7 @@ _BY_CODE: dict[int, Translation] = {
 
 
 def translation_of(code: int, text: str, *, is_error: bool) -> Translation:
-    """What to tell the user about a diagnostic of Slang; its own words where they need no translation."""
+    """Return the message for the user about a diagnostic of Slang; Slang's text if it needs no translation."""
     known = _BY_CODE.get(code) if is_error else None
     if known is None:
         return Translation("SA200" if is_error else "SA220", text)

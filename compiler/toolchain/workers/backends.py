@@ -51,7 +51,7 @@ class Backend(Protocol):
         """Run one call. Raises ``ProcessDiedError`` when the process ends early or ``limit`` seconds pass."""
 
     def close(self) -> None:
-        """End whatever runs, from any thread; a call in progress raises ``ProcessDiedError``."""
+        """End the running call, from any thread. It raises ``ProcessDiedError``."""
 
 
 class LibraryBackend:
@@ -105,7 +105,7 @@ class SlangcBackend:
         self._process: subprocess.Popen[str] | None = None
 
     def start(self) -> None:
-        """Nothing to prepare."""
+        """Do nothing: an executable needs no preparation."""
 
     def run(self, work: CompilerCall, limit: float) -> Iterator[Event]:
         """Run slangc and report the files it wrote as events."""

@@ -116,7 +116,7 @@ class _Watchdog:
 
 
 def _worked(process: Process) -> float | None:
-    """Seconds for which a process has had a processor; ``None`` once it is gone, and where nothing tells."""
+    """Return the processor time of a process in seconds; None if it has ended, or the system does not report it."""
     try:
         stat = Path(f"/proc/{process.pid}/stat").read_text(encoding="utf-8", errors="replace")
         user, system = stat.rpartition(")")[2].split()[11:13]
@@ -129,7 +129,7 @@ _watchdog = _Watchdog()
 
 
 def _started_anew() -> None:
-    """In a fork the thread is gone, and the processes are the parent's."""
+    """Forget the thread and the processes in a fork: the parent keeps both."""
     global _watchdog  # noqa: PLW0603  (the one of this process)
     _watchdog = _Watchdog()
 

@@ -84,7 +84,7 @@ class DeclarationReader:
             function.restype, function.argtypes = result, arguments
 
     def read(self, module: int, layout: int, asked: tuple[str, ...]) -> str:
-        """Everything a module declares, as JSON.
+        """Return all declarations of a module, as JSON.
 
         Args:
             module: The reflection of the module's declaration.
@@ -165,7 +165,7 @@ class _Walk:
                         yield self._function(function)
 
     def _inner(self, decl: int) -> int:
-        """What is generic in a generic declaration; any other itself."""
+        """Return the inner declaration of a generic one; any other declaration unchanged."""
         if self._kind(decl) != _GENERIC:
             return decl
         generic = self._library.spReflectionDecl_castToGeneric(decl)
@@ -184,9 +184,9 @@ class _Walk:
         return bool(first) and not self._kind(first) and not self._name(first)
 
     def find(self, text: str) -> list[Json]:
-        """Return the functions a name stands for: none, one, or several overloads, in the order of the text.
+        """Return the functions of a name: none, one, or several overloads, in the order of the text.
 
-        The name of a struct stands for no function, and adds the struct to ``structs``.
+        The name of a struct gives no function, and adds the struct to ``structs``.
         """
         library = self._library
         found = library.spReflection_FindFunctionByName(self._layout, text.encode())
@@ -225,7 +225,7 @@ class _Walk:
         }
 
     def _variable(self, variable: int) -> Json:
-        """A parameter or field. Slang marks parameters of types that are not differentiable as ``no_diff`` itself."""
+        """Return a parameter or field. Slang itself marks those of types that are not differentiable as ``no_diff``."""
         has = self._library.spReflectionVariable_FindModifier
         out, both = has(variable, _OUT), has(variable, _INOUT)
         return {
@@ -274,7 +274,7 @@ class _Walk:
         return name
 
     def _is_plain(self, name: str) -> bool:
-        """Whether only numbers are in a struct; asked for the layout of others (``extern`` ones), Slang may crash."""
+        """Return True if a struct holds only numbers. Slang may crash on the layout of others, such as ``extern``."""
         waiting: list[Json] = [{"kind": "struct", "name": name}]
         while waiting:
             type_ = waiting.pop()

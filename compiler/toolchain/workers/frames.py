@@ -37,14 +37,14 @@ def receive(pipe: BinaryIO) -> object | None:
 
 
 def private_stdout() -> BinaryIO:
-    """For a child: a pipe for its answers that no print can disturb; what is printed goes to stderr from now on."""
+    """Return a pipe for the answers of a child. Redirect stdout to stderr, so that no print disturbs the pipe."""
     private = os.dup(1)
     os.dup2(2, 1)
     return os.fdopen(private, "wb")
 
 
 def requests() -> Iterator[object]:
-    """For a child: what comes in on stdin, for ever.
+    """Yield the requests that a child reads from stdin, without end.
 
     When the other end is gone, the process ends at once, even in the middle of a compile or a kernel.
     """

@@ -180,7 +180,7 @@ class Child:
                 cast("IO[bytes]", pipe).close()
 
     def leave(self) -> None:
-        """In a fork: leave it to the parent, whose words to it and from it must not pass through this process."""
+        """Leave the process to the parent, in a fork. Messages between the two must not pass through this process."""
         self._process.returncode = 0  # not ours: never killed, never waited for
         null = os.open(os.devnull, os.O_RDWR)
         for pipe in (self._process.stdin, self._process.stdout, self._printed):
@@ -201,7 +201,7 @@ class Child:
 
 
 def cause(status: int | None) -> str:
-    """What a process died of, by its exit status."""
+    """Return the cause of a process's end, by its exit status."""
     if status is not None and status < 0:
         with suppress(ValueError):
             return signal.Signals(-status).name
@@ -209,7 +209,7 @@ def cause(status: int | None) -> str:
 
 
 def _leave_all() -> None:
-    """In a fork the children are the parent's; held open, their pipes would keep them alive after it."""
+    """Close the pipes to the parent's children in a fork. Open pipes would keep the children alive after the parent."""
     for child in tuple(_CHILDREN):
         child.leave()
     _CHILDREN.clear()

@@ -80,7 +80,7 @@ def _accused(failure: Failure) -> tuple[Accused, Accused]:
 
 
 def _part(path: str) -> str:
-    """Return the last field or component of a path; empty for a whole value."""
+    """Return the last field or component of a path; empty for a value without parts in the path."""
     return path.rpartition(".")[2] if "." in path else ""
 
 
@@ -134,7 +134,7 @@ def _in_derivative(failure: Failure, derivative: CustomDerivative, names: Mappin
 
 
 def _renamed(accused: Accused, names: Mapping[str, str]) -> Accused:
-    """Return parameters by the names of what holds their gradients; all are suspects if no wrong one is known."""
+    """Return parameters by the names of their gradient memory. All are suspects if no wrong one is known."""
     wrong = {names[one] for one in accused.wrong if one in names} or {*names.values()}
     return Accused(frozenset(wrong), frozenset(names[one] for one in accused.right if one in names) - wrong)
 

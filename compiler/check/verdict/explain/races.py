@@ -58,8 +58,8 @@ def _races(reach: LaunchRunner, rows: Floats) -> Iterator[str]:
                     element = f"{name}[{', '.join(map(str, places[one][:, 0]))}]"
                     both = " and ".join(_shown(thread, reach.extents.domain) for thread in (one, other))
                     yield (
-                        f"threads {both} store to the same element, {element}: what is left there is the "
-                        f"last one's, and devices differ in which that is; give each thread an element of its own"
+                        f"threads {both} store to the same element, {element}: the last store wins, "
+                        f"and devices differ in which store is the last; give each thread a separate element"
                     )
 
 

@@ -36,7 +36,7 @@ class Blamed:
 
     @property
     def words(self) -> str:
-        """The message."""
+        """The sentence about the stage."""
         return (
             f"stage {self.number}, {self.shown}, is wrong by itself: "
             f"d (weighted results) / d {self.entry} is {self.found:.6g}, should be {self.expected:.6g}"
@@ -64,7 +64,7 @@ def _with_stage(failure: Failure, oracle: PipelineStages, seed: int) -> Failure:
     mode = Mode.JVP if failure.leg is Leg.FORWARD else Mode.BACKWARD
     found = list(blamed(oracle, row, mode, seed))
     if not found:
-        note = "every stage is right by itself here: look at what lies between them"
+        note = "every stage is right by itself here: look at the values that pass between them"
         return replace(failure, notes=(*failure.notes, note))
     names = " and ".join(f"stage {one.number}, {one.shown}," for one in found)
     notes = (*failure.notes, *(one.words for one in found))

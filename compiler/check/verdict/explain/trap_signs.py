@@ -87,7 +87,7 @@ def gathered(code: FunctionCode) -> Iterator[Sign]:
                 continue
             index = tokens[k + 2 : closing(tokens, k + 1)]
             if any(token.kind == "word" for token in index) and any(token.text in _FOLDING for token in index):
-                yield Sign(tokens[k].line, f"{written(tokens[k : closing(tokens, k + 1) + 1])} of two turns")
+                yield Sign(tokens[k].line, f"{written(tokens[k : closing(tokens, k + 1) + 1])} of two iterations")
 
 
 def declared_bounds(code: FunctionCode) -> Iterator[Sign]:

@@ -64,7 +64,7 @@ class _Fork:
 
 
 def confused(code: FunctionCode) -> Iterator[Sign]:
-    """Yield two variables of one type that a branch or loop stores, one in parts; or one, whole and in parts."""
+    """Yield variables that a branch or loop stores: two of one type, one in parts; or one, in parts and at once."""
     stores = list(_stores(code))
     for fork in _forks(code):
         inside = [s for s in stores if s.variable.declared < fork.first < s.index <= fork.last]
@@ -75,7 +75,7 @@ def confused(code: FunctionCode) -> Iterator[Sign]:
                 yield _sign(code, part, f"'{other.variable.name}' of the same type")
         for part, again in product(parts, inside):
             if part in inside and _again(part, again):
-                yield _sign(code, part, "the whole of it")
+                yield _sign(code, part, "all of it")
 
 
 def _sign(code: FunctionCode, part: _Store, other: str) -> Sign:

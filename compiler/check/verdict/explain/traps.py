@@ -88,7 +88,7 @@ TRAPS: Final[tuple[Trap, ...]] = (
         _FORWARD,
         _any,
         signs.backward_alone,
-        "{} has [BackwardDerivative] alone, so its callers' forward mode has neither its tangent nor its value",
+        "{} has [BackwardDerivative] alone, so forward mode of its callers lacks its tangent and its value",
         "add [Differentiable] to it, or [ForwardDerivative(...)]",
     ),
     Trap(
@@ -122,7 +122,7 @@ TRAPS: Final[tuple[Trap, ...]] = (
         _zero,
         signs.powers,
         "the gradients of {} are 0 where the base is below 1e-6, negative ones too, and so is forward mode's value",
-        "multiply (x * x) where the exponent is a whole number, or scale the base",
+        "multiply (x * x) where the exponent is an integer, or scale the base",
     ),
     Trap(
         "vector with scalar",
@@ -153,8 +153,8 @@ TRAPS: Final[tuple[Trap, ...]] = (
         _REVERSE | _FORWARD,
         _finite,
         lambda code: signs.calls_of(code, *_BIT_CASTS, moving=True),
-        "{} ends the gradient: what is made from the bits of a float has none",
-        "compute with the float itself, or declare a derivative of your own if that is meant",
+        "{} ends the gradient: a value made from the bits of a float has none",
+        "compute with the float itself, or declare a custom derivative if that is intended",
     ),
     Trap(
         "index of a branch",
@@ -162,7 +162,7 @@ TRAPS: Final[tuple[Trap, ...]] = (
         _finite,
         signs.branched_indices,
         "{} stands in a loop and a branch gives its index: in C++, CUDA and Metal reverse mode may take another one",
-        "read it by a function whose own backward derivative adds into a zero, or find the index by %, min or select",
+        "read it in a function whose custom derivative adds into a zero, or compute the index with %, min or select",
     ),
     Trap(
         "equal indices",
@@ -170,15 +170,15 @@ TRAPS: Final[tuple[Trap, ...]] = (
         _finite,
         lambda code: chain(signs.meeting_indices(code), signs.gathered(code)),
         "{} may be one element, and then reverse mode keeps the gradient of only one of them",
-        "read elements by a function whose own backward derivative adds into a zero",
+        "read elements in a function whose custom backward derivative adds into a zero",
     ),
     Trap(
         "uneven nest of loops",
         _MEMORY,
         _ran,
         signs.uneven_nests,
-        "this loop stands in the loop of {}, which turns another number of times: what reverse mode keeps of their "
-        "turns overwrites each other, on other devices perhaps otherwise",
+        "this loop is nested in the loop of {}, which runs another number of iterations: the values that reverse mode "
+        "stores for one overwrite those for the other, on other devices perhaps in another way",
         "give both loops the same [MaxIters(n)], or move the inner one into a function",
     ),
     Trap(
@@ -186,15 +186,15 @@ TRAPS: Final[tuple[Trap, ...]] = (
         _REVERSE | _FORWARD,
         _any,
         stores.confused,
-        "parts of {} where branches or loops meet: Slang takes one value for another",
-        "store whole values, v = float2(e, v.y); of arrays by a function that gives back a changed copy",
+        "parts of {} where branches or loops meet: Slang confuses their values",
+        "store all of a value at once, v = float2(e, v.y); for an array call a function that returns a changed copy",
     ),
     Trap(
         _BOUND,
         _MEMORY | {Leg.BOUND},
         _ran,
         signs.declared_bounds,
-        "if the loop turns more often than {} says, reverse mode is wrong or overruns its memory",
+        "if the loop runs more iterations than {} declares, reverse mode is wrong or overruns its memory",
         "raise the bound, or end the loop at it",
     ),
     Trap(
@@ -203,7 +203,7 @@ TRAPS: Final[tuple[Trap, ...]] = (
         _any,
         signs.constant_beginnings,
         "'{}' begins as numbers and has parts stored before a branch: forward mode takes values for tangents",
-        "store the whole vector at once, or begin with detach(...)",
+        "store all of the vector at once, or begin with detach(...)",
     ),
     Trap(
         "clamped near zero",
@@ -211,7 +211,7 @@ TRAPS: Final[tuple[Trap, ...]] = (
         _some,
         lambda code: signs.calls_of(code, "rcp", "sqrt", "rsqrt", "length", "distance", "normalize", moving=True),
         "the gradient of {} is clamped where its argument is near 0 (or very large)",
-        "for rcp write 1.0 / x; scale the argument of others, or give a derivative of your own",
+        "for rcp write 1.0 / x; for the others scale the argument, or declare a custom derivative",
     ),
 )
 """The traps, the most specific ones first."""
