@@ -47,7 +47,7 @@ def check_once(session: Session, request: CheckRequest, reads: Callable[[Iterabl
 
     Args:
         session: The session.
-        request: What to check.
+        request: The files and functions to check.
         reads: Called with the files that results depend on.
 
     Raises:

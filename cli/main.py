@@ -25,7 +25,7 @@ COMMANDS = {
 
 
 class LazyGroup(click.Group):
-    """The group of all commands; it turns every outcome into an exit code."""
+    """The group of all commands. It converts every outcome to an exit code."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  (click's signature)
         """Return the names of all commands, in the order of the help."""

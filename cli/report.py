@@ -35,7 +35,7 @@ def report_command() -> None:
 def merge_command(session: Session, files: tuple[Path, ...], outputs: tuple[Path, ...], output_format: str) -> None:
     """Put the JSON reports of all shards of a check together.
 
-    The exit code is that of one run of the whole check.
+    The exit code is that of one run of all shards.
 
     \b
       slangad check shaders/ --shard 1/2 -o a.json

@@ -35,7 +35,7 @@ PATIENCE = 2.0
 """Seconds to wait for a missing file before compiling without it."""
 
 State = dict[str, tuple[int, int, int] | None]
-"""For each file its modification time, size and inode, or None if it is missing."""
+"""The modification time, size and inode of each file; None if the file is missing."""
 
 
 def watch(session: Session, arguments: CompileArguments | CheckArguments, options: CheckOptions | None = None) -> None:

@@ -29,7 +29,7 @@ SIGNS: Final = {
     ".yml": re.compile(rb"^slangad\s*:", re.MULTILINE),
     **dict.fromkeys(SLANG_ENDINGS, re.compile(rb"Differentiable")),
 }
-"""What a file holds if there may be gradients in it."""
+"""Texts by kind of file. A file without them has no gradients to check."""
 _TESTS: Final = re.compile(r"conftest\.py|test_.*\.py|.*_test\.py")
 
 

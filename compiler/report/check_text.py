@@ -25,7 +25,7 @@ VERDICT_WIDTH: Final = max(len(verdict.value) for verdict in Verdict)
 NAME_WIDTH: Final = 32
 LABEL_WIDTH: Final = 10
 MOST_VALUES: Final = 24
-"""Of an input or result; the JSON report has all."""
+"""The number of scalars shown of an input or result. Larger: longer reports. The JSON report has all."""
 MOST_NOTES: Final = 4
 
 LEG_ROLES: Final[dict[LegState, Role]] = {

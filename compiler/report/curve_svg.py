@@ -15,7 +15,7 @@ _RIGHT: Final = 12
 _TOP: Final = 14
 _BOTTOM: Final = 40
 _MOST_POINTS: Final = 600
-"""Points of a curve; more could not be told apart."""
+"""The number of points in a curve. Larger: larger files, with points less than a pixel apart."""
 
 
 def loss_svg(losses: Sequence[float]) -> str:

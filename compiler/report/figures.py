@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 DIGITS: Final = 6
 MOST_DIGITS: Final = 17
-"""As many tell any two floats apart."""
+"""Digits that distinguish any two doubles."""
 
 
 def shown(value: Number, digits: int = DIGITS) -> str:

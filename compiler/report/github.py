@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from slangad.compiler.report.model import Failure, Report, Result
 
 MOST_ANNOTATIONS: Final = 10
-"""Of a severity: what GitHub shows of one step."""
+"""The number of annotations of a severity that GitHub shows for one step."""
 MOST_PLACES: Final = 20
-"""Of results without an annotation, in that of the last one that has."""
+"""The number of further results that the last annotation names."""
 MOST_ROWS: Final = 500
 MOST_FAILURES: Final = 50
-"""In the summary, which GitHub refuses beyond a MiB."""
+"""The number of failures in the summary. GitHub refuses summaries of more than a MiB."""
 MOST_TEXT: Final = 200
 """Characters of one cell of the summary's table."""
 COMMANDS: Final = {"error": "error", "warning": "warning", "note": "notice"}

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 SCHEMA: Final = 1
-"""Of the report; grows when a field changes its meaning or goes away."""
+"""The version of the report. It grows when a field changes its meaning or is removed."""
 
 Number = float | int | bool
 Kind = Literal["function", "kernel", "pipeline", "declaration"]
@@ -62,7 +62,7 @@ FAIL_ON: Final = {one.value.lower(): one for one in (Verdict.UNGUARDED, Verdict.
 
 
 class Leg(str, Enum):
-    """One comparison; the name says what was held against what."""
+    """One comparison. The name says which two things are compared."""
 
     REVERSE = "reverse"
     """Reverse mode in float64 against differences."""
@@ -77,25 +77,25 @@ class Leg(str, Enum):
     BOUND = "bound"
     """Loops against their declared bounds."""
     INTENT = "intent"
-    """The derivative against the one that was declared: a surrogate, a clip, nothing at all."""
+    """The derivative against the declared one: a surrogate, a clip, none."""
     ACCUMULATION = "accumulation"
-    """Gradient buffers that hold something already, indices that collide."""
+    """Sums into gradient buffers: buffers that are not 0 before, equal indices of threads."""
     JOINED = "joined"
-    """A pipeline with neighbouring stages joined, as it is run, against every stage by itself."""
+    """A pipeline with joined neighbouring stages, as it runs, against the same stages in separate kernels."""
     REPEAT = "repeat"
     """Two runs of the same launch against each other."""
     COMPILE = "compile"
-    """Whether the compilers and the device take it at all."""
+    """The compilers and the device accept the function."""
 
 
 class LegState(str, Enum):
-    """What came of a leg."""
+    """The outcome of a leg."""
 
     AGREES = "agrees"
     DISAGREES = "disagrees"
     UNDECIDED = "undecided"
     MISSING = "missing"
-    """There is no such mode to test; the detail says why."""
+    """The function has no such mode; the detail gives the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,9 +103,9 @@ class LegResult:
     """One leg of one function.
 
     Attributes:
-        compared: Numbers that were compared.
-        worst: The largest distance in units of its tolerance, of those compared; at most 1 where it agrees.
-        detail: Why it is missing or undecided; empty otherwise.
+        compared: The number of compared values.
+        worst: The largest distance of compared values, in units of the tolerance; at most 1 if the leg agrees.
+        detail: The reason why the leg is missing or undecided; empty otherwise.
     """
 
     leg: Leg
@@ -117,7 +117,7 @@ class LegResult:
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """One scalar of an input, result or cotangent, by the path users write: ``m.albedo[1]``, ``v.x``, ``result``."""
+    """One scalar of an input, result or cotangent, with its path for users: ``m.albedo[1]``, ``v.x``, ``result``."""
 
     path: str
     value: Number
@@ -125,9 +125,9 @@ class Value:
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """Estimates of one derivative over the step they were made with, largest step first; an axis of a picture.
+    """Estimates of one derivative by step size, largest step first: the data of a plot.
 
-    ``errors`` is how far each is from what the derivative function gave, so that a log-log picture needs no more.
+    ``errors`` are the distances of the estimates from the derivative under test, for a log-log plot.
     """
 
     steps: tuple[float, ...]
@@ -140,9 +140,9 @@ class Jacobian:
     """The derivative of every result by every input at one sample; rows are results, columns are inputs.
 
     Attributes:
-        found: What the leg gave.
-        expected: What the oracle says, NaN where it can't tell.
-        error: Half the width of the oracle's error bar.
+        found: The values of the leg.
+        expected: The reference; NaN where it has no value.
+        error: Half the width of the reference's error bar.
     """
 
     rows: tuple[str, ...]
@@ -161,11 +161,11 @@ class Jacobian:
 
 
 class SampleState(str, Enum):
-    """What came of one sample."""
+    """The outcome of one sample."""
 
     COMPARED = "compared"
     KINK = "kink"
-    """It lies at a kink, and was held against the one-sided derivatives."""
+    """The sample is at a kink, and was compared with the one-sided derivatives."""
     JUMP = "jump"
     """The function jumps there, so there is no derivative to compare with."""
     NOT_FINITE = "not finite"
@@ -177,14 +177,14 @@ class SampleState(str, Enum):
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One input of the function and what was found there.
+    """One input of the function, with the results and derivatives there.
 
     Attributes:
-        number: From 0; the same seed gives the same.
-        origin: How it was chosen: ``random``, ``tie``, ``zero``, ``equal indices``, ``bound`` and so on.
-        jacobian: Of reverse mode in float64 (of forward mode where there is no reverse one), with the oracle's.
-        forward: What forward mode found, in the shape of the Jacobian; empty where there is none.
-        float32: What the device found in float32, in the shape of the Jacobian; empty where it was not asked.
+        number: The number, from 0; equal for equal seeds.
+        origin: The way it was chosen: ``random``, ``tie``, ``zero``, ``equal indices``, ``bound`` and so on.
+        jacobian: The one of reverse mode in float64, or of forward mode without a reverse one, and the reference.
+        forward: The values of forward mode, in the shape of the Jacobian; empty if there are none.
+        float32: The values of the device in float32, in the shape of the Jacobian; empty if it did not run.
     """
 
     number: int
@@ -199,21 +199,21 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """One thing that is wrong; a function has one for each leg that disagrees, the worst sample of each.
+    """One disagreement. A function has one for each leg that disagrees, at the worst sample of the leg.
 
     Attributes:
-        verdict: What this failure alone makes of the function.
-        message: One line: what is wrong.
-        sample: Where; None if it is not about a sample.
-        cotangent: The weights of the results where the comparison is not of one entry; empty otherwise.
-        row: The result concerned, column: the input concerned; empty if it is no entry of the Jacobian.
-        expected: With ``error``, half the width of its bar: what it should be.
-        bounds: At a kink, the lowest and highest value that is right.
-        found: What it is.
-        cause: The likely cause, where one fits: ``the sign is wrong``.
-        curve: How the oracle came to ``expected``.
-        reproduce: The command that shows just this.
-        span: The derivative that is wrong, and in it the likeliest statement; nowhere if only the function is known.
+        verdict: The verdict of the function if this were its only failure.
+        message: The disagreement in one line.
+        sample: The sample; None if the failure is not about one.
+        cotangent: The weights of the results, unless one entry is compared; empty then.
+        row: The result, as column is the input; both are empty unless the failure is about an entry.
+        expected: The expected value. ``error`` is half the width of its error bar.
+        bounds: The lowest and highest right value, at a kink.
+        found: The actual value.
+        cause: The likely cause, if one fits: ``the sign is wrong``.
+        curve: The estimates that led to ``expected``.
+        reproduce: The command that shows this failure alone.
+        span: The likeliest statement in the wrong derivative; nowhere if only the function is known.
     """
 
     leg: Leg
@@ -243,23 +243,23 @@ class Failure:
 
 
 class NoteKind(str, Enum):
-    """What a note is about."""
+    """The subject of a note."""
 
     KINK = "kink"
     JUMP = "jump"
     STOP = "stop"
-    """Where a gradient ends: ``int(x)``, ``no_diff``, a parameter that gets none though the result depends on it."""
+    """The end of a gradient: ``int(x)``, ``no_diff``, a parameter without gradient that the result depends on."""
     INTENT = "intent"
-    """What was declared about the derivative, and what it was therefore held against."""
+    """A declaration about the derivative, and the reference that follows from it."""
     MISSING = "missing"
-    """A leg that does not exist, so that something rests on less evidence."""
+    """A leg that does not exist, so there is less evidence."""
     SAMPLES = "samples"
-    """Something about the samples: not finite, undecided."""
+    """A remark about samples: not finite, undecided."""
 
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """Something worth knowing that is not wrong; ``sample`` is the number of the sample it was seen at."""
+    """A remark that is no failure. ``sample`` is the number of its sample."""
 
     kind: NoteKind
     message: str
@@ -268,11 +268,11 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Generated:
-    """A place in the Slang that slangad made, the related location of a result.
+    """A location in the generated Slang that belongs to a result.
 
     Attributes:
-        file: The name of the file, no path: the check keeps no such file.
-        text: The line there.
+        file: The name of the file, without a path: the check does not keep the file.
+        text: The line.
     """
 
     file: str
@@ -282,7 +282,7 @@ class Generated:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """How many samples came to what; ``entries`` are numbers of Jacobians that were held against the oracle."""
+    """The number of samples by outcome. ``entries`` counts the entries of Jacobians that were compared."""
 
     drawn: int = 0
     compared: int = 0
@@ -296,7 +296,7 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class LeftAside:
-    """A number of samples that were not compared, and why."""
+    """A number of samples that were not compared, and the reason."""
 
     samples: int
     reason: str
@@ -304,13 +304,13 @@ class LeftAside:
 
 @dataclass(frozen=True, slots=True)
 class Float32:
-    """How far derivatives were tested in float32.
+    """The coverage of derivatives in float32.
 
     Attributes:
-        device: Where it ran, by the name of ``--device``.
-        samples: Those of which an entry was compared with float64.
-        entries: Numbers of their Jacobians that were.
-        left: The other samples.
+        device: The device that ran it, by its name for ``--device``.
+        samples: The number of samples with an entry that was compared with float64.
+        entries: The number of compared entries of their Jacobians.
+        left: The other samples, by reason.
     """
 
     device: str
@@ -324,17 +324,16 @@ class Result:
     """One function, kernel or pipeline; or a declaration of a Slang file that does not compile.
 
     Attributes:
-        file: The user's file as it was named.
-        function: Its name there; of overloads with the types of their parameters, so that no other result of the file
-            has it.
-        span: Where it stands there.
-        reason: One line: why it is not PASS; empty for PASS.
-        samples: All of them, with all their numbers.
-        seconds: How long its numbers took; compiling is shared by the file.
-        seed: Of its random samples.
-        known: Everything that is wrong with it is in the baseline.
-        float32: How far float32 was tested; None where it was not, and then its leg says why.
-        because: The wrong functions that its derivative is made from; its own failures follow from theirs.
+        file: The file, as the user named it.
+        function: The name of the function; for overloads with the types of the parameters. It is unique in the file.
+        span: The location of the function in the file.
+        reason: The reason why it is not PASS, in one line; empty for PASS.
+        samples: All samples, with all their values.
+        seconds: The time for its samples, without compiling, which all functions of the file share.
+        seed: The seed of its random samples.
+        known: True if the baseline lists all its failures.
+        float32: The coverage of float32; None if it was not tested. Its leg gives the reason.
+        because: The wrong functions that its derivative is made from; their failures cause those of this one.
         cached: True if it was kept from an earlier check of the same files with the same options.
     """
 
@@ -412,7 +411,7 @@ class BaselineEntry:
 
     Attributes:
         file: Relative to the folder of the baseline.
-        function: As in its result; empty if the file itself can't be read.
+        function: The name in the result; empty if the file can't be read.
         leg: The leg that disagrees; empty if none does.
     """
 
@@ -424,21 +423,21 @@ class BaselineEntry:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """A whole check.
+    """The report of a check.
 
     Attributes:
-        version: Of slangad.
-        device: Where float32 ran, by the name of ``--device``.
-        toolchain: What was used, as name and version or path: ``slang``, ``c++``, the device.
-        samples: How many a function gets at least.
-        seconds: From start to end.
-        command: The command line that makes this report again.
+        version: The version of slangad.
+        device: The device for float32, by its name for ``--device``.
+        toolchain: The tools, each with its version or path: ``slang``, ``c++``, the device.
+        samples: The least number of samples of a function.
+        seconds: The time from start to end.
+        command: The command line that repeats the check.
         fail_on: Further verdicts that make the check fail.
         min_checked: The least share of the functions that must be checked.
-        baseline: The file that lists what is known; empty if there is none.
+        baseline: The file that lists the known failures; empty if there is none.
         gone: Entries of the baseline that no longer occur.
-        shard: The part of the check that this is, such as ``2/4``; empty if it is all of it.
-        notes: Files with what is to be known of each: import folders that no option names.
+        shard: The number of this part of the check, such as ``2/4``; empty if the check is not split.
+        notes: Files, each with a remark: import folders that no option names.
     """
 
     version: str

@@ -1,4 +1,4 @@
-"""Show results in notebooks: tables, Slang in colours, whole pages in a frame."""
+"""Show results in notebooks: tables, Slang in colours, pages in a frame."""
 
 from __future__ import annotations
 

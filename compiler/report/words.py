@@ -1,4 +1,4 @@
-"""What the verdicts and legs of a check are called and mean: one table, that every format for people takes from."""
+"""Name and explain the verdicts and legs of a check: one table for all formats that people read."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ class Words:
 
     Attributes:
         title: A name without underscores.
-        short: One sentence: what it means.
-        advice: What to do; empty where there is nothing to do.
+        short: The meaning, in one sentence.
+        advice: The next step for the user; empty if there is none.
     """
 
     title: str

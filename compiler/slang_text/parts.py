@@ -28,7 +28,7 @@ _ZEROS: Final = " return {}; "
 _SUBSCRIPT: Final = "__subscript"
 """The name of functions whose body is no list of statements."""
 _STAYING: Final = ("if", "elif", "else", "endif", "define", "undef", "pragma", "line")
-"""How the preprocessor lines begin that stay where a part is removed around them."""
+"""The first words of preprocessor lines that stay when the part around them is removed."""
 
 Part: TypeAlias = SlangFunction | Declaration
 
@@ -105,7 +105,7 @@ class Parts:
         Args:
             part: The part.
             gone: True if neither a head nor a stub of it is left.
-            lost: The names of types that are removed, or not whole.
+            lost: The names of types that are removed or incomplete.
         """
         names = names_of(part)
         macros = {macro for macro, words in self.macros.items() if names & words}
@@ -171,7 +171,7 @@ class Remains:
     added: Mapping[int, tuple[tuple[int, int], ...]]
 
     def before(self, span: Span) -> Span:
-        """Return the location in the whole text of a location in this text."""
+        """Return the location in the complete text of a location in this text."""
         column = span.column
         for at, length in self.added.get(span.line, ()):
             column = column - length if column >= at + length else min(column, at)

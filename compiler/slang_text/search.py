@@ -32,7 +32,7 @@ _REFERENCE: Final = re.compile(
     re.MULTILINE | re.VERBOSE,
 )
 _ROOTS: Final = (".git", ".hg", ".svn")
-"""What the root folder of a repository contains. Imports do not lead out of it."""
+"""The entries that mark the root folder of a repository. The search for imports stays inside it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ class Search:
         folders: The folders that no option names, in the order of their discovery.
         textual: The files that are part of its text: by ``#include`` and ``__include``, also through each other.
         files: All files that it reaches, without itself.
-        missing: What it brings in and is nowhere, as it is written.
+        missing: The imports and inclusions without a file, as written.
     """
 
     folders: tuple[FoundFolder, ...]

@@ -27,14 +27,14 @@ BRINGING: Final = frozenset({"import", "#include", "__include"})
 """Kinds of declarations that bring in another file."""
 _TYPES: Final = frozenset({"struct", "class", "interface", "enum", "typedef", "typealias"})
 _HIDDEN: Final = ("operator", "__")
-"""How the names of functions begin that text calls without the name."""
+"""The prefixes of functions that text calls without their name."""
 _MEMBERS: Final = frozenset({"property", "associatedtype", "typealias", "struct", "enum"})
 """Words before the names of members that are no functions."""
 _OF_DIFFERENTIALS: Final = frozenset({"dzero", "dadd", "dmul"})
 _DYNAMIC: Final = frozenset({"createDynamicObject", "anyValueSize"})
 """Words of a text that may use every type with a mentioned interface."""
 _FOREIGN: Final = ""
-"""Stands for an interface of Slang itself. Its methods are not known."""
+"""The key of an interface of Slang itself. Its methods are not known."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

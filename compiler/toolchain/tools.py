@@ -1,4 +1,4 @@
-"""Locate the programs and libraries that some targets need beyond Slang, and say how to install them."""
+"""Locate the programs and libraries that some targets need besides Slang, and say how to install them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Tool:
     """Something Slang calls to finish a target.
 
     Attributes:
-        name: What its users call it.
+        name: The name in messages.
         find: Returns its path, or ``None``; takes no time worth mentioning.
         remedy: One line: how to get it.
         argument: The slangc option that takes its directory, empty when Slang finds it by itself.
@@ -100,7 +100,7 @@ TOOLS: Final = {
         "install g++ or clang++ (on Windows: the Visual Studio build tools)",
     ),
 }
-"""What targets name as their tool."""
+"""The tools by the names in the table of targets."""
 
 
 def tool_of(target: Target) -> Tool | None:

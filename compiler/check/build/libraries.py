@@ -45,9 +45,9 @@ if TYPE_CHECKING:
     from slangad.compiler.toolchain.jobs.request import CompileJob, CompileResult
 
 SLANG: Final = "Slang: "
-"""How the reason of a refusal begins that is an error of the Slang compiler."""
+"""The prefix of the reason of a refusal by the Slang compiler."""
 CXX: Final = "the C++ compiler takes too long on it"
-"""How the reason of a refusal begins whose C++ is too slow to compile."""
+"""The prefix of the reason of a refusal for C++ that is too slow to compile."""
 DEATHS: Final = {"SA240": "the Slang compiler crashes on it", "SA241": "the Slang compiler takes too long on it"}
 _VALIDATED: Final = ("spirv",)
 """The targets for which Slang notices that its code is wrong. For CUDA it makes the same wrong code as for C++."""
@@ -88,7 +88,7 @@ class Built:
     """One precision of a program.
 
     Attributes:
-        whole: The kernels that are built with whole files, because Slang refuses them with what they reach alone.
+        whole: The kernels that are built with complete files, because Slang refuses them with the used parts alone.
     """
 
     libraries: tuple[Library, ...]
@@ -123,7 +123,7 @@ def build_both(
 
     Args:
         module: The program.
-        setting: How to build.
+        setting: The settings of the build.
         compilers: One for each precision.
         text_twins: Twins from changed texts.
         unclipped: Kernels of the program that are built from a changed text, in both precisions.

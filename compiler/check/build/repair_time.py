@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 GIVEN_UP: Final = "a compiler refuses something in this file, and the search for it ended after "
-"""How the reason begins for what the search did not reach."""
+"""The prefix of the reason for subjects that the search did not test."""
 ALONE: Final = "Check it alone with --only"
 """The remedy: there is less to search."""
 

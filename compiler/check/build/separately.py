@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _CUSTOM: Final = frozenset({"BackwardDerivative", "ForwardDerivative", "PrimalSubstitute"})
 _UNNAMED: Final = ("operator", "__")
-"""How the names of methods begin that text calls without the name."""
+"""The prefixes of methods that text calls without their name."""
 
 
 def kernels_apart(module: Module, read: Mapping[str, str]) -> frozenset[str]:

@@ -34,7 +34,7 @@ def is_launch(kernel: Kernel) -> bool:
 
 
 TWIN = " unclipped"
-"""Ends the keys of functions without the clips of what they call."""
+"""The suffix of the keys of functions whose callees have no clips."""
 STANDING = "check "
 """Begins the keys of functions that call a method and are checked in its place."""
 

@@ -24,7 +24,7 @@ _MARKS: Final = re.compile(
     r"|^\s+body\s*:",
     re.MULTILINE,
 )
-"""What begins a function that is checked: in Slang, in Python, in YAML."""
+"""The beginning of a checked function: in Slang, in Python, in YAML."""
 
 
 def paths_of_shard(

@@ -51,10 +51,10 @@ _MARKED: Final = re.compile(f"{_MARK}(\\d+)")
 _ARGUMENTS: Final = re.compile(r"[<,.]\s*(\w+)")
 _QUOTED: Final = re.compile(r"'([^']+)'")
 _UNREAD: Final = "unexpected "
-"""How Slang begins a syntax error. Its errors behind that may be wrong."""
+"""The prefix of Slang's syntax errors. Later errors of the same file may be wrong."""
 _PLAIN: Final = "SA200"
 _SLANGS: Final = "SA2"
-"""How the codes of Slang's messages begin."""
+"""The prefix of the codes of Slang's messages."""
 _EMPTY: Final = frozenset({"SA080", "SA081"})
 """Codes of files with nothing to check. The rest of a file may be such a file, too."""
 

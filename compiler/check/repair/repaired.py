@@ -27,7 +27,7 @@ SLOW_REMEDY: Final = "Raise --time-limit, or leave the machine more time: fewer 
 _SLOW: Final = "SA241"
 _UNDEFINED: Final = "undefined identifier "
 _NOT_FOUND: Final = re.compile(r"(?:cannot open file|failed to find include file) '([^']+)'")
-"""How Slang reports an import or included file that does not exist."""
+"""Slang's message about an import or included file that does not exist."""
 _UNKNOWN: Final = re.compile(r"undefined identifier |no overload|'[^']+' is not a member|ambiguous")
 """Errors that the declarations of a failing import could mend."""
 _SHOWN: Final = 3

@@ -27,9 +27,9 @@ _OUTCOMES: Final = {
 }
 """The outcomes of files that are not at fault: there is nothing to check, or the compiler is slow."""
 _MISSING: Final = {"SA082": ", and no file of its folder or a parent folder includes it"}
-"""What files lack that are not at fault."""
+"""Remarks by code for files that are not at fault."""
 _DIVIDED: Final = frozenset({"SIGFPE", f"exit status {0xC0000094}", f"exit status {0xC0000094 - 2**32}"})
-"""How processes die of divisions of integers, on Windows too."""
+"""The causes of death of a process that divides an integer by 0, on Windows too."""
 
 
 def broken(task: SubjectTask | PipelineTask, error: str) -> Result:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from slangad.compiler.errors.spans import Span
 
 CONSTANT: Final = "constant "
-"""How names of module constants begin in the log; their values are always shared."""
+"""The prefix of module constants in the log. Their values are always shared."""
 ANY: Final = "[*]"
 """The step of a path for an index that is known only at run time."""
 Path = tuple[str, ...]

@@ -13,7 +13,7 @@ _SLIPS: Final = (
     (b"result[i].rows[i][j] = op thisVal.rows[i][j];", b"result.rows[i][j] = op thisVal.rows[i][j];"),
     (b"double F64_log10(float f)", b"double F64_log10(double f)"),
 )
-"""What is written wrongly: ``-m``, ``!m`` and ``~m`` of matrices, and a double's logarithm that is rounded first."""
+"""Corrections of Slang's prelude: ``-m``, ``!m`` and ``~m`` of matrices; the logarithm of a double."""
 _LAST_OF_INTEGERS: Final = b"SLANG_MATRIX_BINARY_OP(T, %)"
 _SHIFTS: Final = (b"SLANG_MATRIX_BINARY_OP(T, <<)", b"SLANG_MATRIX_BINARY_OP(T, >>)")
 _FLOAT_VECTORS: Final = b"\nSLANG_FLOAT_VECTOR_OPS(float)"
@@ -33,7 +33,7 @@ _INTEGERS: Final = (
     *((f"uint{w}_t U{w}_fma(uint{w}_t a, uint{w}_t b, uint{w}_t c)", "return a * b + c;") for w in _WIDTHS),
 )
 _END: Final = b"\n#endif"
-"""What the prelude ends with, and nothing after it has."""
+"""The last line of the prelude; no text after it has this line."""
 
 
 def with_whole_prelude(code: bytes) -> bytes:

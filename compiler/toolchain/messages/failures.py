@@ -22,7 +22,7 @@ _SAID: Final = {
     **{os.strerror(number): number for number in (errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC))},
     "File size limit exceeded": errno.EFBIG,
 }
-"""What programs say of files that they could not write, or of a part of theirs that the system ended for one."""
+"""Messages of programs that could not write a file, or whose child process the system ended for that reason."""
 
 
 def failed(code: str, message: str, help: str = "", notes: tuple[str, ...] = ()) -> ToolchainError:  # noqa: A002  (as in Diagnostic)

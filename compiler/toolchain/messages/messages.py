@@ -25,7 +25,7 @@ _CEASED = 40003
 """Slang's 'compilation ceased', which says nothing beside the errors before it."""
 
 _FAILED_IMPORT = re.compile(r"import of module .* failed because of a compilation error")
-"""What comes after the errors inside the module, at the import."""
+"""The message at the import, after the errors inside the module. It adds no information."""
 
 COMMAND_LINE = "command line"
 """The file of messages about arguments."""
@@ -90,7 +90,7 @@ def to_diagnostics(messages: Iterable[SlangMessage], locate: Locate) -> list[Dia
     """Convert Slang's messages to diagnostics at locations that the user can edit.
 
     Args:
-        messages: In positions of the Slang text.
+        messages: Messages with positions in the Slang text.
         locate: Maps a file, line and column of emitted Slang to the user's place, if the place came from one.
     """
     said = list(messages)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     Process = subprocess.Popen[bytes] | subprocess.Popen[str]
 
 _ABOUT = 0.02
-"""What is left of a time limit that is as good as nothing."""
+"""Seconds. A smaller rest of a time limit counts as none. Larger: processes end earlier."""
 
 
 @contextmanager

@@ -31,7 +31,7 @@ _BOOTSTRAP = (
 _ONE_THREAD = dict.fromkeys(
     ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS", "VECLIB_MAXIMUM_THREADS", "OMP_NUM_THREADS"), "1"
 )
-"""For numpy's linear algebra: its threads wait by spinning, which takes the processor from children beside."""
+"""Settings for one thread in numpy's linear algebra. Its threads wait by spinning, which slows other children."""
 _TAIL = 2000
 _DYING = 5.0
 _CHILDREN: Final[WeakSet[Child]] = WeakSet()
@@ -39,9 +39,9 @@ _PROGRAMS: Final[set[subprocess.Popen[str]]] = set()
 """Programs of ``run_program`` that run."""
 _INTERVAL = 0.02
 _ending = 0
-"""How many calls of ``end_processes_until`` are in progress."""
+"""The number of calls of ``end_processes_until`` in progress."""
 _LEFT: Final[list[Child]] = []
-"""In a fork those of the parent. They are kept, since closing a pipe waits for the thread that was reading from it."""
+"""The parent's children, in a fork. They stay open: closing a pipe waits for the thread that reads from it."""
 
 
 class ProcessDiedError(Exception):
@@ -49,7 +49,7 @@ class ProcessDiedError(Exception):
 
     Attributes:
         how: ``SIGSEGV``, ``exit status 3``, or empty when the time limit struck.
-        tail: The last of what it printed.
+        tail: The end of its output.
     """
 
     def __init__(self, how: str, tail: str = "") -> None:
