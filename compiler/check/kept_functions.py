@@ -69,7 +69,7 @@ class KeptFunctions:
         path: The file.
         description: Its description with all its subjects that can be run.
         emitted: The Slang of that.
-        setting: How it is built.
+        setting: The settings of the build.
         options: Those of the check.
     """
 

@@ -82,7 +82,7 @@ class KeptResults:
     Attributes:
         options: Those of the check.
         include_dirs: The folders in which imports are searched besides that of the file.
-        together: What the results depend on besides their files: the other inputs, if names were asked for.
+        together: Further dependencies of the results: the other inputs, if the user names functions.
         begun: When the check began, as files have it.
     """
 

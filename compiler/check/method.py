@@ -64,7 +64,7 @@ def check_subject(plan: SubjectPlan, functions: SubjectFunctions) -> Result:
     """Return the result of one subject.
 
     Args:
-        plan: What is asked of it.
+        plan: The plan of the subject's check.
         functions: Its builds in both precisions, and its companions.
     """
     start = time.perf_counter()

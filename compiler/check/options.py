@@ -20,7 +20,7 @@ class CheckOptions:
     """How to check.
 
     Attributes:
-        device: Where float32 runs, by the name of ``--device``.
+        device: The device for float32, by its name for ``--device``.
         samples: Random samples of each subject; further ones are chosen.
         ranges: ``function.parameter`` or a part of it, lowest and highest value. They override declared ranges.
         only: Names of the subjects to check; all if empty.
@@ -44,7 +44,7 @@ class CheckOptions:
         known_names: Names that ``only`` may have besides those of the inputs.
         known_paths: Paths that ``required_ranges`` may have besides those of the inputs.
         adapter: The device's own name, for reports.
-        directives: What the project declares about functions, by patterns of names: ``shade*``, ``lib/*.slang:f``.
+        directives: The project's declarations about functions, by patterns of names: ``shade*``, ``lib/*.slang:f``.
         slangc: Executable that compiles in place of the library. The library still reads what Slang files declare.
         slang_flags: Further arguments of Slang.
         mode: The only mode to check, ``forward`` or ``backward``; both if empty.

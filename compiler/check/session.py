@@ -1,4 +1,4 @@
-"""A whole check: input files become a report. The stages of a file are one call each, in ``_Session.check_file``."""
+"""Check input files and return a report. The stages of a file are one call each, in ``_Session.check_file``."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""One compile from input files to output files. ``compile`` holds the whole way."""
+"""One compile from input files to output files. ``compile`` has the steps."""

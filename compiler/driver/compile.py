@@ -1,4 +1,4 @@
-"""The whole way of a compile, one call a stage: ``compile_description``.
+"""Compile a description, one call a stage: ``compile_description``.
 
 ``compile_inputs`` runs it for all inputs of a command. All of them reach the emitter before the first is compiled, so
 all errors of all inputs are reported together, and the toolchain compiles in parallel. Three wrappers, each in a file

@@ -38,7 +38,7 @@ _DEATHS: Final = {"SA240": "the Slang compiler crashes on it", "SA241": "the Sla
 
 
 class EntryFailure(NamedTuple):
-    """An entry point that Slang cannot compile, and the reason. Empty ``targets`` stand for all targets."""
+    """An entry point that Slang cannot compile, and the reason. Empty ``targets`` mean all targets."""
 
     kernel: str
     mode: str

@@ -61,9 +61,9 @@ class KernelSummary:
 
     Attributes:
         name: Its name.
-        span: Where it is described.
-        scalars: Where it first uses each type or function group that some target lacks (``driver.unsupported``).
-        accumulation: How the gradient of each parameter is accumulated (``emit.entry_points.accumulations``).
+        span: The location of its description.
+        scalars: The first use of each type or function group that some target lacks (``driver.unsupported``).
+        accumulation: The way the gradient of each parameter is summed (``emit.entry_points.accumulations``).
     """
 
     name: str
@@ -176,7 +176,7 @@ class CompiledInput:
         slang: The input after the emitter.
         outputs: The files to write.
         sources: The files it depends on.
-        errors: Why it was rejected.
+        errors: The errors for which it was rejected.
         warnings: Warnings and notes.
         failures: Targets whose tool this machine lacks, and failures of Slang itself.
         cached: The code comes from the cache.

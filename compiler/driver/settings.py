@@ -106,7 +106,7 @@ SETTINGS: Final = Record(
 
 @dataclass(frozen=True, slots=True)
 class SlangSettings:
-    """How Slang compiles; folders and programs are paths as seen from the working folder."""
+    """Settings of the Slang compiler. Folders and programs are paths as seen from the working folder."""
 
     include: tuple[str, ...] = ()
     defines: tuple[tuple[str, str], ...] = ()
@@ -117,7 +117,7 @@ class SlangSettings:
 
 @dataclass(frozen=True, slots=True)
 class CheckSettings:
-    """``[tool.slangad.check]``; None where nothing is said."""
+    """The settings of ``[tool.slangad.check]``; None for a key that is not there."""
 
     device: str | None = None
     samples: int | None = None
@@ -133,7 +133,7 @@ class CheckSettings:
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """``[tool.slangad]`` of one file; None where nothing is said. Folders are paths as seen from the working folder."""
+    """The settings of ``[tool.slangad]`` of one file; None for an absent key. Folders are seen from the working folder."""
 
     file: Path
     inputs: tuple[str, ...] = ()

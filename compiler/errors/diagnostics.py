@@ -37,7 +37,7 @@ class Diagnostic:
         message: One line: what is wrong.
         span: The token one would edit.
         label: Short text under the caret, may be empty.
-        help: What to do, may be empty.
+        help: The remedy; may be empty.
         notes: Further facts, one line each.
     """
 
@@ -105,7 +105,7 @@ class Explanation:
         text: One or more paragraphs: why it is wrong, and what to do.
         wrong: A program and a command that give the code.
         right: The same without the mistake: it gives no diagnostic.
-        no_example: Why no program gives the code, where there is no example.
+        no_example: The reason why no program gives the code; empty if there is an example.
     """
 
     title: str

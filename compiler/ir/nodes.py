@@ -199,7 +199,7 @@ class Return:
 
 @dataclass(frozen=True, slots=True)
 class Comment:
-    """A whole-line comment of the user, kept in the Slang."""
+    """A comment of the user on a line without code, kept in the Slang."""
 
     text: str
     span: Span = field(default=NOWHERE, compare=False, repr=False)

@@ -30,7 +30,7 @@ class OptimizerKind:
     """A row of the table.
 
     Attributes:
-        settings: In the order of the class that users write.
+        settings: The settings, in the order of the class that users write.
         state: The names of the buffers that a parameter's state has.
         kernel: The kind of kernel that updates the parameters.
     """

@@ -100,9 +100,9 @@ class Pipeline:
 
     Attributes:
         params: Its parameters; a tensor is a valid argument for a kernel's parameter with one element per thread.
-        stages: In order.
+        stages: The stages in order.
         results: Its results; one ``Sum`` or ``Mean`` of one number is an objective.
-        optimizer: How ``slangad train`` minimises the objective.
+        optimizer: The optimiser with which ``slangad train`` minimises the objective.
         fuse: True if neighbouring stages may become one kernel.
     """
 

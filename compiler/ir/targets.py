@@ -24,14 +24,14 @@ class Target:
     """One output format.
 
     Attributes:
-        name: What users write after ``-t`` and slangc after ``-target``.
+        name: The name after ``-t`` of slangad and ``-target`` of slangc.
         extension: File name ending, with its dot.
-        is_text: Whether people can read it.
+        is_text: True if the code is text.
         title: Half a line for listings: whose format it is.
-        arguments: What slangc needs besides ``-target name``.
+        arguments: The arguments of slangc besides ``-target name``.
         tool: A program or library that Slang calls for it, a key of ``TOOLS``; empty when Slang needs nothing else.
-        whole: Whether one artefact can hold all entry points of a job.
-        macros: What its devices have, as slangad's Slang libraries ask for it.
+        whole: True if one artefact can hold all entry points of a job.
+        macros: The features of its devices, as macros of slangad's Slang libraries.
         lacks: Scalar types, and functions of them, that it has no counterpart of.
     """
 

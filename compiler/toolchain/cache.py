@@ -95,7 +95,7 @@ class Cache:
 def default_cache() -> Cache | None:
     """Return the user's cache: ``$SLANGAD_CACHE_DIR`` or the platform's place, at most ``$SLANGAD_CACHE_SIZE`` bytes.
 
-    A size of 0 turns it off.
+    A size of 0 disables it.
     """
     text = os.environ.get(SIZE_VARIABLE, "")
     limit = int(text) if text.isdigit() else DEFAULT_SIZE

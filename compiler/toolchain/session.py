@@ -54,9 +54,9 @@ class Toolchain:
     """A Slang compiler with its workers, which stay warm from one ``compile`` to the next.
 
     Args:
-        workers: How many processes may run at a time.
+        workers: The number of processes that may run at a time.
         slangc: An executable to use instead of the library.
-        cache: Where results are kept, if anywhere.
+        cache: The cache of results; None to keep none.
 
     Raises:
         ToolchainError: There is no Slang compiler.

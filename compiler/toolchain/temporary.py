@@ -27,7 +27,7 @@ class TemporaryFolder:
     """A folder until it is closed; a fork of its process leaves it alone.
 
     Attributes:
-        path: Where it lies.
+        path: The folder.
     """
 
     def __init__(self, prefix: str = _PREFIX) -> None:

@@ -52,7 +52,7 @@ class ComparedSum:
     Attributes:
         name: The result, or the gradient of a parameter, in words.
         domain: The threads.
-        slack: How far off it may be.
+        slack: The largest allowed error.
         size: The sum of magnitudes.
         f32: True if it is in float32.
         repeated: True if both numbers are of launches with the same inputs.

@@ -47,7 +47,7 @@ def compared_numbers(
         numbers: Shape (samples, results, inputs), or (samples, inputs), or (samples, results) if ``by_result``.
         certain: The numbers that count.
         wrong: Those of them that are too far apart.
-        message: What is wrong then.
+        message: The message if they disagree.
         weights: Cotangents to show, by sample.
         by_result: The second axis has results.
         about_sample: The second axis has neither.

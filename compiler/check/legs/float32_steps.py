@@ -35,7 +35,7 @@ def differences_agree(
         f32: The function in float32.
         samples: Rows, and the column to move.
         entries: Derivatives along it, shape (samples, results).
-        near: How near differences must be, and how large their noise may be; the same shape.
+        near: The largest allowed distance of differences, and of their noise; the same shape.
         ulp: That of the values, relative.
     """
     rows, column = samples

@@ -29,7 +29,7 @@ class Column:
     """One scalar.
 
     Attributes:
-        path: As users write it: ``m.albedo[1]``, ``v.x``.
+        path: The path as users write it: ``m.albedo[1]``, ``v.x``.
         scalar: ``float``, ``half``, ``double``, ``int``, ``uint`` or ``bool``.
         differentiable: It carries a gradient.
         group: The path of the value that it is a component of: ``v`` of ``v.x``.

@@ -57,15 +57,15 @@ class Findings:
 
     Attributes:
         expected: The reference slope with half its error bar in ``error``.
-        low: At kinks, the least slope that is right; ``high`` the largest. Elsewhere NaN.
+        low: The least right slope at kinks, NaN elsewhere; ``high`` is the largest.
         states: By leg.
         finite: Samples at which the function is finite.
         jumps: Samples at which it jumps.
         grain: The least error that rounding of the values makes in a slope.
         looked: Samples and inputs that were looked at; not all if a function has many inputs.
-        curves: For entries that are wrong: half widths, slopes.
+        curves: Half widths and slopes of wrong entries.
         left: Pairs of sample and input that disagree and were not looked at closely; of the leg with most of them.
-        corners: For entries that are wrong only together with another, by leg, sample, result and input.
+        corners: Entries that are wrong only together with another, by leg, sample, result and input.
         share: The relative tolerance.
     """
 
@@ -124,12 +124,12 @@ class Compared:
     """The outcome of a leg.
 
     Attributes:
-        outcome: What a disagreement means.
+        outcome: The outcome if they disagree.
         message: A disagreement in one line.
         wrong: The worst number.
         float32: The Jacobians in float32.
         failure: A disagreement that is not about a sample.
-        single: How far float32 was tested.
+        single: The coverage of float32.
     """
 
     result: LegResult

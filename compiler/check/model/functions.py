@@ -70,7 +70,7 @@ class Bounded(Inside, Protocol):
 
 
 class Watch(Protocol):
-    """Finds loops that run beyond their bounds; the names of its results begin with ``EXCEEDED``."""
+    """Finds loops that exceed their bounds. The names of its results begin with ``EXCEEDED``."""
 
     @property
     def results(self) -> ColumnTable:

@@ -17,7 +17,7 @@ def _ignore(*_: object) -> None:
 
 @dataclass(frozen=True, slots=True)
 class CheckObserver:
-    """Functions that a check calls, in the thread that started it unless said otherwise.
+    """Functions that a check calls, by default in the thread that started it.
 
     Attributes:
         progress: Called with the number of finished files, the number of all files, and the functions that run; by

@@ -49,12 +49,12 @@ class CheckOutcome(Enum):
     NO_SHAPES = auto()
     """No shapes of its tensors fit its indices."""
     UNKNOWN_INTENT = auto()
-    """Nobody knows what its gradient should be: it looks at bits of floats, or a declared part can't be frozen."""
+    """Its gradient is unknown: it reads bits of floats, or a declared part can't be frozen."""
     NOT_FINITE = auto()
     FEW_BLOCKS = auto()
     """Too few blocks of its inputs could be compared."""
     OUT_OF_BOUNDS = auto()
-    """An index leads outside what it indexes, at most samples."""
+    """An index is out of bounds, at most samples."""
     FEW_SAMPLES = auto()
     """An entry could be compared at too few samples."""
     NOT_ON_DEVICE = auto()

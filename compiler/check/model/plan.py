@@ -32,8 +32,8 @@ class SubjectPlan:
         limit: The declared clip of a Slang function: the largest gradient for a cotangent of 1.
         shapes: Declared shapes of parameters.
         integers: Integers without a declared range that are worth a try.
-        device: Where float32 runs, by the name of ``--device``.
-        tolerance: Relative. How far derivatives may be off by the user's declaration.
+        device: The device for float32, by its name for ``--device``.
+        tolerance: The relative error of derivatives that the user allows.
         unclear: True if it reaches a part that is declared to carry no gradient, and nothing freezes that.
         without_gradient: Parameters that have no gradient because of their struct, with its name.
     """

@@ -18,7 +18,7 @@ class Samples:
 
     Attributes:
         rows: The inputs, one row for each sample.
-        origins: How each sample was chosen.
+        origins: The way each sample was chosen.
         scales: The distance that counts as far, by sample and column.
         degenerate: True for inputs without a declared range that a sample sets to zero, a tie or an end on purpose, by
             sample and column.
@@ -56,8 +56,8 @@ class RegionSamples:
     """The samples of one region that are looked at, and what was left out.
 
     Attributes:
-        number: How many samples were drawn.
-        outside: How many of them are left out because an index leads outside what it indexes.
+        number: The number of drawn samples.
+        outside: The number of samples that are left out because an index is out of bounds.
         notes: Notes on samples that are left out.
     """
 

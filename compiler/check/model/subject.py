@@ -26,8 +26,8 @@ class SourceFacts:
     """Facts about a function that its text gives.
 
     Attributes:
-        unset: Why it can't be run by itself; empty if it can.
-        bits: Why nobody knows what its gradient should be; empty if that is known.
+        unset: The reason why it can't be run by itself; empty if it can.
+        bits: The reason why its gradient is unknown; empty if it is known.
         plain: Its parameters without ``no_diff``; none if its derivative is custom.
         calls: Names of all functions that its derivative uses; none if its derivative is custom.
         signature: The types of its parameters, in parentheses.
@@ -51,7 +51,7 @@ class CheckedPipeline:
         joined: The pipeline as it is run, with neighbouring stages joined.
         shown: The user's names of the kernels of ``apart``.
         ranges: Ranges of its parameters: those declared for the kernels that take them, and of indices into arrays.
-        shapes: Of its parameters, declared in the same way.
+        shapes: The declared shapes of its parameters, in the same way.
     """
 
     apart: Pipeline
@@ -78,7 +78,7 @@ class Subject:
     """One function or kernel to check.
 
     Attributes:
-        name: As the user knows it; overloads share theirs.
+        name: The name that the user knows; overloads share it.
         kernel: The harness kernel's name; empty if there is none, and then ``skipped`` says why.
         function: The key of the function that a thread runs.
         missing: Modes it can't have, each with the reason.
@@ -88,12 +88,12 @@ class Subject:
         facts: Facts that the text of a Slang file gives, where the head of the function was found.
         integers: Integers worth a try, of a description.
         unclipped: The clips of functions that it calls are left out.
-        failure: Why it fails without being run.
+        failure: The reason why it fails before it runs.
         signature: The types of its parameters in parentheses, if others may have the same name.
         memory: The memory in which gradients accumulate, by the memory that they belong to.
         apart: Added to its name where others have the same; see ``subjects.overloads``.
         chosen: True if it is an instance of a generic function with arguments that the check chose.
-        directives: What the user declares about its check.
+        directives: The user's declarations about its check.
         untried: Instances of the same generic function that Slang knows and that are not checked, on its first one.
         brought: A sentence about the import of a module that it needs as an instance of a generic function.
     """

@@ -46,12 +46,12 @@ class FileDescription:
     """The subjects of one file.
 
     Attributes:
-        subjects: In the order of the file.
-        module: What the user wrote, with a harness kernel for every subject.
+        subjects: The subjects in the order of the file.
+        module: The user's module, with a harness kernel for every subject.
         twins: The same with twins, after all passes.
         texts: Texts that replace Slang files, by name.
         text_twins: Twins of a Slang file that are built from changed texts.
-        unclipped: Functions of a Slang file that are built without the clips of what they call.
+        unclipped: Functions of a Slang file that are built without the clips of their callees.
     """
 
     subjects: tuple[Subject, ...]

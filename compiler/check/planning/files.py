@@ -25,7 +25,7 @@ Described = tuple[Input, "FileDescription | Result"]
 
 
 class Describe(Protocol):
-    """Describe one input. Without ``repair``, a file that does not compile as a whole is a result."""
+    """Describe one input. Without ``repair``, a file with a part that does not compile is a result."""
 
     def __call__(self, item: Input, *, repair: bool = True) -> FileDescription | Result:
         """Return the description of a file, or the result of a file that can't be read."""

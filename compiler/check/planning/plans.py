@@ -48,7 +48,7 @@ def make_plan(
         path: Its file.
         program: The module with twins, and its Slang.
         f64: The float64 build.
-        options: What the user asked for.
+        options: The user's options.
     """
     twins, emitted = program
     samples, seed = _sampling(subject, twins.module, options)

@@ -33,7 +33,7 @@ def refuse_unknown_names(described: Sequence[tuple[Input, FileDescription]], opt
     """Refuse names that nothing has.
 
     Raises:
-        NoSuchNameError: For a name of ``only``, of an input, or of ``required_ranges``.
+        NoSuchNameError: A name of ``only``, of an input, or of ``required_ranges`` is unknown.
     """
     names = {name for _, one in described for name in _names(one.subjects)} | options.known_names
     for name in options.only:

@@ -250,9 +250,9 @@ def one_sided_estimate(
 
     Args:
         evaluate: The function.
-        slices: Where.
+        slices: The slices through the samples.
         sign: 1 for the right side, -1 for the left.
-        noise: As for ``best_estimate``; if it is known, slopes between two steps of rounding are uncertain.
+        noise: The noise, as for ``best_estimate``; if it is known, slopes between two steps of rounding are uncertain.
     """
     ladder = measure(evaluate, slices, tol.LADDER, one_sided(sign))
     estimate = best_estimate(ladder, noise)
@@ -287,7 +287,7 @@ def slopes_around(
 
     Args:
         evaluate: The function.
-        slices: Where.
+        slices: The slices through the samples.
         inputs: The columns to move.
         usual: The usual scale of every column.
         seed: That of the moves.

@@ -33,7 +33,7 @@ def compare_entries(
 
     Args:
         function: The function.
-        samples: Where.
+        samples: The samples.
         values: Its differentiable results there; NaN where a sample shows nothing.
         jacobians: Its Jacobians there by mode.
     """

@@ -101,7 +101,7 @@ def scatter(evaluate: Callable[[Floats], Floats], rows: Floats, columns: Indices
         evaluate: Entries of the derivative. It gets several rows for each location, one after another.
         rows: The locations.
         columns: The column to move, for each location.
-        widths: How far to go at most, for each location.
+        widths: The largest distance to go, for each location.
     """
     far = []
     for sign in (-1, 1):

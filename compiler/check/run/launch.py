@@ -61,7 +61,7 @@ class LaunchRunner:
         extents: The size of a launch.
         inputs: The columns of inputs.
         results: The columns of results.
-        sums: How sums over threads are split.
+        sums: The split of sums over threads.
         alone: The only thread that runs; None if all run.
     """
 

@@ -33,7 +33,7 @@ class CheckScope:
     Attributes:
         functions: The subject; of one with many inputs only the selected ones count as differentiable.
         legs: The modes that it has.
-        effort: How many samples are affordable.
+        effort: The affordable number of samples.
         blocks: The outcome of looking at blocks of inputs; None if all inputs are looked at one by one.
     """
 

@@ -2,7 +2,7 @@
 
 The function may not be meant to be used there. So these samples can only accuse, and only custom derivatives:
 automatic ones add no branches, and ``clamp`` has no derivative if its limits are exchanged. A sample is omitted if a
-value or a derivative overflows, an index leads outside, or a loop runs beyond its bound.
+value or a derivative overflows, an index is out of bounds, or a loop exceeds its bound.
 """
 
 from __future__ import annotations

@@ -52,7 +52,7 @@ class _Uses:
     Attributes:
         name: The name by which text calls it.
         place: The name, line and column of a function; None for a macro.
-        why: Why it cannot be checked by itself; empty if it can.
+        why: The reason why it cannot be checked by itself; empty if it can.
         calls: The names that it calls or is differentiated by.
         derived: Those by which it is differentiated alone.
         plain: Its parameters without ``no_diff``.

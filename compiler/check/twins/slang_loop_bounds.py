@@ -1,7 +1,7 @@
 """Make twins of Slang files that count loop iterations and compare them with the declared bound.
 
 In forward mode Slang continues past ``[MaxIters(n)]``. Reverse mode then overwrites or loses stored iterations. The
-text of a twin counts the iterations of loops that reverse mode goes through, and raises a flag beyond the bound:
+text of a twin counts the iterations of loops that reverse mode goes through, and sets a flag above the bound:
 
     { int count = 0; [MaxIters(4)] for (…) { if (++count > (4)) check_flag = 1; … } }
 """

@@ -144,8 +144,8 @@ def conclude(
     """Return the result of a subject: its parts together, with parameters that have lost their gradient.
 
     Args:
-        plan: What was asked.
-        parts: What samples in range showed, then what samples out of range did; none if it has no mode to check.
+        plan: The plan of the subject's check.
+        parts: The parts from samples in range, then out of range; none if the subject has no mode to check.
         lost: Parameters without gradient that the result depends on.
         frozen: True if a twin freezes what is declared to carry no gradient.
     """

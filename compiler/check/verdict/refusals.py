@@ -50,7 +50,7 @@ def refused(plan: SubjectPlan, f64: Built, f32: Built, module: Module) -> Result
     """Return the result of a subject that can't run; None if it can.
 
     Args:
-        plan: What is asked of the subject.
+        plan: The plan of the subject's check.
         f64: The float64 build.
         f32: The float32 build.
         module: The subject's module.

@@ -1,5 +1,5 @@
 """Rules for kernels and derivatives, the same for every front end.
 
-``memories`` and ``policies`` check declarations. ``derivative_orders`` and ``probes`` check whole modules; the latter
+``memories`` and ``policies`` check declarations. ``derivative_orders`` and ``probes`` check modules; the latter
 calls ``in_place`` and ``shared_stores``.
 """

@@ -1,4 +1,4 @@
-"""Rules for whole kernels: unique names of probes, in-place tensors, shared stores."""
+"""Check kernels with their helper functions: unique names of probes, in-place tensors, shared stores."""
 
 from __future__ import annotations
 

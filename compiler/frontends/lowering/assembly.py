@@ -121,7 +121,7 @@ def used_constants(
     """Return the module constants that finished bodies refer to, in the order they were first met.
 
     Args:
-        used: What lowering met, by key.
+        used: The constants that lowering met, by key.
         functions: The finished functions.
         in_slang: Keys that bodies written in Slang name.
     """

@@ -1,4 +1,4 @@
-"""Lower one body: rounds of lowering until all locals have a type, then checks of the whole body."""
+"""Lower one body: rounds of lowering until all locals have a type, then checks of the body."""
 
 from __future__ import annotations
 

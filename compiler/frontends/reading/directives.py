@@ -36,8 +36,8 @@ class Directives:
     """What a user declares about the check of one function.
 
     Attributes:
-        skip: Why it is not checked; empty if it is.
-        expected_failure: Why it is expected to fail; empty if it is not.
+        skip: The reason why it is not checked; empty if it is.
+        expected_failure: The reason why it is expected to fail; empty if it is not.
         mode: The only mode to check, ``backward`` or ``forward``; empty for both.
         tolerance: Relative. How far its derivatives may be off.
         derivative: Its derivative; None for that of the function itself.
@@ -211,7 +211,7 @@ class DirectiveKind:
 
     Attributes:
         example: A line of it, as in the documentation.
-        purpose: What it does.
+        purpose: The effect, in words for users.
         read: Reads its words.
         repeated: True if a function may have several.
     """

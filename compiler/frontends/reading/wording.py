@@ -14,14 +14,14 @@ class Wording:
     """Advice in one language, as the second half of a help.
 
     Attributes:
-        function: To define a function apart.
-        struct: To define a struct apart.
-        module: To import a module.
-        show: To print a value.
-        differentiable: To make a function differentiable.
+        function: The way to define a function separately.
+        struct: The way to define a struct separately.
+        module: The way to import a module.
+        show: The way to print a value.
+        differentiable: The way to make a function differentiable.
         not_differentiated: The name of a function that is not differentiated.
-        dims: To give a kernel ``{dims}`` dimensions, ``{count}`` in letters.
-        result: To declare a result of type ``{type}``.
+        dims: The way to give a kernel ``{dims}`` dimensions, ``{count}`` in letters.
+        result: The way to declare a result of type ``{type}``.
     """
 
     function: str

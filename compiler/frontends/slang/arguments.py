@@ -50,7 +50,7 @@ class Surroundings:
         cases: By enum, its enumerators.
         own: The structs of the module's own file.
         structs: The structs that have a body in these files.
-        aliases: The words that a ``typealias`` stands for.
+        aliases: The words that a ``typealias`` replaces.
     """
 
     texts: Sequence[Sequence[Token]]

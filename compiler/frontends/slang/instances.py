@@ -36,7 +36,7 @@ def chosen_instances(wanted: Iterable[Candidates], read: Reader, most: tuple[int
     """Return instances that Slang accepts.
 
     Args:
-        wanted: For each function, groups of instances with arguments. The first group with an accepted one counts.
+        wanted: Groups of instances with arguments, for each function. The first group with an accepted one counts.
         read: Reads the module, and looks up functions by name.
         most: The most instances of one function, and of all functions if one each is not more. Every argument occurs
             in the instances of a function if possible.

@@ -29,7 +29,7 @@ class Definitions:
     """The kernels, pipelines and settings of a description.
 
     Attributes:
-        kernels: In the order of the file.
+        kernels: The kernels in the order of the file.
         externals: Functions that exist in Slang, by name.
         imports: Slang files to import, as written.
         pipelines: Lowered pipelines, since their bodies only call kernels.

@@ -19,7 +19,7 @@ class TextLocations(SourceLocations):
     """The locations of the characters of a scalar's text.
 
     Attributes:
-        whole: The scalar's span.
+        whole: The span of all of the scalar.
         starts: Line and column in the file of each character of the text and of its end.
         ends: Line and column after each character.
         lines: The index of the first character of each line of the text.

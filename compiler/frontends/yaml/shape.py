@@ -47,7 +47,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Integer:
-    """A whole number within bounds."""
+    """An integer within bounds."""
 
     low: int | None = None
     high: int | None = None
@@ -120,8 +120,8 @@ class Record:
         what: Its subject, for messages.
         keys: The keys it may have.
         one_of: Exactly one of these is there.
-        some_of: At least one of these, all mappings, is there and not empty.
-        alone: For a key, the others that can't be combined with it.
+        some_of: Mappings of which at least one must be present and not empty.
+        alone: The keys that can't be combined with a key, by key.
         when: Rules that depend on the value of a key.
     """
 

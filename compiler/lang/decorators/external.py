@@ -42,7 +42,7 @@ class ExternalFunction:
     Attributes:
         name: Its name there.
         file: The path as written, relative to the describing file.
-        signature: As written.
+        signature: The signature as written.
         differentiable: True if Slang can differentiate it.
         python: Its replacement in Python execution, if any.
         location: The location of the declaration.

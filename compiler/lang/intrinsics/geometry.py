@@ -1,4 +1,4 @@
-"""Rows for whole vectors and matrices. Their derivatives come from ``composed`` definitions.
+"""Rows for vectors and matrices. Their derivatives come from ``composed`` definitions.
 
 Values of a row have their vector or matrix axes last, so that a ``meaning`` also takes a batch. Only ``mul`` tells
 vectors from matrices by their number of axes.

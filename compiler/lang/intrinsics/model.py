@@ -63,16 +63,16 @@ class IntrinsicRow:
     """One intrinsic function.
 
     Attributes:
-        name: As in ``sa.name``.
+        name: The name, as in ``sa.name``.
         params: Parameter names.
         types: Maps argument types to a signature. Call ``rule`` instead, which checks their number first.
         meaning: The value, from numpy and arguments of the signature's types; the last axes are the value's.
         slang: The spelling before the ``(``.
-        partials: For functions by component: one derivative per parameter (None is zero), from functions that take
+        partials: The derivatives of a function by component: one per parameter (None is zero), from functions that take
             arrays and traced values alike, then the arguments in float64.
-        composed: For other functions: the value written in those functions, which is then differentiated.
+        composed: The value of another function, written in those; it is differentiated.
         differentiable: False if there is no derivative; then results carry no gradient.
-        kinks: Where derivative or value is not continuous.
+        kinks: The points at which derivative or value is not continuous.
         domain: Per parameter, the values at which value and derivative are finite.
         valid: A further condition on all arguments, called like ``meaning``; returns bools.
         variadic: Two or more arguments are folded from the left.

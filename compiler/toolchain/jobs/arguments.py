@@ -60,8 +60,8 @@ def slangc_arguments(job: CompileJob, source: Path, entries: Sequence[str], targ
     """Build the argument list for some entry points and targets of a job.
 
     Args:
-        job: What to compile; its ``entry_points`` and ``targets`` are not read.
-        source: Where the job's text lies on disk, beside its modules.
+        job: The job; its ``entry_points`` and ``targets`` are not read.
+        source: The file with the job's text, beside its modules.
         entries: Entry points to compile.
         targets: Names of targets to compile for, all with the same macros.
     """

@@ -34,7 +34,7 @@ class Pool:
 
     Args:
         make: Makes one more back end.
-        size: How many may run at a time.
+        size: The number of tasks that may run at a time.
     """
 
     def __init__(self, make: Callable[[], Backend], size: int) -> None:
@@ -67,8 +67,8 @@ class Pool:
         """Run all tasks; returns when the last has ended.
 
         Args:
-            tasks: What to run, in this order.
-            collectors: Where the events of each job go.
+            tasks: The tasks, in the order of their start.
+            collectors: The receivers of the events, one for each job.
             progress: Called with the number of units that ended since it was called last.
         """
 

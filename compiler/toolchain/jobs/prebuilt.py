@@ -46,7 +46,7 @@ class ModuleStore:
         """Return the modules of these jobs that are to be used in binary form: name, text and macros, and the bytes.
 
         Args:
-            jobs: What is about to be compiled.
+            jobs: The jobs that are compiled next.
             build: Makes a binary module of a name and text, with the options of a job; ``None`` when it can't.
         """
         users: dict[ModuleKey, list[CompileJob]] = {}

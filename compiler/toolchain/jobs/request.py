@@ -26,10 +26,10 @@ class CompileJob:
         entry_points: Compute entry points, in the order of the results.
         targets: Names from ``targets.TARGETS``, without repetition.
         modules: Further files that ``source`` may import: file name and text.
-        include_dirs: Where else ``import`` and ``#include`` look.
+        include_dirs: Further folders for ``import`` and ``#include``.
         defines: Preprocessor macros: name and value.
         optimization: 0 to 3, as slangc's ``-O``.
-        whole: One artefact per target with all entry points, rather than one per entry point and target.
+        whole: True for one artefact per target with all entry points; else one per entry point and target.
         extra_arguments: Further slangc arguments, given last.
         declarations: Instead of code, reflect what the module declares (see ``declarations``), with these functions
             looked up by name. Needs one target and ``whole``.
@@ -54,7 +54,7 @@ class CompileJob:
     time_limit: float = field(default=DEFAULT_TIME_LIMIT, compare=False)
 
     def units(self) -> tuple[tuple[str, str], ...]:
-        """Return every (target, entry) to be produced; the entry is empty for a whole-program artefact."""
+        """Return every (target, entry) to be produced; the entry is empty for an artefact of all entry points."""
         entries = ("",) if self.whole else self.entry_points
         units = ((target, entry) for target in self.targets for entry in entries)
         return tuple(unit for unit in units if unit not in self.without)
@@ -90,12 +90,12 @@ class CompileResult:
     """The result of one job.
 
     Attributes:
-        artefacts: In the order of ``CompileJob.units``; those that failed are missing.
+        artefacts: The artefacts in the order of ``CompileJob.units``, without those that failed.
         reflection: Target and entry (as in the artefacts) with Slang's reflection of it, a JSON text.
         messages: Slang's messages, in positions of the Slang text, without repetition.
-        diagnostics: What went wrong around Slang: a crash, a time limit, a missing tool.
+        diagnostics: Errors around Slang: a crash, a time limit, a missing tool.
         dependencies: Files on disk that the source imported or included, absolute, sorted.
-        cached: Whether the cache had it.
+        cached: True if it comes from the cache.
     """
 
     artefacts: tuple[Artefact, ...] = ()

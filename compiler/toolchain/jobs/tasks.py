@@ -59,7 +59,7 @@ def cut(jobs: Sequence[tuple[CompileJob, Path]], workers: int, *, singly: bool) 
 
     Args:
         jobs: Each with the place of its text.
-        workers: How many tasks run at a time.
+        workers: The number of tasks that run at a time.
         singly: One task for each unit, as an external slangc needs.
     """
     total = sum(len(job.units()) for job, _ in jobs)

@@ -11,7 +11,7 @@ INTERNAL = 99999
 
 @dataclass(frozen=True, slots=True)
 class Translation:
-    """What to tell the user. ``{name}`` in ``text`` stands for the first name Slang quotes."""
+    """A message for the user. ``{name}`` in ``text`` is replaced by the first name that Slang quotes."""
 
     code: str
     text: str

@@ -35,7 +35,7 @@ class UnitReflection(NamedTuple):
 
 
 class UnitCode(NamedTuple):
-    """One unit ended: its code, or ``None`` when Slang refused; ``output`` is what Slang said meanwhile."""
+    """One unit ended: its code, or None if Slang refused; ``output`` has Slang's messages about it."""
 
     target: str
     entry: str

@@ -47,9 +47,9 @@ def with_stages(failures: list[Failure], frozen: object, seed: int) -> list[Fail
     """Return failures; those of derivatives of a pipeline name the stage that is wrong.
 
     Args:
-        failures: What is wrong.
+        failures: The failures.
         frozen: The pipeline stage by stage; anything else has no stages.
-        seed: Of the random weights of results.
+        seed: The seed of the random weights of results.
     """
     return (
         [_with_stage(failure, frozen, seed) for failure in failures] if isinstance(frozen, PipelineStages) else failures

@@ -27,7 +27,7 @@ class Step:
         stores: The names that it stores to.
         reads: The names that it reads.
         operators: Its number of operators.
-        part: The field or component that it stores to; empty if it stores whole values.
+        part: The field or component that it stores to; empty if it stores complete values.
         is_head: True for the head of a branch or loop, which stores to all that its blocks store to.
     """
 

@@ -1,7 +1,7 @@
 """Search a function of a Slang file for variables that Slang may confuse.
 
 Where branches or loops meet, Slang confuses two variables of one type if parts of one were stored. It sometimes
-confuses values of one variable that is stored whole and in parts. docs/slang-notes.md lists the observed cases.
+confuses values of one variable that is stored at once and in parts. docs/slang-notes.md lists the observed cases.
 """
 
 from __future__ import annotations

@@ -43,8 +43,8 @@ class Trap:
         legs: The legs that show it.
         fits: Returns True if a failure may come from it.
         find: Finds its signs in a function.
-        message: What happens there. ``{}`` is the text of the sign.
-        remedy: What to write instead.
+        message: The effect there. ``{}`` is the text of the sign.
+        remedy: The text to write instead.
         own: True if it is a trap of custom derivatives.
     """
 
