@@ -25,7 +25,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "errors.md"
 WITH_EXAMPLES = sorted(code for code, entry in explanations().items() if not entry.no_example)
 WITHOUT = {"SA208", "SA252", "SA900", "SA901", "SA902", "SA903", "SA904", "SA905"}
-"""Codes that no program gives: a diagnostic that Slang does not print, a device that fails, defects of slangad."""
+"""Codes that no program gives: a diagnostic of later versions of Slang, a device that fails, defects of slangad."""
 _FOUND = re.compile(r"(error|warning|note)\[(SA\d{3})\]")
 
 

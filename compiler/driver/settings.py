@@ -133,7 +133,7 @@ class CheckSettings:
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """The settings of ``[tool.slangad]`` of one file; None for an absent key. Folders are seen from the working folder."""
+    """The settings of ``[tool.slangad]`` of one file; None without a key. Paths are seen from the working folder."""
 
     file: Path
     inputs: tuple[str, ...] = ()

@@ -158,7 +158,7 @@ member of the struct's Differential type.""",
         "a derivative can't be differentiated again",
         """Slang can't differentiate code that contains bwd_diff. Use fwd_diff for one of the two derivatives:
 fwd_diff(fwd_diff(f)) works, and so does bwd_diff of a function that calls fwd_diff.""",
-        no_example="Slang 2026.12 has this diagnostic, but no program is known that gives it.",
+        no_example="Slang 2026.12 crashes on such a program (SA084, SA240). Later versions give the code.",
     ),
     "SA209": Explanation(
         "not available on this target",

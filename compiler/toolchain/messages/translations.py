@@ -78,7 +78,7 @@ _BY_CODE: dict[int, Translation] = {
     31162: _VISIBLE,
     **dict.fromkeys(range(31130, 31133), _MEMBER),
     38035: _HIGHER,
-    38037: _HIGHER,
+    38037: _HIGHER,  # of later versions than 2026.12, which crashes there
     **dict.fromkeys((36104, 36107, 36108, 41011, 55204, 56103), _TARGET),
     **dict.fromkeys((INTERNAL, 99997, 99998), _INTERNAL),
     **dict.fromkeys((100, 52006), _TOOL),
