@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class CheckOptions:
-    """How to check.
+    """The settings of a check.
 
     Attributes:
         device: The device for float32, by its name for ``--device``.

@@ -25,7 +25,7 @@ OutputKind = Literal["slang", "library", "ir", "artefact", "reflection", "header
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How to compile. The command line decides what is written and where.
+    """The settings of a compile. The command line decides what is written and where.
 
     Attributes:
         targets: Names from ``ir.targets``. Without any, only Slang is emitted.
@@ -57,7 +57,7 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class KernelSummary:
-    """What the driver needs to know of a kernel.
+    """The facts about a kernel that the driver needs.
 
     Attributes:
         name: Its name.

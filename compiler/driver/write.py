@@ -25,7 +25,7 @@ Emit = Literal["slang", "ir", "artefacts", "header", "library"]
 
 @dataclass(frozen=True, slots=True)
 class Destination:
-    """Which files to write, and where.
+    """The files to write, and their folder.
 
     Attributes:
         folder: The output folder. It is created if it does not exist.

@@ -1,4 +1,4 @@
-"""What slangad tells users about their program: diagnostics are data here; the terminal and JSON render them later.
+"""Define diagnostics, slangad's messages about the user's program. They are data; the terminal and JSON render them.
 
 ``SlangadError`` has three families: ``CompileError`` (the user's program), ``ToolchainError`` (Slang, a C++ compiler or
 a device), ``CheckFailed`` (a gradient is wrong). Anything else that escapes is a defect of slangad.
@@ -21,7 +21,7 @@ MAX_DIAGNOSTICS = 20
 
 
 class Severity(str, Enum):
-    """How bad it is; only errors stop a compile."""
+    """The severity of a diagnostic. Only errors stop a compile."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -98,7 +98,7 @@ class CheckFailed(SlangadError):  # noqa: N818  (reads as what happened)
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """What a code means, as ``slangad explain`` and docs/errors.md show it.
+    """The meaning of a code, as ``slangad explain`` and docs/errors.md show it.
 
     Attributes:
         title: One line: what is wrong.

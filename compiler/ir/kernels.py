@@ -84,7 +84,7 @@ def by_value(kernel: Kernel, buffers: Iterable[Buffer]) -> tuple[KernelParam, ..
 
 
 class Accumulation(str, Enum):
-    """How the gradients of many threads add up in one element."""
+    """The way the gradients of many threads add up in one element."""
 
     NONE = "none"
     OWN = "own"

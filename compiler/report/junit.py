@@ -1,7 +1,8 @@
 """Write a gradient check as a JUnit file, which Jenkins and GitLab show.
 
-A suite is a file of the user's, a test case is a function. What makes the check fail is a failure; INCONCLUSIVE and
-SKIPPED are skipped tests unless the check is strict. The dialect is that of pytest (its ``junit-10.xsd``).
+A suite is a file of the user's, a test case is a function. A result that makes the check fail is a failure.
+INCONCLUSIVE and SKIPPED are skipped tests unless the check is strict. The dialect is that of pytest (its
+``junit-10.xsd``).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a gradient check found, as frozen data: ``check`` makes a ``Report``, each format of ``report`` shows it.
+"""Define the results of a gradient check as frozen data: ``check`` makes a ``Report``, and each format shows it.
 
 Nothing here computes derivatives. Numbers are Python floats and may be NaN or infinite; a format that can't show those
 spells them out. Everything a verdict rests on is in here, so that JSON can carry it.
@@ -23,7 +23,7 @@ Kind = Literal["function", "kernel", "pipeline", "declaration"]
 
 
 class Verdict(str, Enum):
-    """What became of one function, kernel or pipeline."""
+    """The verdict about one function, kernel or pipeline."""
 
     PASS = "PASS"  # noqa: S105  (not a password)
     FAIL = "FAIL"
@@ -374,7 +374,7 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """How many of the functions, kernels and pipelines were really checked.
+    """The number of checked functions, kernels and pipelines, and of all.
 
     Attributes:
         checked: Their derivatives were compared, right or wrong.

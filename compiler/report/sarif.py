@@ -1,7 +1,7 @@
 """Write a gradient check as SARIF 2.1.0, a log that code scanning and editors show.
 
 A verdict is a rule; every failure is a result at the function in the user's file, with the generated Slang as related
-location. What is right is not in the log, except as a count.
+location. Right functions are not in the log, except as a count.
 """
 
 from __future__ import annotations

@@ -74,7 +74,7 @@ class FoundFolder:
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """What a Slang file reaches.
+    """The files and folders that a Slang file uses.
 
     Attributes:
         folders: The folders that no option names, in the order of their discovery.

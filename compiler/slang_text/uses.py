@@ -100,7 +100,7 @@ def nodes_of(files: Sequence[Parts], macros: Mapping[str, frozenset[str]]) -> It
 
 
 class _Reader:
-    """What all files declare."""
+    """The declarations of all files."""
 
     def __init__(self, files: Sequence[Parts], macros: Mapping[str, frozenset[str]]) -> None:
         self._macros = macros

@@ -1,4 +1,4 @@
-"""Folders for temporary files, in TMPDIR. What a killed process leaves there is removed by the next that makes one.
+"""Folders for temporary files, in TMPDIR. The next process that makes one removes the folders of killed processes.
 
 A process locks each of its folders, and the operating system drops the locks of a process that ends, however it ends.
 Where folders cannot be locked (Windows, some network drives) nothing is removed for others.

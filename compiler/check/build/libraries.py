@@ -1,8 +1,8 @@
 """Build the harness kernels of a module as CPU libraries, in float32 and in float64.
 
-Both precisions build at the same time. If a build crashes, hangs or is rejected, its halves are built, and so on. What
-is refused at last is left out with the reason. The time for that is limited (see ``repair_time``). Kernels with other
-derivatives in company than alone (see ``separately``) build as they are shipped: entry point by entry point.
+Both precisions build at the same time. If a build crashes, hangs or is rejected, its halves are built, and so on. A
+kernel that is refused alone is left out with the reason. The time for that is limited (see ``repair_time``). Kernels
+whose derivatives differ in company (see ``separately``) build as they are shipped: entry point by entry point.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ class Built:
 
 @dataclass(frozen=True, slots=True)
 class BuildSetting:
-    """How to build: imports, macros, time limit, cache, texts to use in place of Slang files, arguments of Slang.
+    """The settings of a build: imports, macros, time limit, cache, replaced texts of Slang files, arguments of Slang.
 
     ``keep`` is the folder that keeps what is generated, if the user names one.
     """

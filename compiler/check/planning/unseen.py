@@ -59,7 +59,7 @@ def with_every_function(described: Mapping[Path, Described], include_dirs: Seque
 def rows_of_unread(item: Input, result: Result, only: Iterable[str], include_dirs: Sequence[str]) -> Iterator[Result]:
     """Yield a row for each differentiable function, or those asked for, of a file that can't be read as a program.
 
-    A function is undecided where the file is. If the file is wrong, that one row says so.
+    A function is undecided where the file is. A wrong file has one row, with the reason.
     """
     verdict = Verdict.INCONCLUSIVE if result.verdict is Verdict.INCONCLUSIVE else Verdict.SKIPPED
     asked = {*only, *item.kernels}

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class DeviceJob:
-    """What a worker needs to run float32 kernels on a device.
+    """The job with which a worker runs float32 kernels on a device.
 
     Attributes:
         refused: The kernels that it cannot run, with the reason.

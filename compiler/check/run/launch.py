@@ -44,7 +44,7 @@ _OF_INPUTS: Final = (Role.INPUT, Role.TANGENT)
 
 @dataclass(frozen=True, slots=True)
 class Sums:
-    """How sums over threads are split, and the value that accumulated gradients hold before a launch."""
+    """The split of sums over threads, and the value of accumulated gradients before a launch."""
 
     parts: int = 2
     copies: int = 2

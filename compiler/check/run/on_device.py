@@ -40,7 +40,7 @@ Role = ParameterRole
 
 
 class _OnDevice:
-    """What runs of kernels and of pipelines have in common."""
+    """The common part of runs of kernels and of pipelines."""
 
     __slots__ = ()
     inputs: ColumnTable

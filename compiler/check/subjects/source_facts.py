@@ -47,7 +47,7 @@ _BITS: Final = "it reads the bits of floats ({}), which ends the gradient: the t
 
 @dataclass(frozen=True, slots=True)
 class _Uses:
-    """What a function or macro uses.
+    """The uses of a function or macro.
 
     Attributes:
         name: The name by which text calls it.

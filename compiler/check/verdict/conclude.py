@@ -60,7 +60,7 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class ResultPart:
-    """What the samples of one region add to a result; attributes as those of ``report.model.Result``."""
+    """The part of a result from the samples of one region, with attributes as in ``report.model.Result``."""
 
     reasons: tuple[Reason, ...] = ()
     legs: tuple[LegResult, ...] = ()

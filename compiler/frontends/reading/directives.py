@@ -33,13 +33,13 @@ DeclaredDerivative: TypeAlias = ClipGradient | FiniteDifference | StraightThroug
 
 @dataclass(frozen=True, slots=True)
 class Directives:
-    """What a user declares about the check of one function.
+    """The user's declarations about the check of one function.
 
     Attributes:
         skip: The reason why it is not checked; empty if it is.
         expected_failure: The reason why it is expected to fail; empty if it is not.
         mode: The only mode to check, ``backward`` or ``forward``; empty for both.
-        tolerance: Relative. How far its derivatives may be off.
+        tolerance: Relative. The allowed relative error of its derivatives.
         derivative: Its derivative; None for that of the function itself.
         ranges: Ranges of its parameters, each with the location of the parameter's path.
         shapes: Shapes of its parameters.

@@ -39,7 +39,7 @@ _IN_ARGUMENTS: Final = frozenset({".", "::", "<", ">", ",", "-", "+", "*"})
 
 @dataclass(slots=True)
 class Surroundings:
-    """What the files of a module show about types.
+    """The facts about types in the files of a module.
 
     Attributes:
         texts: The tokens of each file, the module's own first.

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Outcome(Protocol):
-    """What a call gives: arrays by key as a mapping (``out["grad.m.albedo"]``), and by name (``out.grad.m.albedo``)."""
+    """The results of a call: arrays by key (``out["grad.m.albedo"]``), and by name (``out.grad.m.albedo``)."""
 
     arrays: dict[str, Any]
     result: Any
@@ -51,7 +51,7 @@ class LoadedObject(Protocol):
 
 
 class RunMethods(Protocol):
-    """What the room ``api`` does for decorated objects."""
+    """The functions of the room ``api`` for decorated objects."""
 
     def loaded(self, value: Any, device: str, *, deterministic: bool) -> LoadedObject:  # noqa: ANN401
         """Return a kernel or pipeline on a device."""
@@ -67,7 +67,7 @@ class RunMethods(Protocol):
 
 
 class CheckMethods(Protocol):
-    """What the room ``check`` does for decorated objects."""
+    """The functions of the room ``check`` for decorated objects."""
 
     def checked(self, value: Any, options: Mapping[str, Any]) -> Any:  # noqa: ANN401
         """Check the gradients of an object."""
@@ -106,7 +106,7 @@ class CheckedObject:
 
 
 class RunnableObject(CheckedObject):
-    """What kernels and pipelines have in common. The first call compiles; a later one notices what has changed."""
+    """The common part of kernels and pipelines. The first call compiles; a later one notices what has changed."""
 
     def on(self, device: str = "auto", *, deterministic: bool = False) -> LoadedObject:
         """Return it on a device: cpu, cuda, vulkan, webgpu, or auto for a GPU that works, else the CPU.
