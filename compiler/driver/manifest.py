@@ -226,6 +226,6 @@ def _parameter_record(parameter: EntryParameter, bindings: Mapping[str, Mapping[
 
 
 def _bindings(program: Mapping[str, Any]) -> dict[str, object]:
-    """Return where each parameter of the one entry point is bound, as Slang's reflection says."""
+    """Return the binding of each parameter of the one entry point, from Slang's reflection."""
     places = [*program.get("parameters", ()), *(p for e in program["entryPoints"] for p in e.get("parameters", ()))]
     return {p["name"]: p.get("binding", p.get("bindings")) for p in places if "binding" in p or "bindings" in p}

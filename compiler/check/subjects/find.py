@@ -47,7 +47,7 @@ _CALLEE: Final = re.compile(r"it calls (\w+), which has \[BackwardDerivative\] a
 def find_subjects(
     module: ir.Module, is_own: Callable[[str], bool] | None = None
 ) -> tuple[ir.Module, tuple[Subject, ...]]:
-    """Return the module with harness kernels in place of its own kernels, and the subjects.
+    """Return the module with harness kernels in place of its kernels, and the subjects.
 
     Args:
         module: The module.
