@@ -697,7 +697,7 @@ TENSOR_ENTRIES: Final = 16
 """Elements. The size of a tensor that a Slang function uses: four by four. Larger: indices collide less, and each entry
 of the Jacobian is compared at fewer samples."""
 TENSOR_AXES: Final = 4
-"""Axes. The most that a tensor of a Slang function has in the check."""
+"""Axes. The most axes of a tensor of a Slang function in the check. Larger: tensors with more axes are checked."""
 TENSOR_EXTENT: Final = 4
 """Elements. The extent of each axis of such a tensor. Larger: loops over an axis run longer."""
 MEMORY_FIELDS: Final = 24
