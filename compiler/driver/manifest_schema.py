@@ -118,6 +118,7 @@ def manifest_schema(*, closed: bool = False) -> Schema:
         files=_list(file, "Slang, libraries, headers."),
         kernels=_list(kernel, "Its kernels."),
         pipelines={"type": "object", "additionalProperties": _list(_TEXT, "The pipeline's kernels.")},
+        loops=_list({"type": "object"}, "How reverse mode gets the states of loops."),
         left_out=_list({"type": "object"}, "Functions that have no kernel."),
     )
     root = record(
