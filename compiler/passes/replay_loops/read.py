@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.ir import nodes as ir
 from slangad.compiler.ir.assignment import sets_before_reading
-from slangad.compiler.ir.types import INT, DiffPair, Tensor, Texture, Tuple, carries_gradient, leaves
+from slangad.compiler.ir.types import INT, Array, DiffPair, Struct, Tensor, Texture, Tuple, carries_gradient, leaves
 from slangad.compiler.ir.walk import (
     blocks,
     body_exprs,
@@ -160,6 +160,22 @@ def read_loop(
         if n not in {*stored, *counter, *inner} and not any(n == s.local.name for s in own.values())
     )
     return Loop(stmt, body, state, (*shared, *own.values()), breaks=_breaks(body))
+
+
+def holds_nested_structs(loop: Loop) -> bool:
+    """Return True if a value that a loop hands on or shares is a struct with structs in it: it has no plain zero."""
+
+    def structs_in(type_: Type) -> int:
+        match type_:
+            case Array(element=element):
+                return structs_in(element)
+            case Struct(fields=fields):
+                return 1 + max((structs_in(f.type) for f in fields), default=0)
+            case _:
+                return 0
+
+    values = (*(v.local for v in loop.state), *(s.local for s in loop.shared))
+    return any(structs_in(value.type) > 1 for value in values)
 
 
 def stored_in(body: Block) -> dict[str, None]:

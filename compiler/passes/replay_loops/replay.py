@@ -15,7 +15,14 @@ from slangad.compiler.ir.walk import body_exprs, map_blocks, root, statements, w
 from slangad.compiler.passes.mark_no_diff import mark_kernel_params
 from slangad.compiler.passes.replay_loops.choose import Plan, Unsuitable, adds_only, choose
 from slangad.compiler.passes.replay_loops.functions import LoopFunctions, end_of, state_of, structs_of, uses
-from slangad.compiler.passes.replay_loops.read import Loop, is_active_loop, obstacle, read_loop, stored_in
+from slangad.compiler.passes.replay_loops.read import (
+    Loop,
+    holds_nested_structs,
+    is_active_loop,
+    obstacle,
+    read_loop,
+    stored_in,
+)
 
 if TYPE_CHECKING:
     from slangad.compiler.ir.build import Block
@@ -134,6 +141,11 @@ class _Scope:
             self._note(changed, Plan("keep", f"the loop {reason}"))
             return (replace(stmt, body=inner),)
         loop = read_loop(changed, before, after, self.carrying, self.names)
+        if holds_nested_structs(loop):
+            if stmt.keep is not None:
+                self._refuse(stmt, "it holds structs with structs in them")
+            self._note(changed, Plan("keep", "the loop holds structs with structs in them"))
+            return (replace(stmt, body=inner),)
         taken = {v.local.name for v in loop.state} | {s.local.name for s in loop.shared}
         taken |= {s.variable for s in walk_stmts((changed,)) if isinstance(s, ir.For)}
         try:
