@@ -8,7 +8,7 @@ import slangad
 from slangad.compiler.emit.entry_points.kernels import modes_of, print_kernel
 from slangad.compiler.emit.library import libraries_of, memory_libraries, sum_libraries
 from slangad.compiler.emit.memory.buffers import Accessors
-from slangad.compiler.emit.memory.matrices import MatrixNames, matrix_sums
+from slangad.compiler.emit.memory.matrices import MatrixNames, MatrixSums, matrix_sums
 from slangad.compiler.emit.memory.probes import ProbePrinter, name_probes, probes_of
 from slangad.compiler.emit.memory.tensors import TensorPrinter, kept_buffers, name_memory
 from slangad.compiler.emit.memory.textures import TexturePrinter
@@ -212,17 +212,31 @@ def _memory_printers(
 ) -> Iterator[TensorPrinter | TexturePrinter]:
     exprs = [e for f in module.functions for e in body_exprs(statements(f))]
     numbers = kept_buffers(module)
+    matrices = _matrices(module, names, exprs)
     for buffer in module.buffers:
         own, kept = names.memory[buffer.key], numbers.get(buffer.key)
         if isinstance(buffer.type, types.Tensor):
-            kernel = next(k for k in module.kernels if k.name == buffer.kernel)
-            is_matrix = buffer.accumulation is ir.Accumulation.MATRIX
-            parts = MatrixNames(own.values, own.tangent, own.gradient, own.times, own.holder)
-            matrix = matrix_sums(buffer, kernel, parts) if is_matrix else None
+            matrix = matrices.get(buffer.key)
             yield TensorPrinter(buffer, buffer.type, own, names.spell, accessors, kept, matrix)
         else:
             uses = {type(e) for e in exprs if isinstance(e, (ir.Read, ir.Sample)) and _is_of(e, buffer)}
             yield TexturePrinter(buffer, buffer.type, own, ir.Sample in uses, ir.Read in uses, kept)
+
+
+def _matrices(module: ir.Module, names: ModuleNames, exprs: Iterable[ir.Expr]) -> dict[str, MatrixSums]:
+    """Return the matrices and biases of products by the keys of their buffers."""
+    pairs = ((e.source, e.bias) for e in exprs if isinstance(e, ir.Linear))
+    biases = {m.name: b.name for m, b in pairs if isinstance(m, ir.Var) and isinstance(b, ir.Var)}
+    found: dict[str, MatrixSums] = {}
+    added = set(biases.values())
+    for buffer in sorted(module.buffers, key=lambda b: b.key not in added):
+        if buffer.accumulation is ir.Accumulation.MATRIX:
+            kernel = next(k for k in module.kernels if k.name == buffer.kernel)
+            own, is_bias = names.memory[buffer.key], buffer.key in added
+            parts = MatrixNames(own.values, own.tangent, own.gradient, own.times, own.holder)
+            bias = found.get(biases.get(buffer.key, ""))
+            found[buffer.key] = matrix_sums(buffer, kernel, parts, is_bias=is_bias, bias=bias)
+    return found
 
 
 def _is_of(access: ir.Read | ir.Sample, buffer: ir.Buffer) -> bool:

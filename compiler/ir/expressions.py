@@ -240,13 +240,16 @@ class Linear:
     """A matrix in memory times an array: entry ``i`` is the sum of ``source[indices…, i, j] * value[j]`` over ``j``.
 
     The tensor has known extents and all its reads are such products, with ``columns`` entries each. A tensor of one
-    axis more than ``indices`` holds the matrix row by row.
+    axis more than ``indices`` holds the matrix row by row. With a ``bias``, which is a tensor too,
+    ``bias[bias_indices…, i]`` is added to entry ``i``.
     """
 
     source: Expr
     indices: tuple[Expr, ...]
     value: Expr
     columns: int
+    bias: Expr | None
+    bias_indices: tuple[Expr, ...]
     type: Type
     span: Span = field(default=NOWHERE, compare=False, repr=False)
 

@@ -105,8 +105,9 @@ def _map_access(expr: Read | Extent | Sample | Linear, f: ExprMap) -> Expr:
             return _with(expr, source=f(x))
         case Sample(source=x, uv=uv):
             return _with(expr, source=f(x), uv=f(uv))
-        case Linear(source=x, indices=indices, value=value):
-            return _with(expr, source=f(x), indices=_same(indices, f), value=f(value))
+        case Linear(source=x, indices=indices, value=value, bias=bias, bias_indices=also):
+            product = _with(expr, source=f(x), indices=_same(indices, f), value=f(value))
+            return _with(product, bias=f(bias), bias_indices=_same(also, f)) if bias else product
         case _:
             assert_never(expr)
 

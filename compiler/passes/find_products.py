@@ -1,14 +1,15 @@
 """Find the products of a matrix and an array that all threads of a group compute at the same time.
 
-    for i in 0 .. 64:                                  z = linear(net.w, h)
+    for i in 0 .. 64:                                  z = linear(net.w, h) plus net.b
         total = net.b[i]                               for i in 0 .. 64:
-        for j in 0 .. 16:                      ->          total = net.b[i]
-            total = total + net.w[i, j] * h[j]             total = total + z[i]
-        y[i] = max(total, 0)                               y[i] = max(total, 0)
+        for j in 0 .. 16:                      ->          total = z[i]
+            total = total + net.w[i, j] * h[j]             y[i] = max(total, 0)
+        y[i] = max(total, 0)
 
 ``net.w`` is an array of a large ``Param``. Threads work together only where all of them come by: in the function of
 the kernel or a function that it calls, in loops over constant bounds at most, and before any other ``return``. If a use
-of the tensor is anything else, its loops stay.
+of the tensor is anything else, its loops stay. A total that begins with something else than the entry of a bias that
+belongs to ``net.w`` alone begins with it still: ``total = 0``, then ``total = total + z[i]``.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.ir import nodes as ir
@@ -46,7 +48,10 @@ def find_products(module: ir.Module) -> ir.Module:
 
 @dataclass(frozen=True, slots=True)
 class _Product:
-    """A loop that computes one entry of a product in each turn of the loop around it."""
+    """A loop that computes one entry of a product in each turn of the loop around it.
+
+    If the product has a bias, the statement before the loop sets the total to its entry.
+    """
 
     linear: ir.Linear
     shape: tuple[int, int]
@@ -55,8 +60,17 @@ class _Product:
     @property
     def key(self) -> str:
         """The tensor's key."""
-        assert isinstance(self.linear.source, ir.Var)  # noqa: S101  (tensors have names already)
-        return self.linear.source.name
+        return _key(self.linear.source)
+
+    @property
+    def bias(self) -> str:
+        """The key of the bias; nothing without."""
+        return _key(self.linear.bias) if self.linear.bias else ""
+
+
+def _key(tensor: ir.Expr) -> str:
+    assert isinstance(tensor, ir.Var)  # noqa: S101  (tensors have names already)
+    return tensor.name
 
 
 @dataclass(slots=True)
@@ -67,10 +81,12 @@ class _Finder:
     kernel: ir.Kernel
     functions: dict[str, ir.Function] = field(init=False)
     candidates: dict[str, ir.Buffer] = field(init=False)
+    biases: dict[str, ir.Buffer] = field(init=False)
 
     def __post_init__(self) -> None:
         self.functions = {f.key: f for f in self.module.functions}
         self.candidates = {b.key: b for b in self.module.buffers if self._is_candidate(b)}
+        self.biases = self.candidates
 
     def _is_candidate(self, buffer: ir.Buffer) -> bool:
         many = (ir.Accumulation.SHARED, ir.Accumulation.SCATTER, ir.Accumulation.SUM)
@@ -84,9 +100,13 @@ class _Finder:
         together = {key for key in self._called() if self._comes_by(key)}
         while refused := self._refused(together):
             self.candidates = {key: b for key, b in self.candidates.items() if key not in refused}
-        shapes = {p.key: p.shape for key in together for p in self._found(self.functions[key]).values()}
+        while refused := self._refused_biases(together):
+            self.biases = {key: b for key, b in self.biases.items() if key not in refused}
+        products = [p for key in together for p in self._found(self.functions[key]).values()]
+        shapes = {p.key: p.shape for p in products}
         if max((math.prod(shape) for shape in shapes.values()), default=0) <= _FEWEST:
             return self.module
+        shapes |= {p.bias: (p.shape[0], 1) for p in products if p.bias}
         made = {key: _Writer(self._found(self.functions[key])).function(self.functions[key]) for key in together}
         functions = tuple(made.get(f.key, f) for f in self.module.functions)
         buffers = tuple(
@@ -131,11 +151,27 @@ class _Finder:
         found: dict[int, _Product] = {}
         for stmt, together in _with_flow(statements(function)):
             if isinstance(stmt, ir.For) and together and _ends_last(function):
-                for inner in stmt.body:
+                for before, inner in pairwise((None, *stmt.body)):
                     product = self._product(stmt, inner) if isinstance(inner, ir.For) else None
                     if product is not None:
-                        found[id(inner)] = product
+                        found[id(inner)] = self._with_bias(product, stmt, before)
         return found
+
+    def _with_bias(self, product: _Product, loop: ir.For, before: ir.Stmt | None) -> _Product:
+        """Return a product with its bias, if the statement before its loop sets the total to the bias's entry."""
+        match before:
+            case ir.Assign(target=ir.Var() as target, value=value) if target == product.total:
+                start = _uncast(value)
+            case _:
+                return product
+        match start:
+            case ir.Read(source=ir.Var(key) as bias, indices=(*indices, ir.Var(row))) if key in self.biases:
+                changed = {name for e in indices for name in _names(e)} & _assigned(loop)
+                fits = row == loop.variable and self.biases[key].extents[len(indices) :] == product.shape[:1]
+                linear = replace(product.linear, bias=bias, bias_indices=tuple(indices))
+                return replace(product, linear=linear) if fits and not changed else product
+            case _:
+                return product
 
     def _product(self, loop: ir.For, inner: ir.For) -> _Product | None:
         """Return the product of which a loop in another one computes an entry, if it does that and no more."""
@@ -172,7 +208,7 @@ class _Finder:
         fixed = before is not None and not any(_names(e) & changed for e in (*before, value))
         if before is None or not fixed or root(value) is None or not self._fits(key, shape, len(before)):
             return None
-        return ir.Linear(source, before, value, columns, Array(FLOAT, rows), inner.span)
+        return ir.Linear(source, before, value, columns, None, (), Array(FLOAT, rows), inner.span)
 
     def _fits(self, key: str, shape: tuple[int, int], before: int) -> bool:
         extents = self.candidates[key].extents
@@ -182,12 +218,7 @@ class _Finder:
     def _refused(self, together: set[str]) -> set[str]:
         """Return the tensors with another use or products of several shapes, or the largest if all are too many."""
         products = [p for key in together for p in self._found(self.functions[key]).values()]
-        reads = Counter(
-            e.source.name
-            for f in self.module.functions
-            for e in body_exprs(statements(f))
-            if isinstance(e, ir.Read) and isinstance(e.source, ir.Var) and e.source.name in self.candidates
-        )
+        reads = self._reads()
         uses = Counter(p.key for p in products)
         shapes = {key: {p.shape for p in products if p.key == key} for key in self.candidates}
         refused = {key for key in self.candidates if reads[key] != uses[key] or len(shapes[key]) != 1}
@@ -195,6 +226,20 @@ class _Finder:
         if not refused and sum(sizes.values()) > MOST_TOTALS:
             refused = {max(sizes, key=lambda key: sizes[key])}
         return refused
+
+    def _refused_biases(self, together: set[str]) -> set[str]:
+        """Return the biases with another use, and those of products that have another bias or none at some place."""
+        products = [p for key in together for p in self._found(self.functions[key]).values()]
+        reads, uses = self._reads(), Counter(p.bias for p in products)
+        pairs = {(p.key, p.bias) for p in products}
+        matrices, biases = Counter(key for key, _ in pairs), Counter(bias for _, bias in pairs)
+        refused = {bias for key, bias in pairs if matrices[key] > 1 or biases[bias] > 1 or reads[bias] != uses[bias]}
+        return refused - {""}
+
+    def _reads(self) -> Counter[str]:
+        """Return how often the functions read each tensor."""
+        exprs = (e for f in self.module.functions for e in body_exprs(statements(f)))
+        return Counter(e.source.name for e in exprs if isinstance(e, ir.Read) and isinstance(e.source, ir.Var))
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,9 +269,12 @@ class _Writer:
                     continue
                 whole = fresh.var("product", product.linear.type)
                 made.append(ir.Assign(whole, product.linear, stmt.span))
-                entry = ir.Index(whole, ir.Var(stmt.variable, INT), FLOAT, part.span)
-                added = ir.Binary("+", product.total, entry, FLOAT, part.span)
-                inner.append(ir.Assign(product.total, added, part.span))
+                entry: ir.Expr = ir.Index(whole, ir.Var(stmt.variable, INT), FLOAT, part.span)
+                if product.bias:
+                    inner.pop()
+                else:
+                    entry = ir.Binary("+", product.total, entry, FLOAT, part.span)
+                inner.append(ir.Assign(product.total, entry, part.span))
             made.append(replace(stmt, body=tuple(inner)))
         return tuple(made)
 

@@ -10,6 +10,7 @@ import pytest
 
 from slangad.compiler.frontends import load
 from slangad.compiler.ir import nodes as ir
+from slangad.compiler.ir.text_form.printer import parse, show
 from slangad.compiler.ir.walk import statements, walk_stmts
 from slangad.compiler.passes import run_passes
 
@@ -22,7 +23,7 @@ pytestmark = pytest.mark.toolchain
 
 DESCRIBED = Path(__file__).with_name("products.py")
 RNG = np.random.default_rng(5)
-SIZES = {"thin": (1, 70, 1), "odd": (17, 18, 3), "wide": (5, 130, 21)}
+SIZES = {"thin": (1, 70, 1), "odd": (17, 18, 3), "wide": (9, 130, 21)}
 Arrays = dict[str, np.ndarray]
 
 
@@ -67,7 +68,9 @@ def test_products__of_all_threads__are_found_and_no_others() -> None:
         *(f"{name}.net.{part}" for name in SIZES for part in "wv"),
         "stacked.net.w",
         "gated.net.w",
+        *(f"biased.net.{part}" for part in "wbvpq"),
     }
+    assert {ways[f"biased.net.{part}"] for part in "cd"} == {"sum"}
     assert (ways["gated.net.v"], ways["gated.net.u"]) == ("scatter", "scatter")
 
 
@@ -81,6 +84,12 @@ def test_products__beside_a_local_of_the_users_of_that_name__have_another(tmp_pa
     module = run_passes(load(file))
     (gated,) = (f for f in module.functions if f.name == "gated")
     assert {s.name for s in walk_stmts(statements(gated)) if isinstance(s, ir.Let)} >= {"product", "product_2"}
+
+
+def test_products__as_text__are_read_again() -> None:
+    text = show(run_passes(load(DESCRIBED)))
+    assert " plus (" in text
+    assert show(parse(text)) == text
 
 
 @pytest.mark.parametrize("name", SIZES)
@@ -131,9 +140,38 @@ def test_stack__one_matrix_twice_and_many_by_a_loop__have_their_sums(kernels: Lo
         d_w[k] += d_total.T @ y
         d_y = d_y + d_total @ w[k]
     out = kernels.stacked.backward(net={"w": w, "slope": np.float32(slope)}, x=x)
+    close(out["result"], np.asarray((inputs[-1] ** 2).sum() / len(x)))
     close(out["grad.net.w"], d_w)
     close(out["grad.net.slope"], np.asarray(d_slope))
     close(out["grad.x"], d_y)
+
+
+def test_biases__of_one_matrix_and_of_several__have_their_sums(kernels: LoadedFile) -> None:
+    shapes = {"w": (2, 17, 17), "b": (2, 17), "v": (3, 17), "c": (3,), "p": (9, 3), "q": (9, 9), "d": (9,)}
+    net, x = {key: numbers(*shape, scale=0.4) for key, shape in shapes.items()}, numbers(300, 17)
+    w, b, v, c, p, q, d = (net[key].astype(np.float64) for key in shapes)
+    y0 = np.tanh(x @ w[0].T + b[0])
+    y1 = np.tanh(y0 @ w[1].T + b[1])
+    z = y1 @ v.T + c
+    g = z @ p.T + d
+    h = g @ q.T + d
+    d_h = 0.5 * 2 * h
+    d_g = d_h @ q
+    d_z = 3.0 * 2 * z / len(x) + d_g @ p
+    d_1 = d_z @ v * (1 - y1**2)
+    d_0 = d_1 @ w[1] * (1 - y0**2)
+    d_c = d_z.sum(0)
+    d_c[0] += 3.0
+    expected = {
+        "w": np.stack([d_0.T @ x, d_1.T @ y0]), "b": np.stack([d_0.sum(0), d_1.sum(0)]), "v": d_z.T @ y1, "c": d_c,
+        "p": d_g.T @ z, "q": d_h.T @ g, "d": d_g.sum(0) + d_h.sum(0),
+    }  # fmt: skip
+    out = kernels.biased.backward(net=net, x=x, cotangent=(3.0, 0.5))
+    close(out.result[0], np.asarray(c[0] + (z * z).sum() / len(x)))
+    close(out.result[1], np.asarray((h * h).sum()))
+    for key, gradient in expected.items():
+        close(out[f"grad.net.{key}"], gradient)
+    close(out["grad.x"], d_0 @ w[0])
 
 
 def test_gate__products_of_some_threads__stay_loops_and_are_right(kernels: LoadedFile) -> None:

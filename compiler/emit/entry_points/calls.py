@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from slangad.compiler.emit.entry_points.memory_classes import EachParam
 from slangad.compiler.emit.entry_points.shared_values import SumPart
 from slangad.compiler.emit.model import Mode, ParameterRole
 from slangad.compiler.emit.print.differentials import is_own_differential, spell_differential, zero_differential
@@ -31,9 +32,13 @@ def print_call(entry: PrintedEntry, writer: Writer) -> None:
             _print_backward(entry, writer, arguments)
         case Mode.JVP:
             _print_jvp(entry, writer, arguments)
+    vectors = [place for place in entry.places if isinstance(place, EachParam) and place.is_vector]
+    for vector in vectors:
+        vector.finish(writer, entry.mode)
     with _active(entry, writer) as inner:
         for place in entry.places:
-            place.finish(inner, entry.mode)
+            if place not in vectors:
+                place.finish(inner, entry.mode)
 
 
 @contextmanager
@@ -114,12 +119,18 @@ def _print_plain(entry: PrintedEntry, writer: Writer, call: str, parts: Sequence
 
 
 def _print_backward(entry: PrintedEntry, writer: Writer, arguments: list[str]) -> None:
-    if any(isinstance(r, SumPart) for r in entry.results):
+    sums = [r for r in entry.results if isinstance(r, SumPart)]
+    if sums and not entry.kept:
         _print_primal(entry, writer, arguments)
     seeds = [_own_seed(entry, writer, r) for r in entry.results if r.differentiable]
     if any(r.access for r in entry.results):
         seeds = [_joined_seed(entry, writer, seeds)]
-    writer.line(f"bwd_diff({_differentiated(entry)})({', '.join([*arguments, *seeds])});")
+    differentiated = entry.kept.function if entry.kept else _differentiated(entry)
+    writer.line(f"bwd_diff({differentiated})({', '.join([*arguments, *seeds])});")
+    if entry.kept:
+        with _active(entry, writer) as inner:
+            for result in sums:
+                result.store(inner, entry.kept.value)
 
 
 def _own_seed(entry: PrintedEntry, writer: Writer, result: ElementResult | SumPart) -> str:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from slangad.compiler.emit.entry_points.memory_classes import ElementResult, KernelScope
+    from slangad.compiler.emit.entry_points.primal_results import KeptResult
     from slangad.compiler.emit.entry_points.shared_values import SumPart
     from slangad.compiler.emit.entry_points.sums import Slots, SumGroup
     from slangad.compiler.emit.memory.matrices import MatrixSums
@@ -65,7 +66,8 @@ class PrintedEntry:
     """One entry point while it is printed; ``strided`` says that a thread works on a share of the elements.
 
     ``replayed`` says that a backward pass repeats what the kernel does, without its stores. ``matrices`` are those that
-    the threads of a group multiply together: none of them leaves the group before the others.
+    the threads of a group multiply together: none of them leaves the group before the others. ``kept`` is there if
+    reverse mode gives the primal result too.
     """
 
     kernel: Kernel
@@ -79,6 +81,7 @@ class PrintedEntry:
     memory: tuple[MemoryPrinter, ...]
     replayed: bool = False
     matrices: tuple[MatrixSums, ...] = ()
+    kept: KeptResult | None = None
 
     @property
     def strided(self) -> bool:

@@ -23,6 +23,7 @@ from slangad.compiler.emit.entry_points.entry import (
     scattered,
 )
 from slangad.compiler.emit.entry_points.memory_classes import EachParam, ElementResult, KernelScope, UniformParam
+from slangad.compiler.emit.entry_points.primal_results import print_kept_result
 from slangad.compiler.emit.entry_points.shared_values import SharedParam, SumPart
 from slangad.compiler.emit.entry_points.sums import Slots
 from slangad.compiler.emit.entry_points.thread_loop import print_share
@@ -30,7 +31,7 @@ from slangad.compiler.emit.entry_points.totals import print_sums
 from slangad.compiler.emit.entry_points.written_arguments import InOutArgument, OutArgument
 from slangad.compiler.emit.memory.tensors import TensorPrinter, has_gradient
 from slangad.compiler.emit.memory.textures import TexturePrinter
-from slangad.compiler.emit.model import GROUPS_A_ROW, EntryPoint, Mode, ThreadWork
+from slangad.compiler.emit.model import GROUPS_A_ROW, EntryPoint, Mode, ThreadWork, summing_group
 from slangad.compiler.emit.print.functions import differentiable, print_doc
 from slangad.compiler.emit.text.names import NameScope
 from slangad.compiler.ir import nodes as ir
@@ -98,8 +99,9 @@ def print_kernel(
     for mode, name in entry_names.items():
         called = names.call(function), names.reference(function)
         taken = (*called, *names.taken, *(p.name for m in memory for p in m.parameters(mode)))
-        scope = KernelScope(names, NameScope(taken, ()), accessors, kernel.dims)
         matrices = tuple(m.matrix for m in memory if isinstance(m, TensorPrinter) and m.matrix)
+        together = summing_group(kernel.group_size) if matrices else 0
+        scope = KernelScope(names, NameScope(taken, ()), accessors, kernel.dims, together=together)
         slots = Slots(together=bool(matrices))
         places = tuple(_places(scope, kernel, function, slots, given))
         results = _results(scope, kernel, function, slots)
@@ -110,7 +112,13 @@ def print_kernel(
             if tensor.summed and mode is Mode.BACKWARD:
                 slots.add_tensor(tensor.buffer.param, tensor.summed)
         replayed = Mode.BACKWARD in entry_names and any(part.written for part in memory)
-        entry = PrintedEntry(kernel, function, mode, name, scope, slots, places, results, memory, replayed, matrices)
+        summed = any(isinstance(result, SumPart) for result in results)
+        kept = None
+        if mode is Mode.BACKWARD and matrices and summed and not function.owner:
+            kept = print_kept_result(names, writer, function, kernel.dims, fresh)
+        entry = PrintedEntry(
+            kernel, function, mode, name, scope, slots, places, results, memory, replayed, matrices, kept
+        )  # fmt: skip
         writer.gap()
         with writer.origin(kernel.span):
             points.append(_print_entry(entry, writer))

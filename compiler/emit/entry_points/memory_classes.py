@@ -36,13 +36,17 @@ _SUFFIXES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class KernelScope:
-    """Shared state of one entry point's parameters: names, and the load and store functions of the module."""
+    """Shared state of one entry point's parameters: names, and the load and store functions of the module.
+
+    ``together`` is the number of threads that take turns together; 0 if each goes its own way.
+    """
 
     names: ModuleNames
     locals: NameScope
     accessors: Accessors
     dims: int = 1
     element: str = ""
+    together: int = 0
 
     def buffer(self, value: str, leaf: BufferLeaf, role: ParameterRole) -> str:
         """Return the name of a buffer: ``m_albedo_grad``."""
@@ -164,6 +168,12 @@ def store_value(
         for_each_entry(scope, writer, leaf, scope.accessors.store(buffer, scope.entry_index(leaf), leaf.type, part))
 
 
+_FEWEST_ENTRIES: Final = 8
+"""Entries of an array from which on threads load and store those of a group together. Less are adjacent enough."""
+_MOST_ENTRIES: Final = 1024
+"""Entries of the longest such array. A group's memory has to hold one on every target."""
+
+
 @dataclass(frozen=True, slots=True)
 class EachParam:
     """One element per thread; its gradient is one element per thread."""
@@ -193,21 +203,49 @@ class EachParam:
 
     def argument(self, writer: Writer, mode: Mode) -> str:
         """Load the element; a pair where derivatives are wanted."""
-        value = load_value(self.scope, writer, self.param.type, self.param.name, ParameterRole.INPUT)
+        value = self._load(writer, ParameterRole.INPUT)
         if mode is Mode.FORWARD or not self.differentiable:
             return value
         if mode is Mode.JVP:
-            tangent = load_value(self.scope, writer, self.param.type, self.param.name, ParameterRole.TANGENT)
-            return f"diffPair({value}, {tangent})"
+            return f"diffPair({value}, {self._load(writer, ParameterRole.TANGENT)})"
         pair = self._pair()
         writer.line(f"DifferentialPair<{self.scope.names.spell.generic(self.param.type)}> {pair} = diffPair({value});")
         return pair
 
     def finish(self, writer: Writer, mode: Mode) -> None:
-        """Store the gradient."""
-        if mode is Mode.BACKWARD and self.differentiable:
-            role = ParameterRole.GRADIENT
-            store_value(self.scope, writer, self.param.type, self.param.name, f"{self._pair()}.d", role)
+        """Store the gradient; all threads of a group at the same time if the element is a vector of a turn."""
+        if mode is not Mode.BACKWARD or not self.differentiable:
+            return
+        if self.is_vector:
+            writer.line(f"sa.store_vectors{self._vector(ParameterRole.GRADIENT)}, {self._pair()}.d);")
+            return
+        store_value(self.scope, writer, self.param.type, self.param.name, f"{self._pair()}.d", ParameterRole.GRADIENT)
+
+    @property
+    def is_vector(self) -> bool:
+        """Return True if the threads of a group load and store their elements together."""
+        match self.param.type:
+            case types.Array(types.FLOAT, size):
+                return self.scope.together > 0 and _FEWEST_ENTRIES <= size <= _MOST_ENTRIES
+            case _:
+                return False
+
+    def _load(self, writer: Writer, role: ParameterRole) -> str:
+        """Return the element or its tangent."""
+        if not self.is_vector:
+            return load_value(self.scope, writer, self.param.type, self.param.name, role)
+        local = self.scope.local(f"{self.param.name}_{'value' if role is ParameterRole.INPUT else 'direction'}")
+        declared = self.scope.names.spell.declare(self.param.type, local)
+        writer.line(f"{declared} = sa.load_vectors{self._vector(role)});")
+        return local
+
+    def _vector(self, role: ParameterRole) -> str:
+        """Return the sizes and first arguments of the functions that load and store vectors of a turn."""
+        (leaf,) = buffer_leaves(self.param.type)
+        buffer = buffer_parameter(self.scope, self.param.name, leaf, role, writes=role is ParameterRole.GRADIENT).name
+        assert isinstance(self.param.type, types.Array)  # noqa: S101  (is_vector)
+        sizes = f"<{self.param.type.size}, {self.scope.together}>"
+        return f"{sizes}({buffer}, {self.scope.local('turns')}, {self.scope.local('turn')}"
 
     def _pair(self) -> str:
         return self.scope.local(f"{self.param.name}_pair")

@@ -294,8 +294,9 @@ class TensorPrinter:
         if self.matrix is not None:
             if Mode.BACKWARD in modes:
                 self.matrix.print_declaration(writer)
-            writer.gap()
-            print_times(writer, self.matrix, self.spell, modes)
+            if not self.matrix.is_bias:
+                writer.gap()
+                print_times(writer, self.matrix, self.spell, modes)
             return
         if self.tensor.rank > 1:
             self._print_at(writer)

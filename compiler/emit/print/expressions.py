@@ -126,9 +126,9 @@ def _access(ctx: PrintContext, expr: ir.Read | ir.Extent | ir.Sample | ir.Linear
         case ir.Sample(source=source, uv=uv):
             ctx.writer.write(memory_names(ctx, source).sample)
             print_args(ctx, (uv,))
-        case ir.Linear(source=source, indices=indices, value=value):
+        case ir.Linear(source=source, indices=indices, value=value, bias_indices=bias_indices):
             ctx.writer.write(memory_names(ctx, source).times)
-            print_args(ctx, (*indices, value))
+            print_args(ctx, (*indices, *bias_indices, value))
         case ir.Probe(name=name, value=value, type=type_):
             ctx.writer.write(ctx.names.probes[name, type_].function)
             print_args(ctx, (value,))

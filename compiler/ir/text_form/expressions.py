@@ -131,7 +131,8 @@ class ExpressionReader:
             columns = tokens.integer()
             tokens.expect(",")
             value, *indices = self._list("", ")")
-            return ir.Linear(source, tuple(indices), value, columns, VOID)
+            bias, *bias_indices = self._args() if tokens.accept("plus") else (None,)
+            return ir.Linear(source, tuple(indices), value, columns, bias, tuple(bias_indices), VOID)
         made = ir.Extent(source, tokens.integer(), VOID) if word == "extent" else ir.Sample(source, self.read(), VOID)
         tokens.expect(")")
         return made

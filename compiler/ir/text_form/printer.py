@@ -286,9 +286,10 @@ def _access(expr: ir.Read | ir.Extent | ir.Sample | ir.Linear | ir.Probe, known:
             return f"extent({show_expr(source, known)}, {axis})"
         case ir.Sample(source, uv):
             return f"sample({show_expr(source, known)}, {show_expr(uv, known)})"
-        case ir.Linear(source, indices, value, columns):
+        case ir.Linear(source, indices, value, columns, bias, bias_indices):
             at = "".join(f", {show_expr(i, known)}" for i in indices)
-            return f"linear({show_expr(source, known)}, {columns}, {show_expr(value, known)}{at})"
+            added = f" plus ({', '.join(show_expr(e, known) for e in (bias, *bias_indices))})" if bias else ""
+            return f"linear({show_expr(source, known)}, {columns}, {show_expr(value, known)}{at}){added}"
         case ir.Probe(name, value):
             return f"probe {_quote(name)}({show_expr(value, known)})"
         case _:

@@ -208,13 +208,15 @@ def _linear(expr: ir.Linear) -> Iterator[Diagnostic]:
     if not isinstance(source, Tensor) or source.writes or source.rank - len(expr.indices) not in (1, 2):
         yield Diagnostic("SA901", f"a product of {show(source)} at {len(expr.indices)} indices", expr.span)
         return
-    if any(i.type != INT for i in expr.indices):
+    if any(i.type != INT for i in (*expr.indices, *expr.bias_indices)):
         yield Diagnostic("SA901", "an index of a product that is no int", expr.span)
     if not isinstance(expr.type, Array):
         yield Diagnostic("SA901", f"a product that is a {show(expr.type)}", expr.span)
     else:
         yield from _same(expr, Array(source.element, expr.type.size), "a product")
     yield from _same(expr.value, Array(source.element, expr.columns), "the factor of a product")
+    if expr.bias is not None:
+        yield from _same(expr.bias, Tensor(source.element, len(expr.bias_indices) + 1), "the bias of a product")
 
 
 def _kind(expr: ir.Expr) -> Iterator[Diagnostic]:
