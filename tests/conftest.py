@@ -46,13 +46,15 @@ _FOLDER = pytest.StashKey[TemporaryFolder]()
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
-    """Refuse to rewrite golden files in CI, let tests interrupt what they start, and give the run a folder.
+    """Refuse some uses of ``--update``, let tests interrupt what they start, and give the run a folder.
 
     Shells start background jobs with SIGINT ignored, and whatever those start would ignore it too.
     """
     os.environ.setdefault("GALLIVM_PERF", "nopt")  # Mesa's compiler for the CPU takes a third less time
     if config.getoption("--update") and os.environ.get("CI"):
         raise pytest.UsageError("--update rewrites golden files and is refused where CI is set")
+    if config.getoption("--update") and getattr(config.option, "numprocesses", None):
+        raise pytest.UsageError("--update rewrites golden files, and processes of -n would write one file at once")
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     if not hasattr(config, "workerinput"):

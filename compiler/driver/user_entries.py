@@ -125,7 +125,7 @@ def reflect_entry(
         raise ToolchainError(result.diagnostics)
     reflection = json.loads(result.reflection[0][2])
     (entry,) = (one for one in reflection["entryPoints"] if one["name"] == symbol)
-    shared, own = (tuple(p for p in one["parameters"] if "binding" in p) for one in (reflection, entry))
+    shared, own = (tuple(p for p in one.get("parameters", ()) if "binding" in p) for one in (reflection, entry))
     x, y, z = entry["threadGroupSize"]
     return UserEntry(name, symbol, text, shared, own, (x, y, z), result.dependencies)
 

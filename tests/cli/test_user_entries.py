@@ -36,6 +36,17 @@ void main(uint3 id : SV_DispatchThreadID, uniform float cotangent, RWStructuredB
 """
 VALUES = {"settings.gain": 2.0, "settings.count": 3, "scale": 3.0, "tint": [1.0, 0.5, 0.25], "cotangent": 0.5}
 
+WITHOUT_PARAMETERS = """
+RWStructuredBuffer<float> result;
+
+[ForwardDifferentiable]
+float f(float x) { return x * x; }
+
+[shader("compute")]
+[numthreads(1, 1, 1)]
+void main() { result[0] = fwd_diff(f)(diffPair(2.0, 1.0)).d; }
+"""
+
 
 @pytest.fixture
 def words(project: Project) -> list[str]:
@@ -98,3 +109,9 @@ def test_compile__an_entry_point_that_slang_rejects__costs_only_itself(project: 
     assert "nowhere" in project.run("compile", "only.slang", code=1).stderr
     project.write("only.slang", "RWStructuredBuffer<float> dx;\n" + bad.replace("nowhere()", "1.0"))
     assert "1 kernel, 1 artefact" in project.run("compile", "only.slang").stderr
+
+
+def test_compile__an_entry_point_without_parameters__is_compiled(project: Project) -> None:
+    project.write("f.slang", WITHOUT_PARAMETERS)
+    project.run("compile", "f.slang:main", "-t", "spirv")
+    assert [name for name in project.files() if name.endswith(".spv")] == ["f.main.spv"]

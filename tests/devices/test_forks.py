@@ -137,9 +137,9 @@ def said(script: str, folder: Path) -> list[str]:
     """What a script prints in a process of its own."""
     (folder / "kernels.py").write_text(KERNELS, encoding="utf-8")
     text = f"{PRELUDE}\nfrom slangad.compiler.api import load as calls\n{script}"
-    ended = subprocess.run(
-        [sys.executable, "-u", "-c", text], capture_output=True, text=True, timeout=LIMIT, check=False, cwd=folder
-    )
+    quiet = ("-W", "ignore:This process:DeprecationWarning")  # Python 3.12 and later warn of every fork with threads
+    command = [sys.executable, *quiet, "-u", "-c", text]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT, check=False, cwd=folder)
     assert ended.returncode == 0, ended.stdout + ended.stderr
     assert ended.stderr == ""
     return ended.stdout.splitlines()
