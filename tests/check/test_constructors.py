@@ -105,4 +105,4 @@ def test_check__what_a_constructor_reads__is_known_of_its_callers(checked: Check
     """
     results = checked(text, ".slang", samples=16)
     assert "bits of floats (asuint)" in results["keyed"].reason
-    assert "'hidden', a variable that is static and has no value" in results["late"].reason
+    assert "'hidden', a static variable without an initial value" in results["late"].reason

@@ -142,7 +142,7 @@ def test_check__name_that_slang_declares_nowhere__is_blamed_on_what_the_function
     causes = {name: result.failures[0].cause for name, result in results.items() if result.failures}
     assert {name for name, cause in causes.items() if "`n - k`" in cause} == {"counts_from", "calls", "both"}
     assert {name for name, cause in causes.items() if "`float3 row = m[i]; " in cause} == {"diagonal", "adds", "both"}
-    assert "no store such as `m[i][i] = e` was found" in causes["does"]
+    assert causes["does"].startswith("a defect of Slang, for GPUs too: two causes are known, and neither is here")
 
 
 @pytest.mark.toolchain

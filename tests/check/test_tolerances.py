@@ -23,6 +23,7 @@ NOT_TOLERANCES = {
     ("kept_results.py", "_LEVEL"): "level of compression",
     ("repair/repaired.py", "_SHOWN"): "names in a message",
     ("planning/plans.py", "_SHOWN"): "names in a message",
+    ("memory/byte_addresses.py", "_BYTES_OF_WORD"): "bytes of a number of 32 bits",
     ("memory/pointers.py", "_STEPS"): "depth of brackets",
     ("verdict/describe.py", "_NAMED"): "names in a message",
     ("versions.py", "_PATIENCE"): "seconds to wait for the version of a compiler",

@@ -168,7 +168,8 @@ def _untried(
         return
     for name, last, bound in ended_by(_text(subject, path), _integer_inputs(function)):
         if last >= tol.UNDECLARED_INTEGERS[1] and not any(covers(declared.path, name) for declared in ranges):
-            text = f"'{name}' ends a loop of [MaxIters({bound})] and has no declared range: more was not tried"
+            loop = f"'{name}' ends a loop of [MaxIters({bound})] and has no declared range"
+            text = f"{loop}: larger values were not tried"
             yield Note(NoteKind.SAMPLES, text)
 
 
