@@ -22,7 +22,7 @@ import sys
 import time
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -102,9 +102,17 @@ def median_us(run: Callable[[], object], wait: Callable[[], object], repeats: in
     return statistics.median(times) * 1e6
 
 
-def slangad_time(workload: str, device_name: str, divide: int, *, deterministic: bool = False) -> dict[str, float]:
-    """Return slangad's time for a workload, and the error of its gradients against float64."""
-    from slangad.compiler.api.program import only_kernel, read_program
+class Resident(NamedTuple):
+    """A backward pass with buffers on the device: µs of a run, the first results, the seconds until they came."""
+
+    us: float
+    results: dict[str, np.ndarray]
+    first: float
+
+
+def resident_backward(item: str, given: dict[str, np.ndarray], device_name: str, **options: Any) -> Resident:
+    """Compile a kernel of a workload, ``file.py:kernel``, with options of a compile; measure its backward pass."""
+    from slangad.compiler.api.program import read_program
     from slangad.compiler.driver.inputs import parse_inputs
     from slangad.compiler.driver.model import Options
     from slangad.compiler.emit.model import Mode, ParameterRole
@@ -113,10 +121,10 @@ def slangad_time(workload: str, device_name: str, divide: int, *, deterministic:
     from slangad.compiler.runtime.device.open import open_device
     from slangad.compiler.runtime.pipeline.run_kernel import Run
 
-    given = made(workload, divide, small=device_name == "cpu")
-    (item,) = parse_inputs((str(HERE / "workloads" / f"{FILES[workload]}.py"),))
-    program = read_program(item, Options(deterministic=deterministic))
-    plan = only_kernel(program)
+    start = time.perf_counter()
+    (described,) = parse_inputs((str(HERE / "workloads" / item),))
+    program = read_program(described, Options(**options))
+    plan = program.plans[item.partition(":")[2]]
     prepared = prepare(plan.signature, RunMode.BACKWARD, given)
     with open_device(device_name) as device:
         loaded = program.load_on(device, plan.entry_names(RunMode.BACKWARD))
@@ -125,10 +133,18 @@ def slangad_time(workload: str, device_name: str, divide: int, *, deterministic:
             kinds = (ParameterRole.GRADIENT, ParameterRole.TOTALS)
             gradients = [buffer for slot, buffer in run.buffers.items() if slot[0] in kinds]
             device.submit(run.launches, gradients)
-            error = error_of(workload, given, run.results())
+            results = dict(run.results())
+            first = time.perf_counter() - start
             repeats = 3 if device_name == "cpu" else 10
             us = median_us(lambda: device.submit(run.launches, gradients), device.wait, repeats)
-    return {"us": us, "error": error}
+    return Resident(us, results, first)
+
+
+def slangad_time(workload: str, device_name: str, divide: int, *, deterministic: bool = False) -> dict[str, float]:
+    """Return slangad's time for a workload, and the error of its gradients against float64."""
+    given = made(workload, divide, small=device_name == "cpu")
+    run = resident_backward(f"{FILES[workload]}.py:fit", given, device_name, deterministic=deterministic)
+    return {"us": run.us, "error": error_of(workload, given, run.results)}
 
 
 def error_of(workload: str, given: dict[str, np.ndarray], found: dict[str, np.ndarray]) -> float:

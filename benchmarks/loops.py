@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from gradients import median_us
+from gradients import median_us, resident_backward
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -176,30 +176,8 @@ def error_of(workload: str, given: Arrays, found: Arrays) -> tuple[float, float]
 
 def slangad_time(device_name: str, workload: str, size: int, *, check: bool) -> dict[str, float]:
     """Return slangad's time in microseconds, and the errors."""
-    from slangad.compiler.api.program import read_program
-    from slangad.compiler.driver.inputs import parse_inputs
-    from slangad.compiler.driver.model import Options
-    from slangad.compiler.emit.model import Mode, ParameterRole
-    from slangad.compiler.runtime.arrays.modes import RunMode
-    from slangad.compiler.runtime.arrays.prepare import prepare
-    from slangad.compiler.runtime.device.open import open_device
-    from slangad.compiler.runtime.pipeline.run_kernel import Run
-
     given = made(workload, size)
-    (item,) = parse_inputs((str(HERE / "workloads" / f"{workload}.py"),))
-    program = read_program(item, Options(cache=None))
-    plan = program.plans[workload]
-    prepared = prepare(plan.signature, RunMode.BACKWARD, given)
-    with open_device(device_name) as device:
-        loaded = program.load_on(device, plan.entry_names(RunMode.BACKWARD))
-        with Run(device, loaded, plan, prepared) as run:
-            run.add(Mode.BACKWARD)
-            kinds = (ParameterRole.GRADIENT, ParameterRole.TOTALS)
-            gradients = [buffer for slot, buffer in run.buffers.items() if slot[0] in kinds]
-            device.submit(run.launches, gradients)
-            found = run.results()
-            repeats = 3 if device_name == "cpu" else 10
-            us = median_us(lambda: device.submit(run.launches, gradients), device.wait, repeats)
+    us, found, _ = resident_backward(f"{workload}.py:{workload}", given, device_name, cache=None)
     norms = {k: float(np.linalg.norm(v.astype(np.float64))) for k, v in sorted(found.items())}
     errors = dict(zip(("value", "gradient"), error_of(workload, given, found), strict=True)) if check else {}
     return {"us": us, **errors, "norms": norms}

@@ -12,11 +12,10 @@ import argparse
 import json
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
-from gradients import median_us
+from gradients import median_us, resident_backward
 
 HERE = Path(__file__).parent
 WIDTHS = (16, 32, 64, 128)
@@ -70,33 +69,9 @@ def error_of(given: Arrays, found: Arrays) -> float:
 
 def slangad_time(device_name: str, width: int, samples: int) -> dict[str, float]:
     """Return slangad's time in microseconds, the error, and the seconds until the first result."""
-    from slangad.compiler.api.program import read_program
-    from slangad.compiler.driver.inputs import parse_inputs
-    from slangad.compiler.driver.model import Options
-    from slangad.compiler.emit.model import Mode, ParameterRole
-    from slangad.compiler.runtime.arrays.modes import RunMode
-    from slangad.compiler.runtime.arrays.prepare import prepare
-    from slangad.compiler.runtime.device.open import open_device
-    from slangad.compiler.runtime.pipeline.run_kernel import Run
-
     given = made(width, samples)
-    start = time.perf_counter()
-    (item,) = parse_inputs((f"{HERE / 'workloads' / 'network.py'}:loss{width}",))
-    program = read_program(item, Options(cache=None))
-    plan = program.plans[f"loss{width}"]
-    prepared = prepare(plan.signature, RunMode.BACKWARD, given)
-    with open_device(device_name) as device:
-        loaded = program.load_on(device, plan.entry_names(RunMode.BACKWARD))
-        with Run(device, loaded, plan, prepared) as run:
-            run.add(Mode.BACKWARD)
-            kinds = (ParameterRole.GRADIENT, ParameterRole.TOTALS)
-            gradients = [buffer for slot, buffer in run.buffers.items() if slot[0] in kinds]
-            device.submit(run.launches, gradients)
-            error = error_of(given, run.results())
-            first = time.perf_counter() - start
-            repeats = 3 if device_name == "cpu" else 10
-            us = median_us(lambda: device.submit(run.launches, gradients), device.wait, repeats)
-    return {"us": us, "error": error, "first result s": first}
+    run = resident_backward(f"network.py:loss{width}", given, device_name, cache=None)
+    return {"us": run.us, "error": error_of(given, run.results), "first result s": run.first}
 
 
 def jax_time(device_name: str, width: int, samples: int, precision: str) -> dict[str, float]:
