@@ -9,21 +9,15 @@ index, values of parameters and values in memory have no bounds here:
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from slangad.compiler.ir import nodes as ir
+from slangad.compiler.ir.intervals import Interval, combine
 from slangad.compiler.ir.types import INT, UINT
 from slangad.compiler.ir.walk import blocks, body_exprs, root, statements, walk_stmts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-
-
-class IndexRange(NamedTuple):
-    """The least and the largest value of an integer."""
-
-    low: int
-    high: int
 
 
 def read_extents(module: ir.Module, kernel: ir.Kernel, buffer: ir.Buffer) -> tuple[int, ...]:
@@ -58,8 +52,8 @@ class _ReadFinder:
         return isinstance(read.source, ir.Var) and read.source.name == self.key
 
     def reads(
-        self, function: ir.Function, given: Mapping[str, IndexRange | None]
-    ) -> Iterator[tuple[IndexRange | None, ...]]:
+        self, function: ir.Function, given: Mapping[str, Interval | None]
+    ) -> Iterator[tuple[Interval | None, ...]]:
         """Yield the bounds of the indices of a function's reads, and of those of all it calls."""
         self.seen.add(function.key)
         body = statements(function)
@@ -99,7 +93,7 @@ class _Ranges:
     """The known bounds of a function's locals; those in ``changing`` have none."""
 
     changing: frozenset[str]
-    known: dict[str, IndexRange | None] = field(default_factory=dict)
+    known: dict[str, Interval | None] = field(default_factory=dict)
 
     def follow(self, body: tuple[ir.Stmt, ...]) -> None:
         """Record the bounds of the locals in a body, in order."""
@@ -114,52 +108,33 @@ class _Ranges:
             for block in blocks(stmt):
                 self.follow(block)
 
-    def _turns(self, loop: ir.For) -> IndexRange | None:
+    def _turns(self, loop: ir.For) -> Interval | None:
         """Return the bounds of a loop variable. If the end is unknown, the loop's limit gives them."""
         start, stop = self.of(loop.start), self.of(loop.stop)
         if start is None:
             return None
         last = loop.step * max(loop.limit - 1, 0)
         if loop.step > 0:
-            return IndexRange(start.low, max(start.low, start.high + last if stop is None else stop.high - 1))
-        return IndexRange(min(start.high, start.low + last if stop is None else stop.low + 1), start.high)
+            return Interval(start.low, max(start.low, start.high + last if stop is None else stop.high - 1))
+        return Interval(min(start.high, start.low + last if stop is None else stop.low + 1), start.high)
 
-    def of(self, expr: ir.Expr) -> IndexRange | None:
+    def of(self, expr: ir.Expr) -> Interval | None:
         """Return the bounds of an integer expression."""
         if expr.type not in (INT, UINT):
             return None
         match expr:
             case ir.Const(value=value):
-                return IndexRange(int(value), int(value))
+                return Interval(int(value), int(value))
             case ir.Var(name):
                 return None if name in self.changing else self.known.get(name)
             case ir.Cast(operand=value) | ir.NoDiff(value=value):
                 return self.of(value)
             case ir.Unary(op="-", operand=value):
                 inner = self.of(value)
-                return inner and IndexRange(-inner.high, -inner.low)
+                return inner and Interval(-inner.high, -inner.low)
             case ir.Binary(op=op, left=left, right=right):
-                return _combined(op, self.of(left), self.of(right))
+                return combine(op, self.of(left), self.of(right))
             case ir.Intrinsic(name="min" | "max" as name, args=(first, second)):
-                return _combined(name, self.of(first), self.of(second))
+                return combine(name, self.of(first), self.of(second))
             case _:
                 return None
-
-
-def _combined(op: str, left: IndexRange | None, right: IndexRange | None) -> IndexRange | None:
-    if left is None or right is None:
-        return None
-    match op:
-        case "+":
-            return IndexRange(left.low + right.low, left.high + right.high)
-        case "-":
-            return IndexRange(left.low - right.high, left.high - right.low)
-        case "*":
-            corners = [a * b for a in left for b in right]
-            return IndexRange(min(corners), max(corners))
-        case "min":
-            return IndexRange(min(left.low, right.low), min(left.high, right.high))
-        case "max":
-            return IndexRange(max(left.low, right.low), max(left.high, right.high))
-        case _:
-            return None

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
     from slangad.compiler.errors.spans import Span
     from slangad.compiler.frontends.lowering.entities import BodyScope, RefusedEntity
-    from slangad.compiler.frontends.lowering.intervals import Interval
     from slangad.compiler.frontends.reading.locations import SourceLocations
     from slangad.compiler.frontends.reading.signatures import CallSignature
+    from slangad.compiler.ir.intervals import Interval
     from slangad.compiler.ir.types import Type
 
 

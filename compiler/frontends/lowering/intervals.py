@@ -7,29 +7,19 @@ for j in range(i):  j is 0 to 2, so the loop runs at most 3 times
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from functools import partial, reduce
+from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.frontends.lowering.constants import static_int
 from slangad.compiler.ir import nodes as ir
 from slangad.compiler.ir import types
+from slangad.compiler.ir.intervals import Interval, combine
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _LIMIT: Final = 2**31
 """Integers wrap around from here on."""
-
-
-class Interval(NamedTuple):
-    """The smallest and the largest value of an integer."""
-
-    low: int
-    high: int
-
-    @property
-    def only(self) -> int | None:
-        """Return the value if there is only one."""
-        return self.low if self.low == self.high else None
 
 
 def interval_of(expr: ir.Expr, known: Mapping[str, Interval]) -> Interval | None:
@@ -49,41 +39,18 @@ def interval_of(expr: ir.Expr, known: Mapping[str, Interval]) -> Interval | None
             return known.get(name)
         case ir.Unary(op="-", operand=operand):
             inner = interval_of(operand, known)
-            return _checked(-inner.high, -inner.low) if inner else None
+            return _checked(Interval(-inner.high, -inner.low)) if inner else None
         case ir.Binary(op=op, left=left, right=right):
-            return _combined(op, interval_of(left, known), interval_of(right, known))
+            return _checked(combine(op, interval_of(left, known), interval_of(right, known)))
         case ir.Intrinsic(name="min" | "max" as name, args=args):
-            return _chosen(name, [interval_of(one, known) for one in args])
+            return reduce(partial(combine, name), (interval_of(one, known) for one in args))
         case _:
             return None
 
 
-def _combined(op: str, a: Interval | None, b: Interval | None) -> Interval | None:
-    if a is None or b is None:
-        return None
-    match op:
-        case "+":
-            return _checked(a.low + b.low, a.high + b.high)
-        case "-":
-            return _checked(a.low - b.high, a.high - b.low)
-        case "*":
-            ends = [x * y for x in a for y in b]
-            return _checked(min(ends), max(ends))
-        case _:
-            return None
-
-
-def _chosen(name: str, args: list[Interval | None]) -> Interval | None:
-    """Return the values of a minimum or maximum."""
-    found = [one for one in args if one is not None]
-    if len(found) != len(args):
-        return None
-    choose = min if name == "min" else max
-    return Interval(choose(one.low for one in found), choose(one.high for one in found))
-
-
-def _checked(low: int, high: int) -> Interval | None:
-    return Interval(low, high) if -_LIMIT <= low <= high < _LIMIT else None
+def _checked(interval: Interval | None) -> Interval | None:
+    """Return the interval unless its values can wrap around."""
+    return interval if interval and -_LIMIT <= interval.low <= interval.high < _LIMIT else None
 
 
 def most_iterations(start: Interval, stop: Interval, step: int) -> int:

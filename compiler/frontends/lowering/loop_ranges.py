@@ -8,12 +8,7 @@ from typing import TYPE_CHECKING
 
 from slangad.compiler.frontends.lowering.constants import static_int
 from slangad.compiler.frontends.lowering.conversions import coerce
-from slangad.compiler.frontends.lowering.intervals import (
-    Interval,
-    interval_of,
-    most_iterations,
-    values_of_counter,
-)
+from slangad.compiler.frontends.lowering.intervals import interval_of, most_iterations, values_of_counter
 from slangad.compiler.ir.nodes import Const, Expr
 from slangad.compiler.ir.types import INT
 
@@ -22,6 +17,7 @@ if TYPE_CHECKING:
 
     from slangad.compiler.errors.spans import Span
     from slangad.compiler.frontends.lowering.context import Context
+    from slangad.compiler.ir.intervals import Interval
 
 
 @dataclass(frozen=True, slots=True)
