@@ -10,7 +10,8 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
+"""The version: packages, `slangad --version` and reports take it from here."""
 
 if TYPE_CHECKING:
     from slangad.compiler import nn as nn

@@ -17,6 +17,7 @@ from support.wrapping import with_kernels
 
 import slangad.compiler
 from slangad.compiler.emit import emit_module
+from slangad.compiler.emit.model import GENERATED
 from slangad.compiler.errors.diagnostics import CompileError
 from slangad.compiler.frontends import load
 from slangad.compiler.ir.text_form.printer import parse, show
@@ -62,11 +63,12 @@ def run_case(case: Path) -> Outcome:
         emitted = emit_module(run_passes(module, None))
     except CompileError as error:
         return Outcome({"diag.txt": _portable(render(error.diagnostics), case)})
-    return Outcome({"ir.txt": _portable(text, case), "out.slang": emitted.text}, module)
+    return Outcome({"ir.txt": _portable(text, case), "out.slang": _portable(emitted.text, case)}, module)
 
 
 def _portable(text: str, case: Path) -> str:
-    """Modules that a case imports, and those of ``sa.nn``, know their absolute path."""
+    """Write ``…`` for the version. Modules that a case imports, and those of ``sa.nn``, know their absolute path."""
+    text = text.replace(f"{GENERATED}{slangad.__version__} ", f"{GENERATED}… ")
     package = Path(slangad.compiler.__file__).parent
     for folder in {package, package.resolve()}:
         text = text.replace(f"{folder}{os.sep}", "slangad/compiler/")

@@ -136,7 +136,7 @@ def report(*results: Result, strict: bool = False) -> Report:
     """A report of these results."""
     tools = (("slang", "2026.12"), ("c++", "g++ 12.2.0"))
     command = "slangad check samples/brdf.py --seed 0"
-    return Report("0.1.0", 0, "cpu", 64, results, tools, strict, 1.5, command)
+    return Report("0.2.0", 0, "cpu", 64, results, tools, strict, 1.5, command)
 
 
 def every_verdict(*, strict: bool = False) -> Report:
