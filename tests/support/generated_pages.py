@@ -180,8 +180,8 @@ grad.radius    float32     -1.5
 - "by the chain rule": the derivative follows from a definition in simpler functions.
 - Python's `max`, `min`, `abs`, `pow`, `round`, `sum`, `any`, `all` and the functions of `math` with these names are the
   same intrinsics. `round`, `math.floor`, `math.ceil` and `math.trunc` give an int.
-- Every function exists for `float` on every target. The last column names targets without it for `double`. A kernel that
-  needs it there is refused (SA211).
+- Every function exists for `float` on every target. The last column names targets without it for `double`. A kernel
+  that needs it there is refused (SA211).
 
 | function | value | derivative | kinks and domain | takes | not for double on |
 |---|---|---|---|---|---|
