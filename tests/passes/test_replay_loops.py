@@ -55,6 +55,11 @@ WAYS = {
     "negative guard": ("for k in range(100):\n    s += t\n    t *= x\n    if t < -1.0:\n        break", "invert", 80),
     "two products": ("for k in range(100):\n    s += t\n    t *= x\n    t *= x + k", "recompute", 80),
     "read by itself": ("for k in range(100):\n    s += t\n    t *= 1.0 - t * x", "recompute", 80),
+    "array that is only added to": (
+        "y = Array[float, 2]()\nfor k in range(100):\n    s = sa.sin(s + x)\n    y[k % 2] += s\nt += y[0] * y[1]",
+        "recompute",
+        80,
+    ),
     "asked": ("for k in sa.range(100, keep=20):\n    s = sa.sin(s + x)", "recompute", 100),
     "short": ("for k in range(64):\n    s = sa.sin(s + x)", "keep", 256),
     "returns": ("for k in range(100):\n    s += t\n    t *= x\n    if t < 1e-4:\n        return t", "invert", 0),

@@ -187,7 +187,9 @@ class _Solver:
 
     def _forward(self, step: _Step, known: Known, made: list[ir.Stmt]) -> bool:
         """Run a statement if all that it reads is known."""
-        if any((name, version) not in known and self._varies(name, version) for name, version in step.reads.items()):
+        varying = {name: version for name, version in step.reads.items() if self._varies(name, version)}
+        changed = {name: version for name, version in step.reads.items() if name in step.writes}
+        if any((name, version) not in known for name, version in {**varying, **changed}.items()):
             return False
         if isinstance(step.stmt, ir.Comment) or not step.writes:
             return True
