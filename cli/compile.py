@@ -5,6 +5,7 @@ It writes Slang, artefacts, reflection, manifests and depfiles.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from pathlib import Path
@@ -21,8 +22,9 @@ if TYPE_CHECKING:
     from typing_extensions import NotRequired, Unpack
 
     from slangad.cli.console import Session
-    from slangad.compiler.driver.model import CompiledInput, Options
-    from slangad.compiler.driver.write import Destination, Emit
+    from slangad.compiler.driver.inputs import Input
+    from slangad.compiler.driver.model import CompiledInput, Destination, Emit, Options
+    from slangad.compiler.driver.up_to_date import CurrentInput
     from slangad.compiler.ir.nodes import Module
 
 MODES = ("forward", "backward", "jvp")
@@ -52,6 +54,7 @@ class CompileArguments(TypedDict):
     time_limit: float | None
     cache_dir: Path | None
     no_cache: bool
+    force: bool
     output_format: str
     own_targets: NotRequired[bool]
     """True if the targets that a description names win over ``targets``: the command line has no -t."""
@@ -115,6 +118,7 @@ _FORMATS = click.Choice(["text", "json"])
 )
 @click.option("--cache-dir", type=_FOLDER, help="Keep compiled code in this folder.")
 @click.option("--no-cache", is_flag=True, help="Neither read nor write the cache.")
+@click.option("--force", is_flag=True, help="Compile inputs that are up to date too.")
 @click.option("--format", "output_format", type=_FORMATS, default="text", help="json prints one document on stdout.")
 @click.pass_obj
 def compile_command(session: Session, **arguments: Unpack[CompileArguments]) -> None:
@@ -157,42 +161,63 @@ def _check_usage(arguments: CompileArguments) -> None:
         raise click.UsageError("-o - and --format json both write to stdout: give one of them.")
 
 
-def compile_once(session: Session, arguments: CompileArguments) -> tuple[CompiledInput, ...]:
-    """Compile all inputs and write their outputs.
+def compile_once(session: Session, arguments: CompileArguments) -> tuple[str, ...]:
+    """Compile the inputs that are not up to date, write their outputs, and return all files that inputs depend on.
 
     Raises:
         CompileError: An input was rejected for all targets, and nothing is written; or the other targets are written.
         ToolchainError: Slang failed, and nothing is written; or a target's tool is missing, and the others are written.
     """
-    from slangad.compiler.driver.compile import compile_inputs
     from slangad.compiler.driver.inputs import parse_inputs
+    from slangad.compiler.driver.up_to_date import CurrentInput
     from slangad.compiler.driver.write import write_outputs
     from slangad.compiler.errors.diagnostics import CompileError, ToolchainError
 
     options = _options_of(session, arguments)
     destination = _destination_of(arguments)
-    with session.progress("compiling") as progress:
-        compiled = compile_inputs(parse_inputs(arguments["inputs"], included=False), options, progress)
-    written = write_outputs(compiled, options, destination)
-    warnings = [warning for one in compiled for warning in one.warnings]
+    inputs = parse_inputs(arguments["inputs"], included=False)
+    results = _results(session, inputs, options, destination, force=arguments["force"] or session.verbosity > 0)
+    compiled = [one for one in results if not isinstance(one, CurrentInput)]
+    current = [one for one in results if isinstance(one, CurrentInput)]
+    written = write_outputs(results, options, destination)
     if session.document is not None:
         session.document["output"] = arguments["output"]
         session.document["files"] = [path.as_posix() for path in written.files]
-        session.document["inputs"] = written.inputs
-    session.show(warnings)
+        session.document["inputs"] = [json.loads(text) for text in written.inputs]
+    session.show([*(note for one in current for note in one.notes), *(w for one in compiled for w in one.warnings)])
     for one in compiled:
         if not one.slang.description.kernels:
             session.say(f"{one.slang.source} has no kernel: only its Slang is written")
         _print_accumulation(session, one)
         _print_loops(session, one)
-    session.say(_summary(compiled, arguments["output"]))
+    session.say(_summary(compiled, current, arguments["output"]))
     failures = list(dict.fromkeys(failure for one in compiled for failure in one.failures))
     refusals = [refusal for one in compiled for refusal in one.refusals]
     if refusals:
         raise CompileError([*refusals, *failures])
     if failures:
         raise ToolchainError(failures)
-    return compiled
+    return tuple(dict.fromkeys(source for one in results for source in one.sources))
+
+
+def _results(
+    session: Session, inputs: Sequence[Input], options: Options, destination: Destination, *, force: bool
+) -> list[CompiledInput | CurrentInput]:
+    """Compile the inputs that are not up to date; all with ``force``, or if two have a name in common."""
+    from slangad.compiler.driver.up_to_date import current_inputs, has_clash
+
+    current = {} if force else current_inputs(inputs, options, destination)
+    stale = [item for item in inputs if item not in current]
+    if not stale:
+        return list(current.values())
+    from slangad.compiler.driver.compile import compile_inputs
+
+    with session.progress("compiling") as progress:
+        compiled = compile_inputs(stale, options, progress)
+        if current and has_clash(compiled, current.values()):
+            return list(compile_inputs(inputs, options, progress))
+    fresh = dict(zip(stale, compiled, strict=True))
+    return [current.get(item) or fresh[item] for item in inputs]
 
 
 def print_output(session: Session, arguments: CompileArguments) -> None:
@@ -254,7 +279,7 @@ def _options_of(session: Session, arguments: CompileArguments) -> Options:
 
 
 def _destination_of(arguments: CompileArguments) -> Destination:
-    from slangad.compiler.driver.write import Destination
+    from slangad.compiler.driver.model import Destination
 
     return Destination(
         folder=Path(arguments["output"]),
@@ -313,12 +338,15 @@ def _print_loops(session: Session, one: CompiledInput) -> None:
         session.say(f"{place}: loop of {choice.function}: {choice.way}, {kept} ({choice.reason})", level=1)
 
 
-def _summary(compiled: Sequence[CompiledInput], output: str) -> str:
-    """Return one line: the numbers of kernels and artefacts, and the output folder."""
+def _summary(compiled: Sequence[CompiledInput], current: Sequence[CurrentInput], output: str) -> str:
+    """Return one line: the numbers of kernels and artefacts, the output folder, and what was not compiled again."""
+    kernels = sum(len(one.slang.kernels) for one in compiled) + sum(len(one.kernels) for one in current)
     artefacts = sum(output.kind == "artefact" for one in compiled for output in one.outputs)
-    kernels = sum(len(one.slang.kernels) for one in compiled)
+    total = len(compiled) + len(current)
     cached = sum(one.cached for one in compiled)
-    note = f", {cached} of {len(compiled)} from the cache" if cached else ""
+    notes = ((len(current), "up to date"), (cached, "from the cache"))
+    note = "".join(f", {number} of {total} {words}" for number, words in notes if number)
+    artefacts += sum(one.artefacts for one in current)
     return f"{_count(kernels, 'kernel')}, {_count(artefacts, 'artefact')} in {output}{note}"
 
 

@@ -53,8 +53,7 @@ def _compile(session: Session, arguments: CompileArguments, watched: set[str]) -
     from slangad.cli.compile import compile_once
 
     try:
-        compiled = compile_once(session, arguments)
-        watched.update(source for one in compiled for source in one.sources)
+        watched.update(compile_once(session, arguments))
     except (CompileError, ToolchainError) as error:
         named = {diagnostic.span.file for diagnostic in error.diagnostics} - {""}
         watched.update(named, (str(Path(file).parent) for file in named))

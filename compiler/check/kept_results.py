@@ -24,13 +24,14 @@ import numpy as np
 from slangad import __version__
 from slangad.compiler.check.build.libraries import DEATHS
 from slangad.compiler.check.build.repair_time import GIVEN_UP
-from slangad.compiler.driver.description_cache import PurityScan, own_code
+from slangad.compiler.driver.description_cache import PurityScan
 from slangad.compiler.report.model import Verdict
 from slangad.compiler.runtime.device.cxx import find_cxx
 from slangad.compiler.slang_text.endings import is_slang
 from slangad.compiler.slang_text.search import folders_of, search
+from slangad.compiler.toolchain.identity import fingerprint, own_code
 from slangad.compiler.toolchain.jobs.cached_results import key_of_files
-from slangad.compiler.toolchain.locate import find_library, find_slangc, fingerprint
+from slangad.compiler.toolchain.locate import find_library, find_slangc
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -9,14 +9,18 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
+CONTINUED = " \\"
+"""The end of a line whose rule goes on in the next line."""
+
+
 def depfile_text(targets: Iterable[str], dependencies: Iterable[str]) -> str:
     """Return one rule: all targets depend on all dependencies."""
-    made = " ".join(_escape(path) for path in dict.fromkeys(targets))
-    lines = [f"{made}:", *(f"  {_escape(path)}" for path in dict.fromkeys(dependencies))]
-    return " \\\n".join(lines) + "\n"
+    made = " ".join(escaped(path) for path in dict.fromkeys(targets))
+    lines = [f"{made}:", *(f"  {escaped(path)}" for path in dict.fromkeys(dependencies))]
+    return f"{CONTINUED}\n".join(lines) + "\n"
 
 
-def _escape(path: str) -> str:
-    """Escape what make and ninja give a meaning. Windows paths get ``/``, and keep the colon of their drive."""
+def escaped(path: str) -> str:
+    """Return a path with escapes for make and ninja. Windows paths get ``/``, and keep the colon of their drive."""
     path = path.replace("\\", "/") if os.name == "nt" else path.replace(":", "\\:")
     return path.replace("$", "$$").replace("#", "\\#").replace(" ", "\\ ")

@@ -10,10 +10,8 @@ from __future__ import annotations
 import ast
 import hashlib
 import json
-import os
 import sys
 from dataclasses import dataclass, field, replace
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -26,6 +24,7 @@ from slangad.compiler.errors.spans import Span
 from slangad.compiler.ir.nodes import LoopChoice
 from slangad.compiler.ir.types import Scalar
 from slangad.compiler.slang_text.endings import is_slang
+from slangad.compiler.toolchain.identity import own_code
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -86,20 +85,6 @@ def _key(path: Path, *, deterministic: bool) -> str:
     how = "deterministic" if deterministic else ""
     parts = ("description", how, str(path), str(Path.cwd()), __version__, sys.version, own_code())
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
-
-
-@cache
-def own_code() -> str:
-    """Return a hash of slangad's own files, so that work on slangad itself never sees stale Slang."""
-    digest = hashlib.sha256()
-    root = Path(__file__).resolve().parents[1]
-    for folder in (root, root.parent / "templates"):
-        for place, _, names in sorted(os.walk(folder)):
-            for name in sorted(names):
-                if name.endswith((".py", ".slang")):
-                    status = os.stat(os.path.join(place, name))  # noqa: PTH116, PTH118  (hundreds of them)
-                    digest.update(f"{name}|{status.st_size}|{status.st_mtime_ns};".encode())
-    return digest.hexdigest()
 
 
 def _digest(path: Path) -> str:

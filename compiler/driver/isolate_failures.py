@@ -21,7 +21,8 @@ from slangad.compiler.driver.model import finish
 from slangad.compiler.errors.diagnostics import Severity
 from slangad.compiler.ir.nodes import External, Kernel, LeftOut, Module
 from slangad.compiler.ir.targets import TARGETS
-from slangad.compiler.toolchain.locate import find_library, fingerprint
+from slangad.compiler.toolchain.identity import fingerprint
+from slangad.compiler.toolchain.locate import find_library
 from slangad.compiler.toolchain.messages.messages import to_diagnostics
 from slangad.compiler.toolchain.tools import tool_of
 

@@ -39,15 +39,21 @@ _FILES = ("slang", "library", "ir", "header", "source")
 Record = dict[str, object]
 
 
-def manifest_text(inputs: Sequence[str], targets: Sequence[str], toolchain: Mapping[str, str]) -> str:
-    """Return the manifest of inputs, given their records as texts (see ``record_text``)."""
+def manifest_text(
+    inputs: Sequence[str], targets: Sequence[str], toolchain: Mapping[str, str], build: Record | None = None
+) -> str:
+    """Return the manifest of inputs, given their records as texts (see ``record_text``).
+
+    ``build`` belongs to the manifest of one input: see ``up_to_date``.
+    """
     fields = {
         "schema": SCHEMA,
         "slangad": __version__,
         "toolchain": dict(toolchain),
         "targets": list(targets),
+        **({"build": build} if build else {}),
     }
-    lines = [f" {json.dumps(name)}: {json.dumps(value)}," for name, value in fields.items()]
+    lines = [f" {json.dumps(name)}: {json.dumps(value, ensure_ascii=False)}," for name, value in fields.items()]
     return "\n".join(("{", *lines, ' "inputs": [', ",\n".join(f"  {text}" for text in inputs), " ]", "}", ""))
 
 

@@ -20,13 +20,17 @@ _FLAG: Final[Schema] = {"type": "boolean"}
 _HASH: Final[Schema] = {"type": "string", "pattern": "^[0-9a-f]{64}$"}
 _TARGET: Final[Schema] = {"enum": list(TARGETS)}
 
+_OPTIONAL: Final = ("build",)
+"""Keys that not every manifest has."""
+
 
 def manifest_schema(*, closed: bool = False) -> Schema:
     """Return the schema; ``closed`` allows no keys that it does not name, to test what writes manifests."""
     count = _list({"type": ["integer", "string"]}, "A product: a number, then domain, parts, extents:w or copies:w.")
 
     def record(description: str, **keys: Schema) -> Schema:
-        shape: Schema = {"type": "object", "description": description, "properties": keys, "required": list(keys)}
+        required = [key for key in keys if key not in _OPTIONAL]
+        shape: Schema = {"type": "object", "description": description, "properties": keys, "required": required}
         return shape | ({"additionalProperties": False} if closed else {})
 
     member = record(
@@ -127,6 +131,7 @@ def manifest_schema(*, closed: bool = False) -> Schema:
         slangad=_TEXT,
         toolchain={"type": "object", "additionalProperties": _TEXT},
         targets=_list(_TARGET, "The targets of the run."),
+        build={"type": "object", "description": "How slangad knows that files are up to date."},
         inputs=_list(one, "The inputs of the run."),
     )
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "slangad manifest"} | root

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from slangad.compiler.toolchain.cache import Cache
 
 OutputKind = Literal["slang", "library", "ir", "artefact", "reflection", "header", "source", "manifest", "depfile"]
+Emit = Literal["slang", "ir", "artefacts", "header", "library"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +54,25 @@ class Options:
     keep_ir: bool = False
     own_targets: bool = False
     deterministic: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Destination:
+    """The files to write, and their folder.
+
+    Attributes:
+        folder: The output folder. It is created if it does not exist.
+        emit: The kinds of files to write for each input.
+        depfile: A depfile for all inputs, besides the one of each input.
+        depfile_targets: The targets that depfiles name. Without any, every file that is written.
+        namespace: The C++ namespace of kernels in headers and libraries.
+    """
+
+    folder: Path
+    emit: frozenset[Emit] = frozenset({"slang", "artefacts"})
+    depfile: Path | None = None
+    depfile_targets: tuple[str, ...] = ()
+    namespace: str = "slangad"
 
 
 @dataclass(frozen=True, slots=True)

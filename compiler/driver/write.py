@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from slangad.compiler.driver.depfile import depfile_text
-from slangad.compiler.driver.manifest import FILE_NAME, Record, input_record, manifest_text, record_text
+from slangad.compiler.driver.manifest import FILE_NAME, input_record, manifest_text, record_text
 from slangad.compiler.driver.model import Output
+from slangad.compiler.driver.up_to_date import CurrentInput, build_record
 from slangad.compiler.driver.write_files import write_files
 from slangad.compiler.emit.model import GENERATED
 from slangad.compiler.errors.diagnostics import CompileError, Diagnostic
@@ -18,36 +19,14 @@ from slangad.compiler.toolchain.locate import toolchain_record
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from slangad.compiler.driver.model import CompiledInput, Options
-
-Emit = Literal["slang", "ir", "artefacts", "header", "library"]
-
-
-@dataclass(frozen=True, slots=True)
-class Destination:
-    """The files to write, and their folder.
-
-    Attributes:
-        folder: The output folder. It is created if it does not exist.
-        emit: The kinds of files to write for each input.
-        depfile: A depfile for all inputs, besides the one of each input.
-        depfile_targets: The targets that depfiles name. Without any, every file that is written.
-        namespace: The C++ namespace of kernels in headers and libraries.
-    """
-
-    folder: Path
-    emit: frozenset[Emit] = frozenset({"slang", "artefacts"})
-    depfile: Path | None = None
-    depfile_targets: tuple[str, ...] = ()
-    namespace: str = "slangad"
-
+    from slangad.compiler.driver.model import CompiledInput, Destination, Emit, Options
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """The paths that were written, in order, and the manifest's records of the inputs."""
+    """The paths of all outputs, in order, and the manifest's records of the inputs as JSON texts."""
 
     files: tuple[Path, ...]
-    inputs: tuple[Record, ...]
+    inputs: tuple[str, ...]
 
 
 def wanted_outputs(compiled: CompiledInput, emit: frozenset[Emit], namespace: str = "slangad") -> list[Output]:
@@ -71,8 +50,8 @@ def wanted_outputs(compiled: CompiledInput, emit: frozenset[Emit], namespace: st
     return outputs
 
 
-def write_outputs(compiled: Sequence[CompiledInput], options: Options, to: Destination) -> Written:
-    """Write the files of all inputs.
+def write_outputs(results: Sequence[CompiledInput | CurrentInput], options: Options, to: Destination) -> Written:
+    """Write the files of all inputs that were compiled, and the manifest of all inputs.
 
     Raises:
         CompileError: A file would overwrite a source.
@@ -80,26 +59,32 @@ def write_outputs(compiled: Sequence[CompiledInput], options: Options, to: Desti
     """
     toolchain = toolchain_record(options.slangc)
     files: dict[Path, bytes] = {}
-    records: list[Record] = []
+    paths: list[Path] = []
     texts: list[str] = []
-    for one in compiled:
+    for one in results:
+        if isinstance(one, CurrentInput):
+            texts.append(one.record)
+            paths += (to.folder / name for name in one.files)
+            continue
         outputs = wanted_outputs(one, to.emit, to.namespace)
         record = input_record(one.slang, outputs, one.sources, to.folder)
+        build = build_record(one, record, outputs, options, to)
         manifest = to.folder / f"{one.slang.label}.manifest.json"
         own = {to.folder / output.name: output.data for output in outputs}
         texts.append(record_text(record))
-        own[manifest] = manifest_text(texts[-1:], one.targets, toolchain).encode()
-        files |= own
-        files[to.folder / f"{one.slang.label}.d"] = _depfile(to, list(own), one.sources)
-        records.append(record)
+        own[manifest] = manifest_text(texts[-1:], one.targets, toolchain, build).encode()
+        depfile = to.folder / f"{one.slang.label}.d"
+        files |= {**own, depfile: _depfile(to, list(own), one.sources)}
+        paths += (*own, depfile)
     if to.depfile:
-        sources = list(dict.fromkeys(path for one in compiled for path in one.sources))
-        files[to.depfile] = _depfile(to, list(files), sources)
-    targets = tuple(dict.fromkeys(target for one in compiled for target in one.targets))
+        sources = list(dict.fromkeys(path for one in results for path in one.sources))
+        files[to.depfile] = _depfile(to, list(dict.fromkeys(paths)), sources)
+        paths.append(to.depfile)
+    targets = tuple(dict.fromkeys(target for one in results for target in one.targets))
     files[to.folder / FILE_NAME] = manifest_text(texts, targets, toolchain).encode()
-    _spare_sources(compiled, files)
+    _spare_sources([one for one in results if not isinstance(one, CurrentInput)], files)
     write_files(files)
-    return Written(tuple(files), tuple(records))
+    return Written(tuple(dict.fromkeys((*paths, to.folder / FILE_NAME))), tuple(texts))
 
 
 def _spare_sources(compiled: Sequence[CompiledInput], files: Iterable[Path]) -> None:

@@ -1,11 +1,7 @@
-"""Locate the Slang compiler without loading it: the library in slangpy's package, or ``--slangc``.
-
-The fingerprint is part of cache keys and must take microseconds: path, size and time of the file, not its contents.
-"""
+"""Locate the Slang compiler without loading it: the library in slangpy's package, or ``--slangc``."""
 
 from __future__ import annotations
 
-import hashlib
 import importlib.util
 import os
 import re
@@ -56,18 +52,6 @@ def find_slangc(named: Path) -> Path:
     if found is None:
         raise failed("SA243", f"{named} is not a program that can be run", help="correct --slangc, or omit it")
     return Path(found)
-
-
-def fingerprint(compiler: Path) -> str:
-    """Tell one compiler from another: path, size and modification time of its file and of Slang's libraries by it."""
-    real = compiler.resolve()
-    folders = (real.parent, real.parent.parent / "lib")
-    parts = sorted(part for folder in folders for part in folder.glob("*slang-*.*") if part.is_file())
-    digest = hashlib.sha256()
-    for file in (real, *parts):
-        status = file.stat()
-        digest.update(f"{file}|{status.st_size}|{status.st_mtime_ns}\n".encode())
-    return digest.hexdigest()
 
 
 def toolchain_record(slangc: Path | None) -> dict[str, str]:

@@ -133,8 +133,9 @@ def test_compile__again__keeps_files_and_their_times(project: Project) -> None:
     project.kernel("fit")
     project.run("compile", "fit.py")
     before = {path: path.stat().st_mtime_ns for path in (project.folder / "build").iterdir()}
-    ended = project.run("compile", "fit.py")
-    assert "from the cache" in ended.stderr
+    for words, said in (((), "up to date"), (("--force",), "from the cache")):
+        ended = project.run("compile", "fit.py", *words)
+        assert f"1 of 1 {said}" in ended.stderr
     assert {path: path.stat().st_mtime_ns for path in (project.folder / "build").iterdir()} == before
 
 
@@ -292,7 +293,7 @@ def test_compile__unchanged__loads_no_compiler_and_starts_no_process(project: Pr
         check=False,
     )
     assert ended.returncode == 0, ended.stderr
-    assert "2 of 2 from the cache" in ended.stderr
+    assert "2 of 2 up to date" in ended.stderr
 
 
 def test_compile__fresh__loads_no_numpy(project: Project) -> None:

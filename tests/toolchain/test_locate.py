@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 import slangad
-from slangad.compiler.toolchain.locate import fingerprint, toolchain_record
+from slangad.compiler.toolchain.identity import fingerprint
+from slangad.compiler.toolchain.locate import toolchain_record
 
 SCRIPT = """
 import sys
@@ -42,8 +43,12 @@ def test_fingerprint__file_replaced__differs(tmp_path: Path) -> None:
     file = tmp_path / "lib.so"
     file.write_bytes(b"1")
     first = fingerprint(file)
-    assert fingerprint(file) == first
     os.utime(file, (1, 1))
+    (tmp_path / "elsewhere").mkdir()
+    copy = tmp_path / "elsewhere/lib.so"
+    copy.write_bytes(b"1")
+    assert fingerprint(file) == fingerprint(copy) == first
+    file.write_bytes(b"2")
     changed = fingerprint(file)
     assert changed != first
     (tmp_path / "libslang-glslang-1.so").write_bytes(b"")

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Final
 
 from slangad import __version__
 from slangad.compiler.ir.targets import TARGETS
+from slangad.compiler.toolchain.identity import fingerprint
 from slangad.compiler.toolchain.jobs.arguments import slangc_arguments
 from slangad.compiler.toolchain.jobs.records import pack_result, unpack_result
-from slangad.compiler.toolchain.locate import fingerprint
 from slangad.compiler.toolchain.tools import tool_of
 
 if TYPE_CHECKING:
@@ -98,10 +98,12 @@ def key_of_files(key: str, dependencies: Iterable[str], include_dirs: Iterable[s
 
 def _shadows(path: Path, folders: Sequence[Path]) -> list[Path]:
     """Return the places in earlier include folders that an import would prefer to ``path``."""
-    owner = next((index for index, folder in enumerate(folders) if path.is_relative_to(folder)), len(folders))
-    if owner == len(folders):
-        return []
-    return [folder / path.relative_to(folders[owner]) for folder in folders[:owner]]
+    return [
+        earlier / path.relative_to(folder)
+        for index, folder in enumerate(folders)
+        if path.is_relative_to(folder)
+        for earlier in folders[:index]
+    ]
 
 
 def _content_hash(path: Path) -> str:

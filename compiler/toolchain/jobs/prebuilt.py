@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 from slangad.compiler.slang_text.files import text_of
 from slangad.compiler.slang_text.search import search
+from slangad.compiler.toolchain.identity import fingerprint
 from slangad.compiler.toolchain.jobs.arguments import module_arguments
 from slangad.compiler.toolchain.jobs.request import module_of
-from slangad.compiler.toolchain.locate import fingerprint
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

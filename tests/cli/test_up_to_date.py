@@ -1,0 +1,125 @@
+"""Inputs are up to date by their manifests: nothing is compiled, loaded from a cache or written."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.cli.conftest import Project
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+pytestmark = pytest.mark.toolchain
+
+COMPILE = ("compile", "first.py", "second.py", "-t", "wgsl", "--mode", "forward")
+CHANGES: dict[str, Callable[[Project], object]] = {
+    "input": lambda p: p.kernel("first", "other"),
+    "import": lambda p: p.write("lib.py", (p.folder / "lib.py").read_text() + "\n"),
+    "shadow": lambda p: p.write("math.py", ""),
+    "artefact": lambda p: _append(p, "build/first.first.forward.wgsl"),
+    "same_size": lambda p: _change_a_letter(p, "build/first.first.forward.wgsl"),
+    "no_reflection": lambda p: (p.folder / "build/first.first.forward.wgsl.reflection.json").unlink(),
+    "record": lambda p: _change_a_letter(p, "build/first.manifest.json"),
+    "depfile": lambda p: p.write("build/first.d", "first.slang: nothing.py\n"),
+}
+
+
+def _append(project: Project, name: str) -> None:
+    project.write(name, (project.folder / name).read_text() + "\n")
+
+
+def _change_a_letter(project: Project, name: str) -> None:
+    text = (project.folder / name).read_text()
+    project.write(name, text[:-10] + text[-10:].replace("}", "{"))
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """Two kernels that were compiled; tests copy the folder."""
+    project = Project(tmp_path_factory.mktemp("built"))
+    project.kernel("first")
+    project.kernel("second")
+    project.run(*COMPILE)
+    return project
+
+
+@pytest.fixture
+def copied(built: Project, tmp_path: Path) -> Project:
+    """The same in a folder of its own, without a cache. The files keep their times."""
+    shutil.copytree(built.folder, tmp_path / "copy", ignore=shutil.ignore_patterns(".cache", "__pycache__"))
+    return Project(tmp_path / "copy")
+
+
+def test_compile__unchanged__neither_reads_a_cache_nor_writes(copied: Project) -> None:
+    times = {path: path.stat().st_mtime_ns for path in (copied.folder / "build").iterdir()}
+    assert "2 kernels, 2 artefacts in build, 2 of 2 up to date" in copied.run(*COMPILE).stderr
+    for path in (copied.folder / "first.py", *times):
+        os.utime(path)  # newer than the manifest: the hash decides
+    touched = {path: path.stat().st_mtime_ns for path in times}
+    assert "2 of 2 up to date" in copied.run(*COMPILE, "--no-cache").stderr
+    assert {path: path.stat().st_mtime_ns for path in times} == touched
+    assert not (copied.folder / ".cache").exists()
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_compile__change__compiles_what_is_stale(copied: Project, built: Project, change: str) -> None:
+    CHANGES[change](copied)
+    stale = 2 if change in ("import", "shadow") else 1
+    ended = copied.run(*COMPILE, SLANGAD_CACHE_DIR=str(built.folder / ".cache"))
+    assert f"{2 - stale} of 2 up to date" in ended.stderr or stale == 2
+    assert "2 of 2 up to date" in copied.run(*COMPILE).stderr
+    afresh = copied.run(*COMPILE, "--force", "-o", "afresh", SLANGAD_CACHE_DIR=str(built.folder / ".cache"))
+    assert "up to date" not in afresh.stderr
+    made, wanted = copied.files(), copied.files("afresh")
+    assert {name: text for name, text in made.items() if not name.endswith(".d")} == {
+        name: text for name, text in wanted.items() if not name.endswith(".d")
+    }
+
+
+@pytest.mark.parametrize(
+    "words", [("-O", "2"), ("-D", "A=1"), ("--namespace", "mine"), ("--deterministic",), ("--depfile-target", "x")]
+)
+def test_compile__other_options__compiles_again(copied: Project, built: Project, words: tuple[str, ...]) -> None:
+    ended = copied.run(*COMPILE, *words, SLANGAD_CACHE_DIR=str(built.folder / ".cache"))
+    assert "up to date" not in ended.stderr
+    assert "2 of 2 up to date" in copied.run(*COMPILE, *words).stderr
+
+
+def test_compile__two_up_to_date_kernels_of_one_name__are_refused(project: Project) -> None:
+    for name in ("first", "second"):
+        project.kernel(name, kernel="same")
+        project.run("compile", f"{name}.py", "--emit", "slang")
+    assert "SA402" in project.run("compile", "first.py", "second.py", "--emit", "slang", code=1).stderr
+
+
+def test_compile__notes__are_shown_again(project: Project) -> None:
+    names = [f"x{index}" for index in range(9)]
+    taken = ", ".join(f"{name}: sa.Each[float]" for name in names)
+    text = f"import slangad as sa\n@sa.kernel\ndef wide({taken}) -> sa.Each[float]:\n    return {' + '.join(names)}\n"
+    project.write("wide.py", text)
+    words = ("compile", "wide.py", "-t", "wgsl", "--mode", "forward")
+    first = project.run(*words).stderr
+    assert "SA427" in first
+    assert project.run(*words).stderr.replace(", 1 of 1 up to date", "") == first
+
+
+def test_compile__reads_the_environment__is_never_up_to_date(project: Project) -> None:
+    project.write("own.py", "import os\n" + project.kernel("fit").read_text())
+    for _ in range(2):
+        assert "up to date" not in project.run("compile", "own.py", "--emit", "slang").stderr
+
+
+def test_compile__import_of_slang__new_file_takes_the_name(project: Project) -> None:
+    project.write("inc/gain.slang", "module gain;\n[Differentiable] public float gain(float x) { return x * 2.0; }\n")
+    project.write("curve.slang", "import gain;\n[Differentiable] float curve(float x) { return gain(x) * x; }\n")
+    words = ("compile", "curve.slang", "-I", "inc", "-t", "wgsl", "--mode", "forward")
+    project.run(*words)
+    assert "1 of 1 up to date" in project.run(*words).stderr
+    project.write("gain.slang", "module gain;\n[Differentiable] public float gain(float x) { return x * 3.0; }\n")
+    assert "up to date" not in project.run(*words).stderr
+    assert b"3.0" in project.files()["curve.curve.forward.wgsl"]
