@@ -260,9 +260,8 @@ def check_command(session: Session, **arguments: Unpack[CheckArguments]) -> None
 def options_of(arguments: CheckArguments) -> CheckOptions:
     """Return the check's options for the command line."""
     from slangad.compiler.check.options import CheckOptions
-    from slangad.compiler.toolchain.cache import Cache, default_cache
+    from slangad.compiler.toolchain.cache import default_cache
 
-    cache_dir = arguments["cache_dir"]
     device, adapter = _device(arguments["device"])
     return CheckOptions(
         device=device,
@@ -290,7 +289,7 @@ def options_of(arguments: CheckArguments) -> CheckOptions:
         time_limit=arguments["time_limit"],
         run_limit=arguments["run_limit"],
         workers=arguments["jobs"],
-        cache=None if arguments["no_cache"] else Cache(cache_dir) if cache_dir else default_cache(),
+        cache=None if arguments["no_cache"] else default_cache(arguments["cache_dir"]),
         command=_words(arguments),
         full_command=shlex.join(("slangad", "check", *click.get_current_context().meta[_WORDS])),
     )

@@ -253,12 +253,11 @@ def print_output(session: Session, arguments: CompileArguments) -> None:
 def _options_of(session: Session, arguments: CompileArguments) -> Options:
     """Return the compiler's options for the command line."""
     from slangad.compiler.driver.model import Options
-    from slangad.compiler.toolchain.cache import Cache, default_cache
+    from slangad.compiler.toolchain.cache import default_cache
     from slangad.compiler.toolchain.jobs.request import DEFAULT_TIME_LIMIT
 
     emit = frozenset(arguments["emit"] or ("artefacts",))
     targets = (*arguments["targets"], *(("cpp",) if "library" in emit else ())) or ("spirv",)
-    cache_dir = arguments["cache_dir"]
     return Options(
         targets=tuple(dict.fromkeys(targets)) if emit & {"artefacts", "header", "library"} else (),
         own_targets=arguments.get("own_targets", not arguments["targets"]) and "library" not in emit,
@@ -272,7 +271,7 @@ def _options_of(session: Session, arguments: CompileArguments) -> Options:
         slang_flags=arguments["slang_flags"],
         workers=arguments["jobs"],
         time_limit=arguments["time_limit"] or DEFAULT_TIME_LIMIT,
-        cache=None if arguments["no_cache"] else Cache(cache_dir) if cache_dir else default_cache(),
+        cache=None if arguments["no_cache"] else default_cache(arguments["cache_dir"]),
         dump=_dumper(session, arguments["dump_after"]),
         keep_ir="ir" in arguments["emit"],
     )

@@ -320,8 +320,6 @@ def launch_options(command: Callable[..., None]) -> Callable[..., None]:
 
 def launch_cache(arguments: LaunchArguments) -> Cache | None:
     """Return the cache of compiled code that the command line selects, or None."""
-    from slangad.compiler.toolchain.cache import Cache, default_cache
+    from slangad.compiler.toolchain.cache import default_cache
 
-    if arguments["no_cache"]:
-        return None
-    return Cache(arguments["cache_dir"]) if arguments["cache_dir"] else default_cache()
+    return None if arguments["no_cache"] else default_cache(arguments["cache_dir"])

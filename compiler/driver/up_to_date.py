@@ -238,7 +238,7 @@ def _facts(options: Options, to: Destination) -> str:
         own_code(),
         [fingerprint(compiler) for compiler in compilers],
         toolchain_record(options.slangc),
-        [options.targets, options.modes, options.include_dirs, options.defines, options.specialize],
+        [options.targets, options.modes, options.defines, options.specialize],
         [options.optimization, options.slang_flags, options.own_targets, options.deterministic],
         [sorted(to.emit), to.namespace],
     ]
@@ -247,15 +247,17 @@ def _facts(options: Options, to: Destination) -> str:
 
 def _key(facts: str, item: Input, targets: Iterable[str], sources: Iterable[str], options: Options) -> str:
     tools = [fingerprint(path) for name in targets if (tool := tool_of(TARGETS[name])) and (path := tool.find())]
-    text = json.dumps([facts, item.kernels, tools, _found_imports(item, sources, options)])
+    text = json.dumps([facts, item.kernels, tools, _searched(item, sources, options)])
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _found_imports(item: Input, sources: Iterable[str], options: Options) -> list[str]:
-    """Return the files that the imports of Slang files find, as seen from the input: a new file may take a name."""
+def _searched(item: Input, sources: Iterable[str], options: Options) -> list[list[str]]:
+    """Return the folders of options, and the files that imports of Slang find: a new file may take a name."""
     searches = [search(Path(path), options.include_dirs) for path in sources if is_slang(path)]
     folder = os.path.dirname(os.path.realpath(item.path))  # noqa: PTH120
-    return [name for one in searches for name in (*(os.path.relpath(path, folder) for path in one.files), *one.missing)]
+    found = [[os.path.realpath(path) for path in options.include_dirs], *(one.files for one in searches)]
+    missing = [list(one.missing) for one in searches]
+    return [*([os.path.relpath(path, folder) for path in paths] for paths in found), *missing]
 
 
 def _absent_files(one: CompiledInput) -> list[str] | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import subprocess
 import sys
 import time
@@ -31,6 +32,11 @@ def cache(tmp_path: Path) -> Cache:
     return Cache(tmp_path / "cache")
 
 
+def _noise(size: int) -> bytes:
+    """Return bytes that do not become fewer."""
+    return random.Random(size).randbytes(size)
+
+
 def stored(cache: Cache) -> Iterator[Path]:
     return cache.directory.glob("??/*")
 
@@ -44,7 +50,7 @@ def test_cache__put__is_got(cache: Cache) -> None:
 
 @pytest.mark.parametrize("damage", ["flip", "cut", "empty", "other"])
 def test_cache__damaged_entry__is_missing_and_deleted(cache: Cache, damage: str) -> None:
-    cache.put(KEY, b"value" * 100)
+    cache.put(KEY, _noise(500))
     (path,) = stored(cache)
     content = bytearray(path.read_bytes())
     content[60] ^= 1
@@ -59,11 +65,11 @@ def test_cache__too_large__drops_what_was_used_longest_ago(tmp_path: Path) -> No
     cache = Cache(tmp_path, limit=10_000)
     keys = [f"{n:064x}" for n in range(20)]
     for age, key in enumerate(keys):
-        cache.put(key, b"x" * 900)
+        cache.put(key, _noise(900))
         os.utime(cache.directory / key[:2] / key[2:], (age, age))
     assert cache.get(keys[0]) is None
     recent = next(key for key in keys if cache.get(key))  # using an entry makes it the youngest
-    cache.put("f" * 64, b"x" * 6000)
+    cache.put("f" * 64, _noise(6000))
     cache.evict()
     assert cache.get(recent) is not None
     assert sum(path.stat().st_size for path in stored(cache)) <= 10_000
@@ -71,10 +77,10 @@ def test_cache__too_large__drops_what_was_used_longest_ago(tmp_path: Path) -> No
 
 def test_cache__build_larger_than_the_limit__keeps_its_own_entries(tmp_path: Path) -> None:
     old, keys = "e" * 64, [f"{n:064x}" for n in range(30)]
-    Cache(tmp_path, limit=10_000).put(old, b"x" * 900)
+    Cache(tmp_path, limit=10_000).put(old, _noise(900))
     os.utime(tmp_path / old[:2] / old[2:], (0, 0))
     for key in keys:
-        Cache(tmp_path, limit=10_000).put(key, b"x" * 900)  # each from a process of its own
+        Cache(tmp_path, limit=10_000).put(key, _noise(900))  # each from a process of its own
     assert all(Cache(tmp_path).get(key) for key in keys)
     assert Cache(tmp_path).get(old) is None
     for key in keys:
@@ -85,7 +91,7 @@ def test_cache__build_larger_than_the_limit__keeps_its_own_entries(tmp_path: Pat
 
 def test_cache__recent_entries_of_many_times_the_limit__are_dropped_too(tmp_path: Path) -> None:
     for n in range(60):
-        Cache(tmp_path, limit=10_000).put(f"{n:064x}", b"x" * 900)
+        Cache(tmp_path, limit=10_000).put(f"{n:064x}", _noise(900))
     assert 10_000 < sum(path.stat().st_size for path in tmp_path.glob("??/*")) <= 40_000
 
 
