@@ -1,5 +1,10 @@
 """Learns an image with a hash grid and a small network: colours as a function of the position."""
 
+import sys
+from pathlib import Path
+
+import numpy as np
+
 import slangad as sa
 from slangad import Each, Mean, NoDiff, Param, float2, float3
 
@@ -40,3 +45,33 @@ def render(at: Each[float2], field: Param[Field]) -> Each[float3]:
 def fit(image: NoDiff[Each[float3]], field: Param[Field]) -> Mean[float]:
     """Trains on all pixels."""
     return mismatch(image, field)
+
+
+def trained(steps: int = 1000):
+    """Return what training gives: the field in ``.parameters``, and ``.losses``."""
+    image = np.load(Path(__file__).parent / "image.npz")["image"]
+    return fit.train(image, steps=steps, device="cpu")
+
+
+def draw(path: str) -> None:
+    """Draw the image, and the learned colours after some numbers of steps, at twice the resolution."""
+    import matplotlib.pyplot as plt
+
+    image = np.load(Path(__file__).parent / "image.npz")["image"]
+    height, width = (2 * extent for extent in image.shape[:2])
+    y, x = (np.mgrid[0:height, 0:width] + 0.5) / [[[height]], [[width]]]
+    at = np.stack([x, y], -1).reshape(-1, 2).astype(np.float32)
+    shown = {"image": image}
+    for steps in (10, 100, 1000):
+        colours = render.forward(at, trained(steps).parameters["field"], device="cpu").result
+        shown[f"{steps} steps"] = np.clip(colours.reshape(height, width, 3), 0.0, 1.0)
+    figure, axes = plt.subplots(1, 4, figsize=(10, 2.2), layout="constrained")
+    for axis, (title, picture) in zip(axes, shown.items(), strict=True):
+        axis.imshow(picture)
+        axis.set_title(title, fontsize=9)
+        axis.axis("off")
+    figure.savefig(path, dpi=80)
+
+
+if __name__ == "__main__":
+    draw(sys.argv[1] if len(sys.argv) > 1 else "neural_image.png")
