@@ -249,9 +249,8 @@ POINTS_AT_ONCE: Final = 400_000
 
 # == Running programs
 
-OPTIMIZATION: Final = 1
-"""Level of the C++ compiler. Level for libraries of functions. Larger: builds take longer, launches less. With less, a
-gradient that is never stored is any number, not 0."""
+OPTIMIZATION: Final = "g"
+"""Level of the C++ compiler. Level for libraries of functions. Larger: builds take longer, launches less."""
 OPTIMIZATION_OF_LAUNCHES: Final = 2
 """Level of the C++ compiler. Level for kernels that share memory, which run many threads for each sample. Larger:
 builds take longer, launches less."""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     import pytest
 
-    from slangad.compiler.runtime.device.cxx import CxxCompiler
+    from slangad.compiler.runtime.device.cxx import CxxCompiler, Optimization
 
 BUILD = cxx._build
 """Builds each time that it is called."""
@@ -30,7 +30,9 @@ def share_builds(patch: pytest.MonkeyPatch, folder: Path) -> None:
     """Keep what this process builds in a folder, which other processes may share."""
     store = Cache(folder)
 
-    def build(compiler: CxxCompiler, source: bytes, optimization: int, *, native: bool, cache: Cache | None) -> bytes:
+    def build(
+        compiler: CxxCompiler, source: bytes, optimization: Optimization, *, native: bool, cache: Cache | None
+    ) -> bytes:
         key = hashlib.sha256(f"built|{cxx._key(source, compiler, optimization, native=native)}".encode()).hexdigest()
         stored = store.get(key)
         if stored is not None:

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from slangad.compiler.driver.slang_compilers import SlangCompilers
     from slangad.compiler.emit.model import EmittedModule, EntryPoint
     from slangad.compiler.ir.nodes import Kernel, Module
+    from slangad.compiler.runtime.device.cxx import Optimization
     from slangad.compiler.toolchain.cache import Cache
     from slangad.compiler.toolchain.jobs.request import CompileJob, CompileResult
 
@@ -427,7 +428,7 @@ class _Builder:
 
     def _shared(self, code: bytes) -> bytes:
         shares = any(p.memory is not Memory.EACH for kernel in self.module.kernels for p in kernel.params)
-        optimization = tol.OPTIMIZATION_OF_LAUNCHES if shares else tol.OPTIMIZATION
+        optimization: Optimization = tol.OPTIMIZATION_OF_LAUNCHES if shares else tol.OPTIMIZATION
         return build_shared_library(code, optimization=optimization, cache=self.setting.cache)
 
     def _without_faulty(
