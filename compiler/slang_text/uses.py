@@ -14,6 +14,7 @@ from slangad.compiler.slang_text.bodies import SlangFunction
 from slangad.compiler.slang_text.brackets import until
 from slangad.compiler.slang_text.declarations import Declaration
 from slangad.compiler.slang_text.headers import DERIVATIVE_OF
+from slangad.compiler.slang_text.macros import HIDDEN, Expander
 from slangad.compiler.slang_text.parts import contains, names_of
 from slangad.compiler.slang_text.tokens import words_of
 
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
 BRINGING: Final = frozenset({"import", "#include", "__include"})
 """Kinds of declarations that bring in another file."""
 _TYPES: Final = frozenset({"struct", "class", "interface", "enum", "typedef", "typealias"})
-_HIDDEN: Final = ("operator", "__")
-"""The prefixes of functions that text calls without their name."""
 _MEMBERS: Final = frozenset({"property", "associatedtype", "typealias", "struct", "enum"})
 """Words before the names of members that are no functions."""
 _OF_DIFFERENTIALS: Final = frozenset({"dzero", "dadd", "dmul"})
@@ -105,9 +104,11 @@ class _Reader:
     def __init__(self, files: Sequence[Parts], macros: Mapping[str, frozenset[str]]) -> None:
         self._macros = macros
         self._pasting = frozenset(pasting_macros(files))
+        self._expander = Expander(file.source.scan for file in files)
         every = [part for file in files for part in file.every]
         self._types = frozenset(name for part in every if kind_of(part) in _TYPES for name in names_of(part))
-        interfaces = {name for part in every if kind_of(part) == "interface" for name in names_of(part)}
+        interfaces = frozenset(name for part in every if kind_of(part) == "interface" for name in names_of(part))
+        self._interfaces_of_files = interfaces
         headers = (header for file in files for header in file.source.scan.headers)
         self._asked = frozenset(header.name for header in headers if interfaces & {*header.path[-1:]})
         self._spaces: dict[str, frozenset[str]] = {}
@@ -123,12 +124,16 @@ class _Reader:
         if kind_of(part) == "extension":
             node = self._extension(node, file, tokens)
         expanded = head & self._macros.keys()
-        pasted = not expanded.isdisjoint(self._pasting)
-        names = node.names.union(head if expanded else (), *(self._macros[name] for name in expanded))
-        return replace(node, owner=owner, names=names, unnamed=node.unnamed or pasted)
+        if not expanded:
+            return replace(node, owner=owner)
+        if read := self._expander.read(tokens):
+            interfaces = node.interfaces | (read.words & self._interfaces_of_files)
+            return replace(node, owner=owner, names=node.names | read.names, interfaces=interfaces)
+        names = node.names.union(head, *(self._macros[name] for name in expanded))
+        return replace(node, owner=owner, names=names, unnamed=node.unnamed or not expanded.isdisjoint(self._pasting))
 
     def _function(self, part: SlangFunction, head: frozenset[str], owner: Node | None) -> Node:
-        name, hidden = part.header.name, part.header.name.startswith(_HIDDEN)
+        name, hidden = part.header.name, part.header.name.startswith(HIDDEN)
         derived = part.header.attributes if DERIVATIVE_OF.intersection(part.header.attributes) else ()
         names = frozenset({name, *derived})
         if owner is None:
@@ -155,8 +160,8 @@ class _Reader:
         inner = [one.header.name for one in file.every if isinstance(one, SlangFunction) and contains(node.part, one)]
         words = [token.text for token in _tokens(file, node.part)]
         others = [after for before, after in pairwise(words) if before in _MEMBERS]
-        names = frozenset(name for name in (*inner, *others) if not name.startswith(_HIDDEN))
-        plain = names and not any(word.startswith(_HIDDEN) for word in words)
+        names = frozenset(name for name in (*inner, *others) if not name.startswith(HIDDEN))
+        plain = names and not any(word.startswith(HIDDEN) for word in words)
         return replace(
             node,
             names=names,

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from slangad.compiler.report.model import Verdict
+from slangad.compiler.slang_text.parts import read_parts
+from slangad.compiler.slang_text.reach import Reach
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -163,3 +165,31 @@ def test_check__what_only_other_targets_can_do__is_inconclusive(checked: Checked
     assert "matrix with a layout of its own" in results["stores"].reason
     assert "write row_major or column_major before the parameter" in results["named"].reason
     assert "the CPU can't have it" in results["waves"].reason
+
+
+GENERATED = """
+#define EXPORTED Differentiable
+#define ENTRIES(suffix, D, N) \\
+    [EXPORTED] float ray##suffix(float x) { return project<D>(x, N); } \\
+    struct Table##suffix : ITable { static float at(float x) { return D(x); } }
+#define TIERS(base) ENTRIES(base##_none, none, 1) ENTRIES(base##_wide, wide, 2)
+[Differentiable] float project<let D : int>(float x, int n) { return x * n; }
+[EXPORTED] float plain(float x) { return x; }
+TIERS(_a)
+ENTRIES(_b, wide, 4)
+[EXPORTED] float behind(float x) { return x; }
+interface ITable { static float at(float x); }
+"""
+
+
+def test_slices__functions_that_macros_generate__stay_where_they_are_used() -> None:
+    reach = Reach([read_parts(GENERATED, "a.slang")])
+
+    def kept(*words: str) -> set[str]:
+        text = reach.slices(words)["a.slang"]
+        return {name for name in ("project", "plain(", "TIERS(_a)", "ITable {") if name in text.split("wide, 2)")[1]}
+
+    assert kept("plain", "x", "float", "Differentiable") == {"plain("}
+    assert kept("ray_a_wide") == {"project", "TIERS(_a)", "ITable {"}
+    assert kept("Table_b") == {"project", "TIERS(_a)", "ITable {"}, "macros belong to the declaration that follows"
+    assert kept("behind") == {"project", "TIERS(_a)", "ITable {"}
