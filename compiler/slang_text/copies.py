@@ -6,13 +6,14 @@ import re
 from dataclasses import dataclass
 from os.path import relpath, sep
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 from zlib import crc32
 
 from slangad.compiler.slang_text.files import text_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
 _CLIMBING: Final = re.compile(r'((?:\bimport|\b__include|#\s*include)\s+")((?:[^"\n]*/)?\.\./[^"\n]*)(")')
 _OUTSIDE: Final = "slangad_outside_"
@@ -34,7 +35,7 @@ class SourceTexts:
 
 
 def with_copies(
-    main: str, given: SourceTexts, library: str = "", users: frozenset[str] = frozenset()
+    main: str, given: SourceTexts, libraries: Mapping[str, Collection[str]] = MappingProxyType({})
 ) -> tuple[str, dict[str, str]]:
     """Return a text that imports Slang files, and copies of the files with a changed text, by their places.
 
@@ -44,15 +45,11 @@ def with_copies(
     Args:
         main: The text.
         given: The files.
-        library: A file beside the text.
-        users: The files that import the library.
+        libraries: Files beside the text, each with the files that import it.
     """
     files, folders = given.files, given.folders
     placed = places_of(given)
-    texts = {
-        place: f'{files[file]}\nimport "{"../" * place.count("/")}{library}";\n' if file in users else files[file]
-        for place, file in placed.items()
-    }
+    texts = {place: files[file] + "".join(_imports(file, place, libraries)) for place, file in placed.items()}
     changed = [place for place, text in texts.items() if text != text_of(placed[place])]
     if all(placed[place] == given.root for place in changed):
         return main, {place: texts[place] for place in changed}
@@ -61,6 +58,13 @@ def with_copies(
     at = {Path(placed[place]).resolve(): place for place in sorted(kept, key=len, reverse=True)}
     copies = {place: _led(texts[place], place, (str(Path(placed[place]).parent), *folders), at) for place in kept}
     return _led(main, "", folders, at), copies
+
+
+def _imports(file: str, place: str, libraries: Mapping[str, Collection[str]]) -> Iterator[str]:
+    """Yield the imports of libraries at the end of a file's copy."""
+    for library, users in libraries.items():
+        if file in users:
+            yield f'\nimport "{"../" * place.count("/")}{library}";\n'
 
 
 def places_of(given: SourceTexts) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Make the job that compiles the float64 twin of an emitted module: the same text with double for float and half."""
+"""Make the job that compiles an emitted module for the CPU, or its float64 twin: with double for float and half."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from slangad.compiler.check.twins.one_lane import LANES, in_one_lane, uses_lanes
 from slangad.compiler.emit.library import DOUBLE, library_text
 from slangad.compiler.slang_text.copies import with_copies
 from slangad.compiler.toolchain.jobs.request import CompileJob
@@ -58,9 +59,11 @@ def build_job(
         modules[DOUBLE] = library_text(DOUBLE)
         sources = replace(sources, files={file: _changed(text) for file, text in sources.files.items()})
         looking = frozenset(file for file, text in sources.files.items() if _CASTS.search(text))
-    main, copies = with_copies(main, sources, _BITS, looking)
-    if looking:
-        copies[_BITS] = library_text(_BITS)
+    waving = frozenset(file for file, text in sources.files.items() if uses_lanes(text))
+    sources = replace(sources, files={file: in_one_lane(text) for file, text in sources.files.items()})
+    libraries = {library: users for library, users in ((_BITS, looking), (LANES, waving)) if users}
+    main, copies = with_copies(main, sources, libraries)
+    copies |= {library: library_text(library) for library in libraries}
     return CompileJob(
         emitted.file_name,
         main,

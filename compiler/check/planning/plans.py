@@ -12,6 +12,7 @@ from slangad.compiler.check.model.plan import SubjectPlan
 from slangad.compiler.check.sampling.samples import constants_in, covers
 from slangad.compiler.check.subjects.slang_integers import ended_by, integers_in, numbers_named
 from slangad.compiler.check.subjects.slang_numbers import named_numbers, spelled_code
+from slangad.compiler.check.twins.one_lane import lane_note
 from slangad.compiler.emit.model import Mode
 from slangad.compiler.ir import nodes as ir
 from slangad.compiler.ir import types
@@ -79,6 +80,7 @@ def make_plan(
             *_notes(function, subject, twins),
             *_untried(function, subject, path, ranges),
             *_narrowed(subject, emitted, options.device),
+            *_lanes(codes),
         ),
         command=_command(subject, path, options, (samples, seed)),
         linear=linear,
@@ -179,6 +181,12 @@ def _narrowed(subject: Subject, emitted: EmittedModule, device: str) -> Iterator
     narrowed = told_narrowed((entry for entry in emitted.entry_points if entry.kernel in kernels), device)
     if narrowed and device != "cpu":
         yield Note(NoteKind.MISSING, f"digits of double; {narrowed}")
+
+
+def _lanes(codes: Sequence[FunctionCode]) -> Iterator[Note]:
+    """Yield a note on operations of several threads."""
+    if text := lane_note({token.text for code in codes for token in code.tokens}):
+        yield Note(NoteKind.MISSING, text)
 
 
 def _integer_inputs(function: ir.Function) -> tuple[str, ...]:

@@ -10,11 +10,14 @@ from slangad.compiler.check.build.libraries import prelude, sources_of
 from slangad.compiler.check.build.separately import kernels_apart
 from slangad.compiler.check.model.task import PipelineTask, SubjectTask, TwinKernels
 from slangad.compiler.check.run.device import DeviceJob
+from slangad.compiler.check.twins.one_lane import lane_note
 from slangad.compiler.driver.unsupported import not_on
 from slangad.compiler.emit import emit_module
 from slangad.compiler.emit.model import Mode
 from slangad.compiler.ir.subset import only
 from slangad.compiler.runtime.device.model import BuildOptions
+from slangad.compiler.slang_text.calls import codes_of
+from slangad.compiler.slang_text.endings import is_slang
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -22,10 +25,11 @@ if TYPE_CHECKING:
     from slangad.compiler.check.build.libraries import BuildSetting, Built
     from slangad.compiler.check.model.plan import SubjectPlan
     from slangad.compiler.check.planning.description import FileDescription
-    from slangad.compiler.ir.nodes import Module
+    from slangad.compiler.ir.nodes import Kernel, Module
 
 
 _CLIPPED: Final = "it calls a function whose gradients are clipped"
+_WAVING: Final = "its wave operations would join the threads of different samples"
 
 
 def make_task(
@@ -59,14 +63,22 @@ def device_job(module: Module, setting: BuildSetting, device: str, unclipped: Co
     kernels = tuple(k for k in module.kernels if not k.name.startswith("oracle_") and k.name not in unclipped)
     emitted = emit_module(only(module, kernels))
     texts = {name: text for name, text in setting.texts.items() if not Path(name).is_absolute()}
+    waving = (k.name for k in kernels if is_slang(module.source) and _uses_lanes(k, module))
     return DeviceJob(
         device,
         replace(emitted, text=prelude(module) + emitted.text, libraries={**emitted.libraries, **texts}),
         BuildOptions(setting.include_dirs, setting.defines, setting.cache),
         dict.fromkeys(unclipped, _CLIPPED)
+        | dict.fromkeys(waving, _WAVING)
         | {k.name: reasons[0].message for k in kernels if (reasons := not_on(device, module, (k.name,)))},
         kernels_apart(module, sources_of(module, setting).files),
     )
+
+
+def _uses_lanes(kernel: Kernel, module: Module) -> bool:
+    """Return True if the gradient of a kernel of a Slang file uses operations of several threads."""
+    codes = codes_of(kernel.span, module.sources)
+    return bool(lane_note({token.text for code in codes for token in code.tokens}))
 
 
 def _holds(built: Built, kernel: str) -> bool:
