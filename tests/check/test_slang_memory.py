@@ -612,3 +612,24 @@ def test_check__a_module_of_the_project_with_the_name_of_slangpy__is_the_one_tha
     text = "import slangpy;\n[Differentiable] float f(float x, no_diff Own o) { return weighted(x, o) * x; }\n"
     results = checked(text, ".slang")
     assert {name: result.verdict for name, result in results.items()} == {"f": Verdict.PASS}
+
+
+SAME_NAME = """
+StructuredBuffer<float3> rows;
+RWStructuredBuffer<float3> rowsGradient;
+// check: single thread
+[BackwardDerivative(row_bwd)] float3 row(uint i) { return rows[i]; }
+void row_bwd(uint i, float3 d) { rowsGradient[i][0] += d[0]; rowsGradient[i][1] += d[1]; rowsGradient[i][2] += d[2]; }
+[Differentiable]
+float trace(float x, uint i)
+{
+    float3x3 rows = float3x3(x, 0, 0, 0, x, 0, 0, 0, x);
+    rows[0][0] += 0.3;
+    return rows[0][0] * rows[1][1] * row(i).x;
+}
+"""
+
+
+def test_check__a_variable_with_the_name_of_a_buffer__stays_a_variable(checked: Checked) -> None:
+    results = checked(SAME_NAME, ".slang", samples=16)
+    assert {name: one.verdict for name, one in results.items()} == {"row": Verdict.PASS, "trace": Verdict.PASS}

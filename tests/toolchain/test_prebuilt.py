@@ -112,6 +112,17 @@ def test_prebuilt__small_or_dependent_module__stays_text(builds: list[str]) -> N
     assert builds == []
 
 
+def test_prebuilt__module_in_a_folder__stays_text(builds: list[str]) -> None:
+    text = 'import "common/library.slang";'
+    jobs = [
+        replace(one, source=one.source.replace("import library;", text), modules=(("common/library.slang", LIBRARY),))
+        for one in map(job, range(4))
+    ]
+    with Toolchain(workers=1) as toolchain:
+        assert all(result.ok for result in toolchain.compile(jobs))
+    assert builds == []
+
+
 def test_prebuilt__installed_module__is_read_in_binary_form_with_the_same_reflection(
     builds: list[str], tmp_path: Path
 ) -> None:

@@ -18,14 +18,16 @@ if TYPE_CHECKING:
 
 ATOMIC: Final = "InterlockedAdd"
 _STORES: Final = {"=": "check_put_at", "+=": "check_add_at", "-=": "check_take_at"}
+_NO_TYPES: Final = frozenset({"return", "else", "no_diff", "case", "do"})
 _BEFORE: Final = frozenset({";", "{", "}", ")", "else"})
 
 
 def component_stores(source: SlangSource, memory: Collection[str]) -> Iterator[tuple[int, int, str]]:
     """Yield the offsets of what changes in stores to components of ``memory``, each with the text in its place."""
     tokens, offsets = source.tokens, source.offsets
+    variables = {k for function in source.functions for k in _of_variables(tokens[: function.last], function.opening)}
     for k, token in enumerate(tokens):
-        if token.text not in memory or k + 1 >= len(tokens) or tokens[k + 1].text != "[":
+        if token.text not in memory or k in variables or k + 1 >= len(tokens) or tokens[k + 1].text != "[":
             continue
         opening = closing(tokens, k + 1) + 1
         if opening >= len(tokens) or tokens[opening].text != "[":
@@ -42,6 +44,17 @@ def component_stores(source: SlangSource, memory: Collection[str]) -> Iterator[t
             yield offsets[opening], offsets[opening] + 1, ", "
             yield offsets[last], offsets[end - 1] + 1, ", "
             yield offsets[semicolon], offsets[semicolon], ")"
+
+
+def _of_variables(tokens: Sequence[Token], opening: int) -> Iterator[int]:
+    """Yield the words of a function's body that name variables that it declares: ``float3x3 m = …``."""
+    declared: set[str] = set()
+    for k in range(opening + 1, len(tokens) - 1):
+        before, word, behind = tokens[k - 1], tokens[k], tokens[k + 1].text
+        typed = before.kind == "word" and before.text not in _NO_TYPES and behind in ("=", ";", "[")
+        if word.kind == "word" and (typed or word.text in declared):
+            declared.add(word.text)
+            yield k
 
 
 def first_of_path(tokens: Sequence[Token], word: int) -> int:

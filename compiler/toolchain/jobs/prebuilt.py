@@ -52,7 +52,7 @@ class ModuleStore:
         users: dict[ModuleKey, list[CompileJob]] = {}
         for job in jobs:
             for name, text in job.modules if not job.extra_arguments else ():
-                if f'#include "{name}"' not in job.source:
+                if "/" not in name and f'#include "{name}"' not in job.source:  # an import of a path reads text
                     users.setdefault(module_of(name, text, job), []).append(job)
         found: dict[ModuleKey, bytes] = {}
         for module, using in users.items():
