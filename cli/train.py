@@ -63,7 +63,7 @@ class TrainArguments(LaunchArguments):
     "--lr",
     type=click.FloatRange(0, min_open=True),
     callback=finite,
-    help="Replace the pipeline's learning rate.",
+    help="Replace the pipeline's learning rate. Without any optimizer: Adam's.",
 )
 @click.option("--until-loss", type=float, callback=finite, metavar="X", help="Stop when the loss is below X.")
 @click.option("--seed", default=0, type=click.IntRange(0), show_default=True, help="Seed of batches and start values.")

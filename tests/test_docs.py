@@ -18,11 +18,13 @@ commands and their output:
 
 Standard output and standard error are shown together, without colour. ``…`` stands for text that varies: inside a line
 for any part of it, alone on a line for any number of lines. All commands run in one folder that holds the page's files.
+A block of ``sh`` installs slangad; `.ci/run` does that, and it is not run here.
 ``pytest --update`` replaces output that differs; it keeps the lines with ``…`` that still match.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -32,6 +34,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from support.notebooks import Notebook
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,6 +45,8 @@ WITHOUT_EXAMPLE = {
     "errors.md": "an example for every code, run by the tests of `slangad explain`",
 }
 """Pages that need no example, with the reason."""
+EXAMPLE_IS_THE_PAGE = {"tutorial.md"}
+"""Pages whose examples under all headings run, one after another."""
 
 ROOT = DOCS.parent
 PAGES = sorted([*ROOT.glob("*.md"), *DOCS.rglob("*.md")])
@@ -75,9 +80,9 @@ def _pages() -> list[str]:
     return ["../README.md", *sorted(page.name for page in DOCS.glob("*.md"))]
 
 
-def _example(text: str) -> str:
-    """Return the part of a page before its first heading of the second level."""
-    return text.split("\n## ", maxsplit=1)[0]
+def _example(name: str, text: str) -> str:
+    """Return the part of a page before its first heading of the second level, or the page if it is one example."""
+    return text if name in EXAMPLE_IS_THE_PAGE else text.split("\n## ", maxsplit=1)[0]
 
 
 def _commands(console: str) -> Iterator[Command]:
@@ -140,10 +145,10 @@ def test_page__its_example__prints_what_it_shows(
     name: str, tmp_path: Path, environment: dict[str, str], request: pytest.FixtureRequest
 ) -> None:
     page = (DOCS / name).read_text(encoding="utf-8")
-    blocks = list(BLOCK.finditer(_example(page)))
+    blocks = list(BLOCK.finditer(_example(name, page)))
     assert blocks, "the example stands before the first ## heading"
     assert any(block["language"] == "console" for block in blocks), "a console block shows what the example prints"
-    for block in blocks:
+    for block in (block for block in blocks if block["language"] != "sh"):
         if block["language"] != "console":
             assert block["file"], "a line before each file of the example names it"
             assert block["language"] == LANGUAGES[Path(block["file"]).suffix]
@@ -209,7 +214,7 @@ def test_page__without_example__has_none() -> None:
     assert [
         name
         for name in _pages()
-        if name in WITHOUT_EXAMPLE and "```console" in _example((DOCS / name).read_text("utf-8"))
+        if name in WITHOUT_EXAMPLE and "```console" in _example(name, (DOCS / name).read_text("utf-8"))
     ] == []
 
 
@@ -227,3 +232,27 @@ def test_page__without_example__has_none() -> None:
 )
 def test_output__with_an_ellipsis__matches_what_varies(shown: str, printed: str, same: bool) -> None:
     assert _matches(shown, printed) is same
+
+
+@pytest.mark.toolchain
+def test_notebook__its_cells__give_what_it_shows(request: pytest.FixtureRequest) -> None:
+    path = DOCS / "notebook.ipynb"
+    document = json.loads(path.read_text(encoding="utf-8"))
+    running = Notebook()
+    for cell in (cell for cell in document["cells"] if cell["cell_type"] == "code"):
+        value = running.run("".join(cell["source"]))
+        printed = "" if value is None else repr(value)
+        shown = "".join(line for output in cell["outputs"] for line in output["data"]["text/plain"])
+        if request.config.getoption("--update") and not _matches(shown, printed):
+            cell["outputs"] = [_output(value, printed)] if printed else []
+            path.write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        else:
+            assert _matches(shown, printed), f"{''.join(cell['source'])}\n{printed}"
+
+
+def _output(value: object, printed: str) -> dict[str, object]:
+    """Return the output of a cell: the text, and the readable form of notebooks."""
+    data = {"text/plain": DURATION.sub("…", printed).splitlines(keepends=True)}
+    if hasattr(value, "_repr_html_"):
+        data["text/html"] = DURATION.sub("…", value._repr_html_()).splitlines(keepends=True)
+    return {"output_type": "execute_result", "execution_count": None, "metadata": {}, "data": data}

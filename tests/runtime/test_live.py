@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import ast
 import gc
-import hashlib
-import linecache
 import subprocess
 import sys
 import threading
@@ -15,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from support.notebooks import Notebook
 
 import slangad as sa
 from slangad import Array, Each, Mean, NoDiff, Param, float3
@@ -45,25 +43,6 @@ PRINTED = "2.0 2.0\n"
 
 def _python(*words: str, **options: Any) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, *words], capture_output=True, text=True, check=False, **options)
-
-
-class Notebook:
-    """Run cells as IPython does: the source of each is in linecache under a name of its own."""
-
-    def __init__(self) -> None:
-        self.names: dict[str, Any] = {"__name__": "__main__"}
-        self.files: list[str] = []
-
-    def run(self, text: str) -> Any:
-        digest = hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest()[:12]
-        file = f"<ipython-input-{len(self.files) + 1}-{digest}>"
-        self.files.append(file)
-        linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
-        tree = ast.parse(text, file)
-        last = tree.body.pop() if isinstance(tree.body[-1], ast.Expr) else None
-        exec(compile(tree, file, "exec"), self.names)
-        assert last is None or isinstance(last, ast.Expr)
-        return eval(compile(ast.Expression(last.value), file, "eval"), self.names) if last else None
 
 
 @pytest.fixture

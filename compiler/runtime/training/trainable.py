@@ -45,13 +45,13 @@ def check_trainable(runnable: RunnablePipeline) -> None:
 
 
 def with_optimizer(runnable: RunnablePipeline, name: str | None, lr: float | None) -> RunnablePipeline:
-    """Return the pipeline with the requested optimizer, if there is one. Other settings keep their defaults.
+    """Return the pipeline with the requested optimizer, or its own, or Adam if a rate is known. Other settings keep theirs.
 
     Raises:
         CompileError: The optimizer or its rate is missing.
     """
     own = runnable.pipeline.optimizer
-    wanted = name or (own.name if own is not None else None)
+    wanted = name or (own.name if own is not None else None) or ("adam" if lr is not None else None)
     if wanted is None:
         help_ = "give --optimizer adam --lr 0.01, in Python optimizer=sa.Adam(lr=0.01), here or at @sa.pipeline"
         raise _refused(runnable, f"{runnable.pipeline.name} has no optimizer", help_)
