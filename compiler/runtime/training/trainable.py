@@ -45,7 +45,7 @@ def check_trainable(runnable: RunnablePipeline) -> None:
 
 
 def with_optimizer(runnable: RunnablePipeline, name: str | None, lr: float | None) -> RunnablePipeline:
-    """Return the pipeline with the requested optimizer, or its own, or Adam if a rate is known. Other settings keep theirs.
+    """Return the pipeline with the requested optimizer, or its own, or Adam. Other settings keep their values.
 
     Raises:
         CompileError: The optimizer or its rate is missing.
