@@ -182,7 +182,7 @@ def compile_once(session: Session, arguments: CompileArguments) -> tuple[str, ..
     written = write_outputs(results, options, destination)
     if session.document is not None:
         session.document["output"] = arguments["output"]
-        session.document["files"] = [path.as_posix() for path in written.files]
+        session.document["files"] = [Path(path).as_posix() for path in written.files]
         session.document["inputs"] = [json.loads(text) for text in written.inputs]
     session.show([*(note for one in current for note in one.notes), *(w for one in compiled for w in one.warnings)])
     for one in compiled:

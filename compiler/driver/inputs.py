@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from slangad.compiler.emit.model import GENERATED
 from slangad.compiler.slang_text.endings import SLANG, SLANG_ENDINGS, is_slang
 from slangad.compiler.slang_text.files import source_of
 from slangad.compiler.slang_text.search import search
@@ -85,12 +86,23 @@ def has_sign(path: Path) -> bool:
         return False
 
 
+def is_generated(path: Path) -> bool:
+    """Return True if slangad emitted a file."""
+    try:
+        with path.open("rb") as file:
+            return file.read(len(GENERATED)) == GENERATED.encode()
+    except OSError:
+        return False
+
+
 def _unfolded(path: Path, kernel: str | None, included: bool) -> Iterator[tuple[Path, str | None]]:  # noqa: FBT001
-    """Yield a file as it is; in place of a folder its files, sorted: no tests, and nothing that is hidden."""
+    """Yield a file as it is; in place of a folder its files, sorted: no tests, nothing hidden or made by slangad."""
     if not os.path.isdir(path):  # noqa: PTH112  (Path.is_dir raises for long names)
         yield path, kernel
         return
-    files = [file for file in sorted(path.rglob("*")) if _is_shown(file.relative_to(path)) and has_sign(file)]
+    inside = (Path(folder, name) for folder, _, names in os.walk(path) for name in names if name.endswith(tuple(SIGNS)))
+    shown = sorted(file for file in inside if _is_shown(file.relative_to(path)))
+    files = [file for file in shown if has_sign(file) and not is_generated(file)]
     yield from ((file, None) for file in (files if included else _without_included(files)) or [path])
 
 

@@ -125,6 +125,7 @@ class _Reader:
         self._to = to
         self._facts = _facts(options, to)
         self._folder = os.path.realpath(to.folder)
+        self._prefix = str(to.folder / "_")[:-1]  # a Path for each of thousands takes as long as all the rest
         self._here = os.path.realpath(os.curdir)
         self._digests: dict[str, str] = {}
         self._states: dict[str, tuple[int, int] | None] = {}
@@ -198,7 +199,7 @@ class _Reader:
         self, item: Input, label: str, files: Sequence[str], paths: Sequence[str]
     ) -> tuple[str, ...] | None:
         """Return the sources as the depfile names them; None if a run in this folder would write another depfile."""
-        targets = self._to.depfile_targets or [str(self._to.folder / name) for name in files]
+        targets = self._to.depfile_targets or [f"{self._prefix}{name}" for name in files]
         try:
             with open(f"{self._folder}/{label}.d", encoding="utf-8", newline="") as file:  # noqa: PTH123  (thousands)
                 text = file.read()

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 class Written:
     """The paths of all outputs, in order, and the manifest's records of the inputs as JSON texts."""
 
-    files: tuple[Path, ...]
+    files: tuple[str, ...]
     inputs: tuple[str, ...]
 
 
@@ -59,12 +59,13 @@ def write_outputs(results: Sequence[CompiledInput | CurrentInput], options: Opti
     """
     toolchain = toolchain_record(options.slangc)
     files: dict[Path, bytes] = {}
-    paths: list[Path] = []
+    paths: list[str] = []
+    prefix = str(to.folder / "_")[:-1]
     texts: list[str] = []
     for one in results:
         if isinstance(one, CurrentInput):
             texts.append(one.record)
-            paths += (to.folder / name for name in one.files)
+            paths += (f"{prefix}{name}" for name in one.files)
             continue
         outputs = wanted_outputs(one, to.emit, to.namespace)
         record = input_record(one.slang, outputs, one.sources, to.folder)
@@ -75,16 +76,16 @@ def write_outputs(results: Sequence[CompiledInput | CurrentInput], options: Opti
         own[manifest] = manifest_text(texts[-1:], one.targets, toolchain, build).encode()
         depfile = to.folder / f"{one.slang.label}.d"
         files |= {**own, depfile: _depfile(to, list(own), one.sources)}
-        paths += (*own, depfile)
+        paths += map(str, (*own, depfile))
     if to.depfile:
         sources = list(dict.fromkeys(path for one in results for path in one.sources))
         files[to.depfile] = _depfile(to, list(dict.fromkeys(paths)), sources)
-        paths.append(to.depfile)
+        paths.append(str(to.depfile))
     targets = tuple(dict.fromkeys(target for one in results for target in one.targets))
     files[to.folder / FILE_NAME] = manifest_text(texts, targets, toolchain).encode()
     _spare_sources([one for one in results if not isinstance(one, CurrentInput)], files)
     write_files(files)
-    return Written(tuple(dict.fromkeys((*paths, to.folder / FILE_NAME))), tuple(texts))
+    return Written(tuple(dict.fromkeys((*paths, f"{prefix}{FILE_NAME}"))), tuple(texts))
 
 
 def _spare_sources(compiled: Sequence[CompiledInput], files: Iterable[Path]) -> None:
@@ -107,7 +108,7 @@ def _is_foreign(path: Path) -> bool:
         return False
 
 
-def _depfile(to: Destination, written: Sequence[Path], sources: Sequence[str]) -> bytes:
+def _depfile(to: Destination, written: Iterable[Path | str], sources: Sequence[str]) -> bytes:
     """Return Makefile rules, with paths as a build tool in this folder writes them."""
     targets = to.depfile_targets or [str(path) for path in written]
     return depfile_text(targets, [_from_here(path) for path in sources]).encode()

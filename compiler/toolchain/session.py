@@ -30,7 +30,7 @@ from slangad.compiler.toolchain.workers.events import CompilerCall
 from slangad.compiler.toolchain.workers.library import SlangSession
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     from slangad.compiler.toolchain.cache import Cache
 
@@ -110,31 +110,42 @@ class Toolchain:
     def _compile(self, jobs: list[CompileJob], progress: Callable[[int], None]) -> list[CompileResult]:
         possible = [_without_missing_tools(job) for job in jobs]
         if any(job.targets for job, _ in possible):
-            results = self._run([job for job, _ in possible], progress)
+            complete = {reduced for reduced, problems in possible if not problems}
+            results = self._run([job for job, _ in possible], complete, progress)
         else:
             results = [CompileResult()] * len(jobs)
         _refuse_flags(results)
-        if self._results:
-            for job, (_, problems), result in zip(jobs, possible, results, strict=True):
-                if not problems:
-                    self._results.put(job, result)
         return [
             replace(result, diagnostics=(*result.diagnostics, *problems))
             for result, (_, problems) in zip(results, possible, strict=True)
         ]
 
-    def _run(self, jobs: list[CompileJob], progress: Callable[[int], None]) -> list[CompileResult]:
+    def _run(
+        self, jobs: list[CompileJob], complete: Collection[CompileJob], progress: Callable[[int], None]
+    ) -> list[CompileResult]:
+        """Compile jobs in workers. Each result of a complete job is stored while the others are compiled."""
         pool = self._started_pool(worker_count(jobs, self._workers))
+        results: dict[CompileJob, CompileResult] = {}
+        left = {job: len(job.units()) for job in jobs}
+
+        def ended(task: CompileTask) -> None:
+            left[task.job] -= len(task.units)
+            if not left[task.job]:
+                results[task.job] = collectors[task.job].result()
+                if self._results and task.job in complete:
+                    self._results.put(task.job, results[task.job])
+            progress(len(task.units))
+
         with Staging() as staging:
             try:
                 binaries = self._modules.ready(jobs, partial(_build_module, pool, staging)) if self._modules else {}
                 staged = [(job, staging.write(job, binaries)) for job in jobs]
                 collectors = {job: Collector(job, path) for job, path in staged}
-                pool.run(cut(staged, self._workers, singly=self._external), collectors, progress)
+                pool.run(cut(staged, self._workers, singly=self._external), collectors, ended)
             except BaseException:
                 self.close()
                 raise
-            return [collectors[job].result() for job in jobs]
+            return [results.get(job) or collectors[job].result() for job in jobs]
 
     def _started_pool(self, count: int) -> Pool:
         if self._pool is None:

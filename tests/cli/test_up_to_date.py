@@ -123,3 +123,11 @@ def test_compile__import_of_slang__new_file_takes_the_name(project: Project) -> 
     project.write("gain.slang", "module gain;\n[Differentiable] public float gain(float x) { return x * 3.0; }\n")
     assert "up to date" not in project.run(*words).stderr
     assert b"3.0" in project.files()["curve.curve.forward.wgsl"]
+
+
+def test_compile__folder_with_its_output__takes_no_emitted_file(project: Project) -> None:
+    project.kernel("fit")
+    for _ in range(2):
+        ended = project.run("compile", ".", "--emit", "slang")
+        assert "1 kernel, " in ended.stderr  # and lib.py, which has none
+    assert "2 of 2 up to date" in ended.stderr

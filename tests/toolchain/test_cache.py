@@ -255,6 +255,22 @@ def test_results__damaged__are_built_again(cache: Cache, entry: str) -> None:
 
 
 @pytest.mark.toolchain
+def test_results__interrupted__keep_what_was_finished(cache: Cache, entry: str) -> None:
+    texts = [entry.format(name="k", body=f"r[i] = {number};") for number in range(2)]
+    jobs = [CompileJob(f"k{number}.slang", text, ("k",), ("hlsl",)) for number, text in enumerate(texts)]
+
+    def interrupt(through: int, _: int) -> None:
+        if through:
+            raise InterruptedError
+
+    with pytest.raises(InterruptedError):
+        compile_jobs(jobs, workers=1, cache=cache, progress=interrupt)
+    first, second = compile_jobs(jobs, cache=cache)
+    assert first.cached
+    assert not second.cached
+
+
+@pytest.mark.toolchain
 def test_results__rejected__are_not_kept(cache: Cache, entry: str) -> None:
     one = job(entry)
     for _ in range(2):

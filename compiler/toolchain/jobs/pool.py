@@ -43,6 +43,7 @@ class Pool:
         self._idle: queue.LifoQueue[Backend] = queue.LifoQueue()
         self._threads = ThreadPoolExecutor(size, thread_name_prefix="slangad")
         self._lock = Lock()
+        self._after_each = Lock()
         self._running: set[Future[None]] = set()
         self._closed = False
 
@@ -62,14 +63,14 @@ class Pool:
         self,
         tasks: Sequence[CompileTask],
         collectors: Mapping[CompileJob, Collector],
-        progress: Callable[[int], None],
+        ended: Callable[[CompileTask], None],
     ) -> None:
         """Run all tasks; returns when the last has ended.
 
         Args:
             tasks: The tasks, in the order of their start.
             collectors: The receivers of the events, one for each job.
-            progress: Called with the number of units that ended since it was called last.
+            ended: Called with each task that has ended, by one thread at a time.
         """
 
         def step(task: CompileTask) -> None:
@@ -77,8 +78,8 @@ class Pool:
             todo = [task]
             while todo and not self._closed:
                 todo += self._run(todo.pop(), collector)
-            with self._lock:
-                progress(len(task.units))
+            with self._after_each:
+                ended(task)
 
         try:
             running = self._running = {self._threads.submit(step, task) for task in tasks}
