@@ -31,9 +31,10 @@ if TYPE_CHECKING:
 _REMEDY: Final = {NOT_FINITE: "the largest finite numbers"}
 
 _GROUPS: Final = {
-    TRANSCENDENTAL: "exp exp2 log log2 log10 pow sin cos tan asin acos atan atan2 sinh cosh tanh",
+    TRANSCENDENTAL: "exp exp2 log log2 log10 pow sin cos tan asin acos atan atan2 sinh cosh tanh "
+    "expm1 log1p erf sigmoid softplus",
     ROOTS: "sqrt rsqrt floor ceil round trunc floor_to_int ceil_to_int round_to_int trunc_to_int frac fmod mod "
-    "floor_div lerp length distance normalize reflect refract cross determinant isnan isinf isfinite",
+    "floor_div hypot lerp mix length distance normalize reflect refract cross determinant isnan isinf isfinite",
 }
 """Functions that some target has for float only: "16-bit or 32-bit" in GLSL.std.450, "float_like" in DXC."""
 _GROUP_OF: Final = {name: group for group, names in _GROUPS.items() for name in names.split()}

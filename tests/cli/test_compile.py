@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -12,9 +13,15 @@ from typing import TYPE_CHECKING
 import pytest
 from support.devices import device_of
 
+from slangad.compiler.driver.unsupported import _GROUP_OF
+from slangad.compiler.ir import types
+from slangad.compiler.ir.targets import TRANSCENDENTAL
+from slangad.compiler.lang.errors import TypeRuleError
+from slangad.compiler.lang.intrinsics.typed import public_rows
 from slangad.compiler.toolchain.jobs.request import CompileJob
 
 if TYPE_CHECKING:
+    from slangad.compiler.lang.intrinsics.model import IntrinsicRow
     from slangad.compiler.toolchain.session import Toolchain
     from tests.cli.conftest import Project
 
@@ -367,6 +374,28 @@ def test_compile__function_of_double_that_a_target_lacks__is_refused_there_and_t
         for target in ("spirv", "hlsl", "cuda", "cpp"):
             code = 1 if target in missing else 0
             project.run("compile", f"wide.py:{kernel}", "-t", target, "-o", "one", code=code)
+
+
+def _of_doubles(row: IntrinsicRow) -> bool:
+    try:
+        return row.rule([types.DOUBLE] * len(row.params)).result == types.DOUBLE
+    except TypeRuleError:
+        return False
+
+
+def test_functions_of_double__that_vulkan_has__use_no_instruction_of_float(project: Project) -> None:
+    rows = [row for row in public_rows().values() if _of_doubles(row) and _GROUP_OF.get(row.name) != TRANSCENDENTAL]
+    assert len(rows) >= 20
+    calls = "".join(f"    t += sa.{row.name}({', '.join('xyz'[: len(row.params)])})\n" for row in rows)
+    parameters = ", ".join(f"{name}: sa.Each[sa.double]" for name in "xyz")
+    body = f"    t = sa.double(0.0)\n{calls}    return t\n"
+    kernel = f"@sa.kernel\ndef all_of_them({parameters}) -> sa.Each[sa.double]:\n{body}"
+    project.write("wide.py", f"import slangad as sa\n\n\n{kernel}")
+    project.run("compile", "wide.py", "-t", "spirv-asm", "-o", "asm")
+    text = "".join(path.read_text(encoding="utf-8") for path in (project.folder / "asm").glob("*.spvasm"))
+    found = set(re.findall(r"OpExtInst %(?:v\ddouble|double) %\d+ (\w+)", text))
+    assert "Sqrt" in found
+    assert {name for name in found if re.match(r"Exp|Log|Pow|A?(Sin|Cos|Tan)", name)} == set()
 
 
 def test_run__function_of_double_that_vulkan_lacks__is_refused(project: Project) -> None:
