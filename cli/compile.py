@@ -55,6 +55,7 @@ class CompileArguments(TypedDict):
     cache_dir: Path | None
     no_cache: bool
     force: bool
+    plan: str | None
     output_format: str
     own_targets: NotRequired[bool]
     """True if the targets that a description names win over ``targets``: the command line has no -t."""
@@ -119,6 +120,7 @@ _FORMATS = click.Choice(["text", "json"])
 @click.option("--cache-dir", type=_FOLDER, help="Keep compiled code in this folder.")
 @click.option("--no-cache", is_flag=True, help="Neither read nor write the cache.")
 @click.option("--force", is_flag=True, help="Compile inputs that are up to date too.")
+@click.option("--plan", type=click.Choice(["ninja"]), help="Write build.ninja: an edge for every kernel and target.")
 @click.option("--format", "output_format", type=_FORMATS, default="text", help="json prints one document on stdout.")
 @click.pass_obj
 def compile_command(session: Session, **arguments: Unpack[CompileArguments]) -> None:
@@ -139,7 +141,11 @@ def compile_command(session: Session, **arguments: Unpack[CompileArguments]) -> 
     arguments["from_project"] = not arguments["inputs"]
     apply_project(arguments)
     _check_usage(arguments)
-    if arguments["output"] == "-":
+    if arguments["plan"]:
+        from slangad.cli.plan import write_plan
+
+        write_plan(session, arguments, _options_of(session, arguments))
+    elif arguments["output"] == "-":
         print_output(session, arguments)
     elif arguments["watch"]:
         from slangad.cli.watch import watch
@@ -157,6 +163,8 @@ def _check_usage(arguments: CompileArguments) -> None:
         )
     if arguments["watch"] and (arguments["output"] == "-" or arguments["output_format"] == "json"):
         raise click.UsageError("--watch can't be used with -o - or with --format json.")
+    if arguments["plan"] and (arguments["output"] == "-" or arguments["watch"]):
+        raise click.UsageError("--plan can't be used with -o - or --watch.")
     if arguments["output"] == "-" and arguments["output_format"] == "json":
         raise click.UsageError("-o - and --format json both write to stdout: give one of them.")
 

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from slangad.compiler.driver.model import EmittedInput, KernelSummary
+    from slangad.compiler.emit.model import EntryPoint
     from slangad.compiler.toolchain.jobs.request import CompileResult
 
 
@@ -61,16 +62,20 @@ def _artefact_outputs(slang: EmittedInput, result: CompileResult) -> list[Output
     entries = {entry.name: entry for entry in slang.entries}
     outputs = []
     for artefact in result.artefacts:
-        entry = entries[artefact.entry]
-        mode = () if entry.written else (entry.mode.value,)
-        words = (slang.stem, entry.kernel, *mode, *([entry.part] if entry.part else ()))
-        name = f"{'.'.join(words)}{TARGETS[artefact.target].extension}"
+        name = artefact_name(slang, entries[artefact.entry], artefact.target)
         outputs.append(Output(name, artefact.data, "artefact", artefact.target, artefact.entry))
         reflection = result.reflection_text(artefact.target, artefact.entry)
         if reflection:
             data = reflection.encode()
             outputs.append(Output(f"{name}.reflection.json", data, "reflection", artefact.target, artefact.entry))
     return outputs
+
+
+def artefact_name(slang: EmittedInput, entry: EntryPoint, target: str) -> str:
+    """Return the file name of an entry point's code for a target."""
+    mode = () if entry.written else (entry.mode.value,)
+    words = (slang.stem, entry.kernel, *mode, *([entry.part] if entry.part else ()))
+    return f"{'.'.join(words)}{TARGETS[target].extension}"
 
 
 def refuse_equal_names(units: Sequence[EmittedInput]) -> None:

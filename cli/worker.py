@@ -1,0 +1,62 @@
+"""Run commands that a build system sends one after another: ``slangad worker``, Bazel's persistent worker in JSON."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from contextlib import redirect_stderr, redirect_stdout
+from pathlib import Path
+
+import click
+
+
+@click.command("worker", context_settings={"ignore_unknown_options": True})
+@click.option("--persistent_worker", is_flag=True, help="Read requests from stdin until it ends.")
+@click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="[WORD]...")
+def worker_command(words: tuple[str, ...], *, persistent_worker: bool) -> None:
+    """Run commands for Bazel, in one process.
+
+    Each line of stdin is a request, a JSON object with `arguments` and `requestId`. Each line of stdout is the
+    response, with `exitCode` and `output`. Without `--persistent_worker` the words are one command; `@FILE` stands for
+    the lines of a file.
+
+    \b
+      slangad worker --persistent_worker
+      slangad worker @params
+    """  # noqa: D301  (click's mark for text that it must not wrap)
+    if not persistent_worker:
+        code, output = _run(_unfolded(words))
+        click.echo(output, err=True, nl=False)
+        raise click.exceptions.Exit(code)
+    answers = sys.stdout
+    for line in sys.stdin:
+        request = json.loads(line)
+        code, output = _run(_unfolded((*words, *request.get("arguments", ()))))
+        answer = {"exitCode": code, "output": output, "requestId": request.get("requestId", 0)}
+        answers.write(json.dumps(answer) + "\n")
+        answers.flush()
+
+
+def _unfolded(words: tuple[str, ...]) -> list[str]:
+    """Return words with the lines of each ``@FILE`` in its place."""
+    files = ((Path(word[1:]).read_text("utf-8").splitlines() if word.startswith("@") else [word]) for word in words)
+    return [word for lines in files for word in lines]
+
+
+def _run(words: list[str]) -> tuple[int, str]:
+    """Run a command line in this process; return its exit code and all that it printed."""
+    from slangad.cli.main import cli
+
+    printed = io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True)
+    with redirect_stdout(printed), redirect_stderr(printed):
+        code = 0
+        try:
+            cli.main(words, prog_name="slangad")
+        except SystemExit as end:
+            code = end.code if isinstance(end.code, int) else int(end.code is not None)
+    printed.seek(0)
+    return code, printed.read()
+
+
+__all__ = ["worker_command"]

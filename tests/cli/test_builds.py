@@ -1,0 +1,179 @@
+"""Builds as build systems make them: ninja plans, workers, no home, two at once, folders that can't be written."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.cli.conftest import Project
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+pytestmark = pytest.mark.toolchain
+
+FORWARD = ("--mode", "forward")
+
+
+def _run(project: Project, *command: str, **more: str) -> str:
+    environment = project.environment | more
+    ended = subprocess.run(
+        command, cwd=project.folder, env=environment, capture_output=True, text=True, check=False, timeout=300
+    )
+    assert ended.returncode == 0, ended.stdout[-2000:] + ended.stderr[-2000:]
+    return ended.stdout
+
+
+@pytest.mark.skipif(shutil.which("ninja") is None, reason="needs ninja")
+def test_plan__ninja__makes_each_kernel_and_target_when_it_must(tmp_path: Path) -> None:
+    project = Project(tmp_path / "a ü $folder")
+    project.kernel("fi t")
+    added = "\n\n@sa.kernel\ndef more(x: Each[float]) -> Each[float]:\n    return x * x\n"
+    text = (project.folder / "fi t.py").read_text().replace("def fi t", "def fit")
+    project.write("fi t.py", text + added)
+    words = ("fi t.py", "-t", "wgsl", "-t", "glsl", "-o", "made of it", *FORWARD, "--plan", "ninja")
+    assert "4 edges" in project.run("compile", *words).stderr
+
+    def ninja() -> str:
+        return _run(project, "ninja", "-f", "made of it/build.ninja")
+
+    assert ninja().count("slangad") == 4
+    folder = project.folder / "made of it"
+    made = {path.relative_to(folder).as_posix() for path in folder.rglob("*.[wg][gl]sl")}
+    kernels = ("fi t.fit", "fi t.more")
+    assert made == {f"{t}/{k}/{k}.forward.{t}" for k in kernels for t in ("wgsl", "glsl")}
+    assert "no work" in ninja()
+    (project.folder / "lib.py").touch()
+    ninja()
+    assert "no work" in ninja()
+    project.write("lib.py", (project.folder / "lib.py").read_text().replace("2.0", "3.0"))
+    ninja()
+    assert "3.0" in (folder / "wgsl/fi t.fit/fi t.fit.forward.wgsl").read_text()
+    project.write("fi t.py", text + added + added.replace("more", "third"))
+    ninja()
+    assert (folder / "glsl/fi t.third/fi t.third.forward.glsl").is_file()
+    assert "no work" in ninja()
+
+
+def test_worker__requests__are_answered_in_order_and_see_changed_imports(project: Project) -> None:
+    project.kernel("fit")
+    command = [sys.executable, "-m", "slangad.cli", "worker", "--persistent_worker"]
+    arguments = ["compile", "fit.py", "--emit", "slang"]
+    with subprocess.Popen(
+        command, cwd=project.folder, env=project.environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as worker:
+        assert worker.stdin is not None
+        assert worker.stdout is not None
+
+        def ask(number: int, *words: str) -> dict[str, object]:
+            worker.stdin.write(json.dumps({"arguments": words, "inputs": [], "requestId": number}) + "\n")
+            worker.stdin.flush()
+            answer: dict[str, object] = json.loads(worker.stdout.readline())
+            assert answer["requestId"] == number
+            return answer
+
+        assert ask(1, *arguments)["exitCode"] == 0
+        before = project.files()["fit.slang"]
+        project.write("lib.py", (project.folder / "lib.py").read_text().replace("2.0", "5.0"))
+        project.write("params", "\n".join(arguments))
+        assert ask(2, "@params") == {"exitCode": 0, "output": "1 kernel, 0 artefacts in build\n", "requestId": 2}
+        assert project.files()["fit.slang"] != before
+        failed = ask(3, "compile", "absent.py")
+        assert failed["exitCode"] == 1
+        assert "absent.py" in str(failed["output"])
+        worker.stdin.close()
+        assert worker.wait(60) == 0
+
+
+def test_worker__one_command__has_its_exit_code(project: Project) -> None:
+    project.kernel("fit")
+    assert "1 kernel" in project.run("worker", "compile", "fit.py", "--emit", "slang").stderr
+    project.run("worker", "compile", "absent.py", code=1)
+
+
+def test_compile__without_a_home__gives_the_same_bytes_everywhere(tmp_path: Path) -> None:
+    files = []
+    for name in ("one", "other/place"):
+        project = Project(tmp_path / name)
+        project.kernel("fit")
+        project.write("gain/gain.slang", "module gain;\npublic float gain(float x) { return x * 2.0; }\n")
+        kept = {"PATH": os.environ["PATH"], "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+        words = ("compile", "fit.py", "-I", "gain", "-t", "wgsl", "-t", "spirv", *FORWARD, "--no-cache")
+        command = [sys.executable, "-m", "slangad.cli", *words]
+        subprocess.run(command, cwd=project.folder, env=kept, capture_output=True, check=True)
+        left = {path.name for path in project.folder.iterdir()}
+        assert left - {"__pycache__"} == {"fit.py", "lib.py", "gain", "build"}
+        files.append(project.files())
+    assert files[0] == files[1]
+
+
+def test_compile__sources_in_a_folder_that_is_only_read__writes_nothing_there(tmp_path: Path) -> None:
+    sources = Project(tmp_path / "só urces")
+    sources.kernel("fit")
+    before = sources.files(".")
+    sources.folder.chmod(0o555)
+    try:
+        project = Project(tmp_path)
+        for _ in range(2):
+            ended = project.run("compile", str(sources.folder / "fit.py"), "-t", "wgsl", *FORWARD, "-o", "öut put")
+        assert "1 of 1 up to date" in ended.stderr
+        assert sources.files(".") == before
+    finally:
+        sources.folder.chmod(0o755)
+
+
+def test_compile__two_builds_at_once_into_one_folder__leave_whole_files(project: Project) -> None:
+    names = [f"kernel_{index}" for index in range(3)]
+    for name in names:
+        project.kernel(name)
+    words = ("compile", *(f"{name}.py" for name in names), "-t", "wgsl", "-t", "glsl", *FORWARD)
+    with ThreadPoolExecutor(2) as both:
+        runs = [both.submit(project.run_apart, *words, "--no-cache") for _ in range(2)]
+        assert all(run.result().returncode == 0 for run in runs)
+    files = project.files()
+    for record in project.manifest()["inputs"]:
+        for artefact in (a for k in record["kernels"] for e in k["entry_points"] for a in e["artefacts"]):
+            assert hashlib.sha256(files[artefact["file"]]).hexdigest() == artefact["sha256"]
+    assert not [name for name in files if name.endswith(".tmp")]
+    assert "3 of 3 up to date" in project.run(*words).stderr
+
+
+@pytest.mark.parametrize("generator", ["Ninja", "Unix Makefiles"])
+def test_cmake__both_generators__touch_depfile_check(
+    project: Project, tool: Callable[[str], str], generator: str
+) -> None:
+    tool("ninja" if generator == "Ninja" else "make")
+    project.kernel("fit")
+    project.write("programs/slangad", f'#!/bin/sh\nexec "{sys.executable}" -m slangad.cli "$@"\n').chmod(0o755)
+    project.write(
+        "CMakeLists.txt",
+        "cmake_minimum_required(VERSION 3.20)\nproject(p LANGUAGES NONE)\nenable_testing()\n"
+        "execute_process(COMMAND slangad cmake-dir OUTPUT_VARIABLE Slangad_DIR OUTPUT_STRIP_TRAILING_WHITESPACE)\n"
+        "find_package(Slangad REQUIRED)\n"
+        "slangad_add_shaders(shaders INPUTS fit.py TARGETS wgsl OPTIONS --mode forward CHECK)\n",
+    )
+    path = {"PATH": f"{project.folder / 'programs'}{os.pathsep}{os.environ['PATH']}"}
+    _run(project, tool("cmake"), "-S", ".", "-B", "b", "-G", generator, **path)
+
+    def build() -> int:
+        return _run(project, "cmake", "--build", "b", **path).count("slangad fit.py")
+
+    code = project.folder / "b/shaders/fit.fit.forward.wgsl"
+    assert (build(), build()) == (1, 0)
+    written = code.stat().st_mtime_ns
+    (project.folder / "lib.py").touch()  # found by the depfile
+    assert (build(), build()) == (1, 0)
+    assert code.stat().st_mtime_ns == written
+    project.write("lib.py", (project.folder / "lib.py").read_text().replace("2.0", "7.0"))
+    assert (build(), build()) == (1, 0)
+    assert "7.0" in code.read_text()
+    assert "shaders.check" in _run(project, "ctest", "--test-dir", "b", **path)
