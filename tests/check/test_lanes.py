@@ -68,3 +68,43 @@ def test_check__gradients_that_a_wave_adds_up__are_checked_with_one_active_lane(
     missing = {name: [n.message for n in one.notes if n.kind is NoteKind.MISSING] for name, one in results.items()}
     assert "other threads: WaveActiveSum, WavePrefixSum run with one active lane" in missing["waves"]
     assert "only GPUs have WaveReadLaneAt" in missing["shuffled"]
+
+
+EXTENSION = """
+__generic<T : __BuiltinFloatingPointType, A : IDiffTensorWrapper>
+extension DiffTensorView<T, A>
+{
+    [BackwardDerivative(shared_bwd)] [NoDiffThis]
+    __generic<let N : int> T loadShared(vector<uint, N> x) { return primal.load(x); }
+    __generic<let N : int> void shared_bwd(vector<uint, N> x, T.Differential d)
+    {
+        T sum = WaveActiveSum(reinterpret<T, T.Differential>(d));
+        if (WaveIsFirstLane())
+            diff.load_backward<T, N>(x, sum);
+    }
+    [BackwardDerivative(twice_bwd)] [NoDiffThis]
+    __generic<let N : int> T loadTwice(vector<uint, N> x) { return primal.load(x); }
+    __generic<let N : int> void twice_bwd(vector<uint, N> x, T.Differential d)
+    {
+        diff.load_backward<T, N>(x, reinterpret<T, T.Differential>(d));
+        diff.load_backward<T, N>(x, reinterpret<T, T.Differential>(d));
+    }
+    [Differentiable]
+    __generic<let N : int> void storeBoth(vector<uint, N> x, T y)
+    {
+        this.storeOnce(x, y);
+        x[0] += 1;
+        this.storeOnce(x, y * y);
+    }
+}
+[Differentiable] float weigh(DiffTensorView<float> w, float x) { return w.loadShared(uint2(1, 2)) * x * x; }
+[Differentiable] float doubled(DiffTensorView<float> w, float x) { return w.loadTwice(uint2(1, 2)) * x; }
+[Differentiable] void stores(DiffTensorView<float> o, float x) { o.storeBoth(uint2(0, 1), x); }
+"""
+
+
+def test_check__methods_that_extend_tensor_views__are_checked_in_their_callers(checked: Checked) -> None:
+    results = checked(EXTENSION, ".slang", samples=16)
+    verdicts = {name: results[name].verdict for name in ("weigh", "doubled", "stores")}
+    assert verdicts == {"weigh": Verdict.PASS, "doubled": Verdict.FAIL, "stores": Verdict.PASS}
+    assert results["doubled"].failures[0].cause == "a factor of 2"

@@ -49,7 +49,8 @@ _BEFORE_RESULTS: Final = frozenset(
 )
 _PRIMAL: Final = ".primal"
 _EXTENTS: Final = (".size", ".dims")
-_STORES: Final = frozenset({".store", ".storeOnce"})
+_STORE: Final = ".store"
+"""Begins the names of methods that store: ``store``, ``storeOnce``, ``storeVecOnce`` of an extension."""
 _NO_FORWARD: Final = "the gradient of '{}' accumulates in '{}', which forward mode does not use"
 
 
@@ -342,7 +343,7 @@ def _stored(codes: Sequence[FunctionCode]) -> frozenset[str]:
         tokens = code.tokens[code.opening :]
         for k, token in enumerate(tokens):
             behind = "".join(one.text for one in tokens[k + 1 : k + 3])
-            if token.kind == "word" and (behind in _STORES or (behind[:1] == "[" and is_stored(tokens, k))):
+            if token.kind == "word" and (behind.startswith(_STORE) or (behind[:1] == "[" and is_stored(tokens, k))):
                 found.add(token.text)
     return frozenset(found)
 
