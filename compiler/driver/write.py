@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from slangad.compiler.driver.model import CompiledInput, Destination, Emit, Options
 
+
 @dataclass(frozen=True, slots=True)
 class Written:
     """The paths of all outputs, in order, and the manifest's records of the inputs as JSON texts."""

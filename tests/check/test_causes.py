@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from slangad.compiler.check.verdict.explain.callers import _roots
 from slangad.compiler.report.model import NoteKind, Verdict
 
 if TYPE_CHECKING:
@@ -65,3 +66,7 @@ def test_check__wrong_at_some_samples__names_the_factor_of_those(checked: Checke
     assert any("not looked at closely" in text for text in told)
     assert results["jumps"].verdict is Verdict.KINK_OK
     assert results["jumps"].reason == "right; 1 jump, where there is nothing to compare with"
+
+
+def test_roots__functions_that_explain_each_other__have_the_first_one() -> None:
+    assert _roots({2: [1], 1: [2], 3: [1], 4: [5], 5: []}) == {1, 5}

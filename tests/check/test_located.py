@@ -108,3 +108,9 @@ def test_check__mistakes_in_described_derivatives__are_located_in_their_lines(ch
     results = checked(DESCRIBED, samples=48)
     assert {one.verdict for one in results.values()} == {Verdict.FAIL}
     assert _misses(results, DESCRIBED) == {}
+
+
+def test_check__a_trap_of_slang__is_located_in_its_line(checked: Checked) -> None:
+    text = "[Differentiable]\nfloat alternating(float x, int i)\n{\n    float s = 2.0;\n    return pow(-1.0, i) * x * s;\n}\n"
+    result = checked(text, ".slang", samples=32)["alternating"]
+    assert {failure.span.line for failure in result.failures} == {5}

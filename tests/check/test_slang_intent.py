@@ -14,6 +14,8 @@ from slangad.compiler.driver.inputs import parse_inputs
 from slangad.compiler.report.model import Leg, LegState, NoteKind, Verdict
 
 if TYPE_CHECKING:
+    from check.conftest import Checked
+
     from slangad.compiler.report.model import Result
 
 SAMPLE = Path(__file__).parents[2] / "samples" / "declared" / "safe_divide.slang"
@@ -186,3 +188,32 @@ def test_check__instances_of_a_generic_caller_of_a_custom_backward__say_once_tha
     assert [leg.detail for leg in result.legs if leg.state is LegState.MISSING] == [
         "not available: custom backward of hard"
     ]
+
+
+GENERATED = """
+[Differentiable] float project(float x, no_diff float k) { return x * x * k; }
+#define ENTRY(suffix, n) [Differentiable] float entry##suffix(float x, float k) { return project(x, k) * n; }
+ENTRY(_a, 2.0)
+[Differentiable] float slope(float x, no_diff float k) { return fwd_diff(project)(diffPair(x, 1.0), k).d; }
+[Differentiable] float bad(float x) { return x < 0.5 ? x : good(x) * other(x, 2.0); }
+[Differentiable] float good(float x) { return x * asfloat(0x40000000); }
+[BackwardDerivative(other_bwd)] float other(float x, float k) { return x * k; }
+void other_bwd(inout DifferentialPair<float> x, inout DifferentialPair<float> k, float d)
+{
+    x = diffPair(x.p, d * k.p * 2.0);
+    k = diffPair(k.p, d * x.p);
+}
+"""
+
+
+def test_check__declared_parts_behind_macros_and_derivatives__accuse_none(checked: Checked) -> None:
+    results = checked(GENERATED, ".slang", samples=32)
+    assert {name: one.verdict.value for name, one in results.items()} == {
+        "project": "PASS",
+        "entry_a": "INCONCLUSIVE",
+        "slope": "INCONCLUSIVE",
+        "bad": "FAIL",
+        "good": "PASS",
+        "other": "FAIL",
+    }
+    assert results["bad"].because == ("other",)

@@ -119,17 +119,11 @@ def describe_file(item: Input, options: CheckOptions, compilers: SlangCompilers)
     if not is_slang(item.path) or options.mutate:
         return FileDescription(subjects, module, twins, texts)
     text = text or decoded_text(item.path)
-    made: list[TextTwins] = []
-    if (counting := add_loop_twins(module, text)) is not None:
-        made.append(counting)
-        twins = replace(twins, watches={**twins.watches, **counting.names})
-    if (found := add_declared_twins(module, text, subjects)) is not None:
-        made.append(found[0])
-        twins = replace(twins, frozen={**twins.frozen, **found[0].names}, unclear=found[1])
+    twins, made = _with_text_twins(twins, module, text, subjects)
     unclipped = callers_without_clips(module, text, subjects)
     loose = frozenset(unclipped.names) if unclipped else frozenset()
     subjects = tuple(replace(subject, unclipped=subject.kernel in loose) for subject in subjects)
-    return FileDescription(subjects, module, twins, texts, tuple(made), unclipped)
+    return FileDescription(subjects, module, twins, texts, made, unclipped)
 
 
 def _is_users(file: str) -> bool:
@@ -153,6 +147,18 @@ def _with_twins(module: Module) -> TwinModule:
     recorded = add_index_twins(watched, module.kernels)
     passed = run_passes(recorded.module)
     return replace(twins, module=passed, watches=watches, indices=recorded.twins, asked=recorded.asked)
+
+
+def _with_text_twins(
+    twins: TwinModule, module: Module, text: str, subjects: Sequence[Subject]
+) -> tuple[TwinModule, tuple[TextTwins, ...]]:
+    """Return twins with those of a Slang file that are built from changed texts."""
+    counting = add_loop_twins(module, text)
+    declared, unclear = add_declared_twins(module, text, subjects)
+    watches = {**twins.watches, **(counting.names if counting else {})}
+    frozen = {**twins.frozen, **(declared.names if declared else {})}
+    made = tuple(one for one in (counting, declared) if one is not None)
+    return replace(twins, watches=watches, frozen=frozen, unclear=unclear), made
 
 
 def _with_untried(subjects: Sequence[Subject], module: Module) -> Iterator[Subject]:

@@ -35,6 +35,7 @@ _BASE: Final = "base_"
 _RECORD, _REPLAY = "check:record_text", "check:replay_text"
 PRELUDE: Final = f"import {LIBRARY};\n\n"
 """Text before a module with such twins."""
+_DERIVING: Final = frozenset({"bwd_diff", "fwd_diff", "__bwd_diff", "__fwd_diff"})
 
 
 def has_text_twins(module: ir.Module) -> bool:
@@ -49,10 +50,11 @@ def libraries_of(module: ir.Module) -> dict[str, str]:
 
 def add_declared_twins(
     module: ir.Module, text: str, subjects: Iterable[Subject]
-) -> tuple[TextTwins, frozenset[str]] | None:
+) -> tuple[TextTwins | None, frozenset[str]]:
     """Return twins of the kernels of a Slang file that use a declared part; None if no kernel does.
 
-    Return also the kernels with a declared part that the twins do not freeze.
+    Return also the kernels with a declared part that the twins do not freeze. These are those that call the derivative
+    of a function with such a part, and those that macros declare, whose text nobody knows.
 
     Args:
         module: The module of the file.
@@ -63,7 +65,9 @@ def add_declared_twins(
     files = sources_of(module, text)
     bodies = _bodies(subjects, functions)
     if not bodies and not any(STOPS & _words(source) for source in files):
-        return None
+        return None, frozenset()
+    unplaced = frozenset(kernel.name for kernel in module.kernels if not kernel.span.line)
+    deriving = frozenset(f.header.name for source in files for f in source.functions if f.words & _DERIVING)
     outs = {h.name: _outs(h.types) for source in files for h in source.scan.headers}
     structs = {definition.external for definition in module.structs}
     frozen: dict[str, FrozenText] = {}
@@ -79,7 +83,7 @@ def add_declared_twins(
     themselves = {kernel.name: {functions[kernel.function].name} for kernel in module.kernels}
     touched = [k for k in module.kernels if names & reached[k.name] or passive & (reached[k.name] - themselves[k.name])]
     if not touched:
-        return None
+        return None, unplaced
     twins: dict[str, tuple[ir.Function, ir.Kernel]] = {}
     for kernel in touched:
         function = functions[kernel.function]
@@ -94,7 +98,8 @@ def add_declared_twins(
         texts,
         {name: twin.name for name, (_, twin) in twins.items()},
     )
-    return made, frozenset(k.name for k in touched if k.name not in twins or doubtful & reached[k.name])
+    doubtful |= deriving
+    return made, unplaced.union(k.name for k in touched if k.name not in twins or doubtful & reached[k.name])
 
 
 def _words(source: SlangSource) -> frozenset[str]:

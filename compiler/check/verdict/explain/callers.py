@@ -43,7 +43,7 @@ def with_causes_in_callees(results: Sequence[Result], subjects: Sequence[Subject
     functions = {function.key: function for function in module.functions}
     wrong = {k for k, result in enumerate(results) if is_derivative(result)}
     calls = {k: set(called(subjects, k, functions, module)) & wrong for k in wrong}
-    roots = {k for k in wrong if not _because(k, calls[k], results)}
+    roots = _roots({k: _because(k, calls[k], results) for k in wrong})
     made = list(results)
     alike = _alike(roots, subjects, results)
     roots -= alike.keys()
@@ -56,6 +56,16 @@ def with_causes_in_callees(results: Sequence[Result], subjects: Sequence[Subject
         )
         made[k] = _excused(results[k], names, _reason(names))
     return made
+
+
+def _roots(because: Mapping[int, Sequence[int]]) -> set[int]:
+    """Return the wrong functions that no callee explains, and the first of those that only explain each other."""
+    roots = {k for k, callees in because.items() if not callees}
+    for k in sorted(because):
+        reached = closure(because[k], lambda one: because[one])
+        if k in reached and roots.isdisjoint(reached):
+            roots.add(k)
+    return roots
 
 
 def _excused(result: Result, because: tuple[str, ...], reason: str) -> Result:

@@ -59,7 +59,8 @@ def _located(
     if failure.leg in _NOWHERE or not result.span.line:
         return failure
     if subject.facts is not None:
-        return replace(failure, span=_in_slang(failure, result.span, module.sources, right, subject.memory))
+        span = _in_slang(failure, result.span, module.sources, right, subject.memory)
+        return replace(failure, span=span) if span.line else failure  # else that of a trap, if one is known
     function = functions.get(subject.function)
     return failure if function is None else replace(failure, span=_in_description(failure, function, functions))
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 from slangad.compiler.check import tolerances as tol
 from slangad.compiler.check.verdict.explain import trap_signs as signs
 from slangad.compiler.check.verdict.explain import trap_stores as stores
+from slangad.compiler.errors.spans import Span
 from slangad.compiler.report.model import Leg, LegState
 from slangad.compiler.slang_text.calls import codes_of, same_file
 
@@ -244,14 +245,17 @@ def _named(failure: Failure, codes: Sequence[FunctionCode], file: str, traps: Se
     if _NOT_DIFFERENTIABLE in failure.cause:
         return failure
     named: dict[str, str] = {}
+    lines: set[Span] = set()
     for trap, code, sign in _seen(failure, codes, traps):
+        lines.add(Span(code.file, sign.line, 1, sign.line, 1))
         place = f"line {sign.line}" if same_file(code.file, file) else f"{code.file}:{sign.line}"
         named.setdefault(trap.name, f"{place}: {trap.message.format(sign.what)}. Remedy: {trap.remedy}")
     if not named:
         return failure
     known = _NOTHING if failure.cause.startswith(_NOTHING) else failure.cause
     likely = "Slang's trap, " + "; or ".join(list(named.values())[: tol.TRAPS_SHOWN])
-    return replace(failure, cause=f"{known}; {likely}" if known else likely)
+    span = next(iter(lines)) if len(lines) == 1 else failure.span
+    return replace(failure, cause=f"{known}; {likely}" if known else likely, span=span)
 
 
 def _seen(
