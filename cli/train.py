@@ -71,7 +71,7 @@ class TrainArguments(LaunchArguments):
 @click.option("--checkpoint-every", type=click.IntRange(1), metavar="N", help="Save every N steps.  [default: 10 s]")
 @click.option("--resume", is_flag=True, help="Continue from the checkpoint, if it exists.")
 @click.option("-o", "--output", type=_FILE, help="Write the trained parameters to this .npz file.")
-@click.option("--plot", type=_FILE, help="Draw the losses: .svg; .png and .pdf need slangad[plots].")
+@click.option("--plot", type=_FILE, help="Draw the losses: .svg; .png and .pdf need matplotlib.")
 @click.option("--loss", type=_FILE, help="Write the losses to this JSON file.")
 @launch_options
 @click.pass_obj

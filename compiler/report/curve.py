@@ -26,7 +26,7 @@ def curve(suffix: str) -> Callable[[list[float]], bytes]:
     try:
         import matplotlib.figure  # noqa: F401  (to know early)
     except ImportError:
-        raise failed("SA424", "drawing the losses needs matplotlib", "pip install 'slangad[plots]'") from None
+        raise failed("SA424", "drawing the losses needs matplotlib", "pip install matplotlib") from None
     return lambda losses: _draw(losses, suffix.lower().removeprefix("."))
 
 

@@ -275,7 +275,7 @@ YAML), else from [-1, 1]. --seed gives other values. A key in --data, or --set, 
     ),
     "SA424": Explanation(
         "the losses can't be plotted",
-        """--plot draws with matplotlib, which comes with the extra slangad[plots], to a .png, .svg or .pdf file. The
+        """--plot draws with matplotlib (also the extra `plots` of slangad) to a .png or .pdf file. The
 file matplotlib.py of the example makes the import of matplotlib fail, as it does where matplotlib is not installed.""",
         wrong=_FIT.plus(file("matplotlib.py", "raise ImportError")).run(
             f"{_TRAIN.replace('slangad', 'python -m slangad.cli')} --set p=0 {_SGD} --plot loss.png"

@@ -292,7 +292,7 @@ slangpy in the version that slangad requires, or give an executable with --slang
         "no C++ compiler",
         """The cpu device compiles Slang's C++ output on this machine. If the environment variable CXX is set, slangad
 uses the compiler it names and no other. Otherwise it looks for c++, g++, clang++ and cl, then for the Python package
-ziglang (`pip install slangad[zig]`).""",
+ziglang (`pip install ziglang`).""",
         wrong=_SHADE.run(f"CXX=./g++ {_RUN}"),
         right=_SHADE.run(_RUN),
     ),

@@ -160,7 +160,7 @@ def build_shared_library(
         raise failed(
             "SA245",
             "the cpu device needs a C++ compiler and found none",
-            help="install g++ or clang++, set CXX, or `pip install slangad[zig]`",
+            help="install g++ or clang++, set CXX, or `pip install ziglang`",
         )
     if not compiler.is_there:
         message = f"the cpu device needs a C++ compiler, and there is no {compiler.command[0]}, which CXX names"

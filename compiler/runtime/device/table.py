@@ -53,7 +53,7 @@ _ROWS: Final = (
         "this machine's processor",
         target="cpp",
         opener=f"{_HERE}cpu_device:open_cpu",
-        remedy="install g++ or clang++, or `pip install slangad[zig]`",
+        remedy="install g++ or clang++, or `pip install ziglang`",
     ),
     DeviceKind(
         "cuda",
@@ -98,7 +98,7 @@ _ROWS: Final = (
         "GPUs through wgpu",
         target="wgsl",
         opener=f"{_HERE}webgpu_device:open_webgpu",
-        remedy="`pip install 'slangad[webgpu]'`; needs a Vulkan, Metal or Direct3D 12 driver",
+        remedy="`pip install wgpu`; needs a Vulkan, Metal or Direct3D 12 driver",
         # Last: other devices are faster on the same hardware, but the drivers of wgpu may be the ones that work.
         ranks={"linux": 9, "win32": 9, "darwin": 9},
         files=_ANY_GPU,
