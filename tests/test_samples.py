@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import re
+import runpy
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -45,6 +46,15 @@ FITS = {
     "triangles": Fit({"size": 10, "stages": ((0.05, 30),)}, 0.6),
 }
 """Samples that `fit`. `tests/nn` trains neural_image; spheres is below."""
+
+PRINTS = {
+    "directional": "column: [0.8  0.12]",
+    "gauss_newton": "height, rate, floor: [2.  1.3 0.4]",
+    "in_place": "grad.state  float32[3]  0.75 0.75 0.75",
+    "interior_gradients": "probe.bent",
+    "polynomial": "grad.x  float32[4]  12 16 20 24",
+}
+"""Samples that print, and a part of it."""
 
 
 def text_of(folder: Path) -> str:
@@ -112,3 +122,10 @@ def test_spheres__fitted__have_the_true_material() -> None:
     found = module.fit(module.TRUE[0], size=24, steps=200).parameters["m"]
     for name, value in module.TRUE[0].items():
         assert found[name] == pytest.approx(value, abs=0.08)
+
+
+@pytest.mark.toolchain
+@pytest.mark.parametrize("name", PRINTS)
+def test_sample__run_as_a_script__prints_what_its_readme_says(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    runpy.run_path(str(SAMPLES / name / f"{name}.py"), run_name="__main__")
+    assert PRINTS[name] in capsys.readouterr().out
