@@ -1,15 +1,18 @@
-"""The README's picture is what slangad does: its Python gives its Slang, and its commands exist."""
+"""The files of the repository's root: the README's Python gives its Slang, and the version is in the changelog."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
 
+import yaml
 from click.testing import CliRunner
 
+from slangad import __version__
 from slangad.cli.main import cli
 
-README = Path(__file__).parents[1] / "README.md"
+ROOT = Path(__file__).parents[1]
+README = ROOT / "README.md"
 
 
 def blocks(language: str) -> list[str]:
@@ -28,3 +31,16 @@ def test_readme__its_python__gives_its_slang(tmp_path: Path) -> None:
     shown = blocks("slang")[0]
     assert len(shown) > 200
     assert shown in emitted(tmp_path)
+
+
+def test_version__of_the_package__has_a_section_in_the_changelog() -> None:
+    assert f"\n## {__version__} - " in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+
+
+def test_citation__and_release_workflow__are_what_their_readers_expect() -> None:
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    assert {"cff-version", "title", "authors", "message"} <= citation.keys()
+    release = yaml.safe_load((ROOT / ".github" / "workflows" / "release.yml").read_text(encoding="utf-8"))
+    steps = release["jobs"]["packages"]["steps"]
+    assert any(step.get("run") == ".ci/run" for step in steps), "all tests run before anything is published"
+    assert release["jobs"]["publish"]["needs"] == "packages"

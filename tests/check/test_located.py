@@ -111,6 +111,7 @@ def test_check__mistakes_in_described_derivatives__are_located_in_their_lines(ch
 
 
 def test_check__a_trap_of_slang__is_located_in_its_line(checked: Checked) -> None:
-    text = "[Differentiable]\nfloat alternating(float x, int i)\n{\n    float s = 2.0;\n    return pow(-1.0, i) * x * s;\n}\n"
+    body = "    float s = 2.0;\n    return pow(-1.0, i) * x * s;\n"
+    text = f"[Differentiable]\nfloat alternating(float x, int i)\n{{\n{body}}}\n"
     result = checked(text, ".slang", samples=32)["alternating"]
     assert {failure.span.line for failure in result.failures} == {5}
