@@ -1,23 +1,28 @@
-"""``samples/webgpu/launch.py``, which knows the manifest alone, computes what the ``cpu`` device does."""
+"""Samples that know the manifest alone, for WebGPU and slangpy, compute what the ``cpu`` device does."""
 
 from __future__ import annotations
 
 import importlib.util
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from support.devices import device_of
 
 import slangad as sa
 from slangad.cli.main import cli
 from slangad.compiler.runtime.arrays.modes import RunMode
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
     from types import ModuleType
 
     import wgpu
+
+    Launch = Callable[..., dict[str, np.ndarray[Any, Any]]]
 
 pytestmark = pytest.mark.toolchain
 
@@ -25,15 +30,35 @@ ROOT = Path(__file__).parents[2]
 N, EXTENT = 3000, 9
 
 
-@pytest.fixture(scope="module")
-def sample() -> ModuleType:
-    """The sample as a module."""
-    spec = importlib.util.spec_from_file_location("launch", ROOT / "samples/webgpu/launch.py")
+def _module(name: str) -> ModuleType:
+    """Return a sample as a module."""
+    spec = importlib.util.spec_from_file_location(f"launch_{name}", ROOT / f"samples/{name}/launch.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+@pytest.fixture
+def sample(wgpu_device: wgpu.GPUDevice) -> ModuleType:
+    """The sample for WebGPU."""
+    return _module("webgpu")
+
+
+@pytest.fixture(params=["webgpu", "slangpy"])
+def launch(request: pytest.FixtureRequest) -> Iterator[Launch]:
+    """Launch a kernel by a manifest alone: path, kernel, mode, arrays, domain, extents."""
+    if request.param == "webgpu":
+        yield request.getfixturevalue("sample").launch
+        return
+    device_of("vulkan")  # or skip
+    import slangpy
+
+    device = slangpy.create_device(type=slangpy.DeviceType.vulkan)
+    program = _module("slangpy").Program
+    yield lambda path, *words: program(path, device).launch(*words)
+    device.close()
 
 
 def _arrays() -> dict[str, tuple[dict[str, Any], tuple[int, ...], dict[str, tuple[int, ...]]]]:
@@ -53,32 +78,57 @@ def _arrays() -> dict[str, tuple[dict[str, Any], tuple[int, ...], dict[str, tupl
     }
 
 
-def test_launch__kernels_of_all_memories__equal_the_cpu_device(
-    sample: ModuleType,
-    wgpu_device: wgpu.GPUDevice,
-    tmp_path: Path,
-) -> None:
+def test_launch__kernels_of_all_memories__equal_the_cpu_device(launch: Launch, tmp_path: Path) -> None:
     path = ROOT / "tests/devices/memories.py"
     program = sa.load(str(path), device="cpu")
     cases = _arrays()
     words = [f"{path}:{name}" for name in cases]
-    ended = CliRunner().invoke(cli, ["compile", *words, "-t", "wgsl", "-o", str(tmp_path), "--mode", "backward"])
+    targets = ("-t", "wgsl", "-o", str(tmp_path), "--mode", "backward", "--mode", "forward")
+    ended = CliRunner().invoke(cli, ["compile", *words, *targets])
     assert ended.exit_code == 0, ended.output
     compared = 0
     for name, (arrays, domain, extents) in cases.items():
-        expected = program[name].run(RunMode.BACKWARD, arrays, domain=domain)
-        found = sample.launch(tmp_path / "manifest.json", name, "backward", arrays, domain, extents)
-        for key, array in expected.arrays.items():
-            wanted = np.asarray(array).reshape(-1)
-            if key in found:
-                np.testing.assert_allclose(found[key], wanted, rtol=1e-4, atol=1e-5, err_msg=f"{name} {key}")
-                compared += 1
-    assert compared >= 8
+        for mode in (RunMode.FORWARD, RunMode.BACKWARD):
+            expected = program[name].run(mode, arrays, domain=domain)
+            found = launch(tmp_path / "manifest.json", name, mode.value, arrays, domain, extents)
+            for key, array in expected.arrays.items():
+                wanted = np.asarray(array).reshape(-1)
+                if key in found:
+                    assert np.any(wanted)
+                    np.testing.assert_allclose(found[key], wanted, rtol=1e-4, atol=1e-5, err_msg=f"{name} {key}")
+                    compared += 1
+    assert compared >= 12
+
+
+def test_launch__training_steps__equal_those_of_the_cpu_device(launch: Launch, tmp_path: Path) -> None:
+    path = ROOT / "samples/quickstart/brdf.py"
+    ended = CliRunner().invoke(cli, ["compile", str(path), "-t", "wgsl", "-o", str(tmp_path), "--mode", "backward"])
+    assert ended.exit_code == 0, ended.output
+    kernel = sa.load(str(path), device="cpu")["fit"]
+    (record,) = json.loads((tmp_path / "manifest.json").read_text())["inputs"][0]["kernels"]
+    (mode,) = record["modes"]
+    given = {b["key"]: b for b in mode["buffers"] if b["role"] == "input"}
+    rng, domain = np.random.default_rng(2), 500
+    arrays = {
+        key: rng.uniform(0.2, 0.8, (*[domain] * ("domain" in b["scalars"]), *[b["components"]] * (b["components"] > 1)))
+        for key, b in given.items()
+    }
+    uniforms = [p for p in record["entry_points"][0]["parameters"] if p["role"] == "uniform"]
+    arrays |= {p["parameter"]: rng.uniform(0.2, 0.8, p["shape"]) for p in uniforms}
+    ours, theirs = ({key: np.array(array, "f4") for key, array in arrays.items()} for _ in range(2))
+    for _ in range(3):
+        found = launch(tmp_path / "manifest.json", "fit", "backward", ours, (domain,))
+        wanted = kernel.run(RunMode.BACKWARD, theirs, domain=(domain,)).arrays
+        trained = [key for key in ours if f"grad.{key}" in wanted]
+        assert trained
+        for key in trained:
+            ours[key] -= np.float32(0.05) * found[f"grad.{key}"].reshape(ours[key].shape)
+            theirs[key] -= np.float32(0.05) * np.asarray(wanted[f"grad.{key}"]).reshape(theirs[key].shape)
+            np.testing.assert_allclose(ours[key], theirs[key], rtol=1e-4, atol=1e-6)
 
 
 def test_launch__uniform_structs_and_matrices__equal_the_cpu_device(
     sample: ModuleType,
-    wgpu_device: wgpu.GPUDevice,
     tmp_path: Path,
 ) -> None:
     path = ROOT / "tests/devices/uniforms.py"

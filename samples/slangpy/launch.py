@@ -1,0 +1,125 @@
+"""Launch a kernel with slangpy by its manifest alone, without slangad; kernels with textures need a little more."""
+
+import json
+import math
+import sys
+from pathlib import Path
+
+import numpy as np
+import slangpy as spy
+
+DTYPES = {"float": "f4", "half": "f2", "int": "i4", "uint": "u4", "bool": "u4"}
+ROW = 65535
+PARTS, COPIES = 16, 4
+
+
+class Program:
+    """The kernels of one input on one device."""
+
+    def __init__(self, path, device):
+        manifest = json.loads(Path(path).read_text())
+        folder = Path(path).parent
+        self.record = manifest["inputs"][0]
+        self.device = device
+        slang = next(file["file"] for file in self.record["files"] if file["kind"] == "slang")
+        self.module = spy.Module.load_from_file(device, str((folder / slang).resolve()))
+
+    def launch(self, kernel_name, mode_name, arrays, domain, extents=None):
+        """Return all buffers of a mode by key, after its launches.
+
+        Args:
+            kernel_name: A kernel.
+            mode_name: ``forward``, ``backward`` or ``jvp``.
+            arrays: Inputs by key, as `slangad run` names them.
+            domain: The extents of the domain.
+            extents: The extents of each tensor.
+        """
+        sizes = sizes_of(domain, extents or {})
+        kernel = next(kernel for kernel in self.record["kernels"] if kernel["name"] == kernel_name)
+        mode = next(mode for mode in kernel["modes"] if mode["mode"] == mode_name)
+        entries = {entry["name"]: entry for entry in kernel["entry_points"]}
+        buffers = {buffer["key"]: self.buffer(buffer, arrays, sizes) for buffer in mode["buffers"]}
+        bound = {(u["entry_point"], u["parameter"]): buffers[b["key"]] for b in mode["buffers"] for u in b["bound"]}
+        for launch in mode["launches"]:
+            entry, count = entries[launch["entry_point"]], product(launch["count"], sizes)
+            program = self.device.load_program(self.module.name, [entry["name"]])
+            compute = self.device.create_compute_kernel(program)
+            shared = spy.ShaderCursor(root := self.device.create_root_shader_object(program))
+            own = shared.find_entry_point(0)
+            for parameter in entry["parameters"]:
+                place = shared if parameter["shared"] else own
+                buffer = bound.get((entry["name"], parameter["name"]))
+                if buffer is None:
+                    buffer = value_of(parameter, entry["work"], count, arrays, domain, extents)
+                place[parameter["name"]] = buffer
+            encoder = self.device.create_command_encoder()
+            with encoder.begin_compute_pass() as work:
+                work.bind_pipeline(compute.pipeline, root)
+                work.dispatch(threads(launch["grid"], count, entry["group_size"], domain))
+            self.device.submit_command_buffer(encoder.finish())
+        return {
+            buffer["key"]: buffers[buffer["key"]].to_numpy().view(DTYPES[buffer["scalar"]])[:size]
+            for buffer in mode["buffers"]
+            for size in [product(buffer["scalars"], sizes)]
+        }
+
+    def buffer(self, record, arrays, sizes):
+        """Return a buffer with the caller's array, or with what the manifest says."""
+        size, dtype = product(record["scalars"], sizes), np.dtype(DTYPES[record["scalar"]])
+        start = np.full(size, 1 if record["start"] == "one" else 0, dtype)
+        data = np.array(arrays.get(record["key"], start), dtype).reshape(-1)
+        usage = spy.BufferUsage.shader_resource | spy.BufferUsage.unordered_access
+        made = self.device.create_buffer(element_count=max(1, size), struct_size=dtype.itemsize, usage=usage)
+        if size:
+            made.copy_from_numpy(data)
+        return made
+
+
+def sizes_of(domain, extents):
+    """Return the factors of products by name."""
+    return {"domain": math.prod(domain), "parts": PARTS} | {
+        f"extents:{name}": math.prod(shape) for name, shape in extents.items()
+    }
+
+
+def product(factors, sizes):
+    """Return a product of the manifest as a number."""
+    return math.prod(COPIES if str(f).startswith("copies:") else sizes.get(f, f) for f in factors)
+
+
+def value_of(parameter, work, count, arrays, domain, extents):
+    """Return the value of a parameter that is not a buffer."""
+    match parameter["role"]:
+        case "domain":
+            return shaped([count] if work == "scalars" else domain)
+        case "extents":
+            return shaped(extents[parameter["parameter"]])
+        case "parts":
+            return PARTS
+        case "copies":
+            return COPIES
+        case _:
+            return np.asarray(arrays[".".join((parameter["parameter"], *map(str, parameter["path"])))]).tolist()
+
+
+def shaped(extents):
+    """Return extents as slangpy takes them: a number, or a vector."""
+    return int(extents[0]) if len(extents) == 1 else [int(extent) for extent in extents]
+
+
+def threads(grid, count, size, domain):
+    """Return the threads of a launch along x, y and z."""
+    group = math.prod(size)
+    if grid == "groups":
+        return [count * size[0], size[1], size[2]]
+    if grid == "flat":
+        groups = -(-count // group)
+        return [count, 1, 1] if groups <= ROW else [ROW * group, -(-groups // ROW), 1]
+    return [*reversed(domain), 1, 1][:3]
+
+
+if __name__ == "__main__":
+    manifest, name, mode, given, *shape = sys.argv[1:]
+    program = Program(manifest, spy.create_device())
+    for key, array in program.launch(name, mode, dict(np.load(given)), [int(extent) for extent in shape]).items():
+        sys.stdout.write(f"{key} {array[:4]}\n")
