@@ -122,3 +122,23 @@ groupshared float tile[64];
     (result,) = checked(text, ".slang", samples=16).values()
     assert result.verdict is Verdict.SKIPPED
     assert "it reads the groupshared variable 'tile', which the threads of a group fill together" in result.reason
+
+
+def test_check__a_derivative_that_a_group_adds_up__names_the_groupshared_variable(checked: Checked) -> None:
+    text = """
+RWStructuredBuffer<float> blobs;
+RWStructuredBuffer<float> blobGradients;
+groupshared float sums[64];
+[BackwardDerivative(load_bwd)] float load(uint i, uint lane) { return blobs[i]; }
+void load_bwd(uint i, uint lane, float d)
+{
+    sums[lane] = d;
+    GroupMemoryBarrierWithGroupSync();
+    if (lane == 0)
+        InterlockedAdd(blobGradients[i], sums[0] + sums[1]);
+}
+[Differentiable] float use(uint i, uint lane, float x) { return load(i, lane) * x; }
+"""
+    results = checked(text, ".slang", samples=16)
+    assert {one.verdict for one in results.values()} == {Verdict.SKIPPED}
+    assert all("it reads the groupshared variable 'sums'" in one.reason for one in results.values())

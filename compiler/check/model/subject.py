@@ -32,6 +32,7 @@ class SourceFacts:
         calls: Names of all functions that its derivative uses; none if its derivative is custom.
         signature: The types of its parameters, in parentheses.
         treated: True if it is ``[TreatAsDifferentiable]``, which declares that it has no derivative.
+        shared: The same reason if it, its derivative or a callee reads a groupshared variable. It outweighs ``unset``.
     """
 
     unset: str = ""
@@ -40,6 +41,7 @@ class SourceFacts:
     calls: frozenset[str] = frozenset()
     signature: str = ""
     treated: bool = False
+    shared: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -126,7 +126,8 @@ def _external(module: ir.Module, functions: dict[str, ir.Function], texts: _Text
 
 def _unfit_for(facts: SourceFacts) -> str:
     """Return the reason why a function can't be checked by itself; empty if it can."""
-    return facts.unset or ("[TreatAsDifferentiable] declares that it has no derivative" if facts.treated else "")
+    treated = "[TreatAsDifferentiable] declares that it has no derivative" if facts.treated else ""
+    return facts.shared or facts.unset or treated
 
 
 def _facts_at(name: str, span: Span, texts: _Texts) -> SourceFacts | None:

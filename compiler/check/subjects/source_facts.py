@@ -59,6 +59,7 @@ class _Uses:
         custom: True if it has custom derivatives.
         signature: The types of its parameters.
         treated: True if it is ``[TreatAsDifferentiable]``.
+        shared: The reason why it can't be checked if it reads a groupshared variable itself.
     """
 
     name: str
@@ -70,6 +71,7 @@ class _Uses:
     signature: str = ""
     treated: bool = False
     derived: frozenset[str] = frozenset()
+    shared: str = ""
 
     @property
     def bits(self) -> str:
@@ -88,6 +90,7 @@ def facts_of(files: Iterable[str], settable: Collection[str] = ()) -> Mapping[tu
     found = _Globals(sources, settable)
     uses = [one for source in sources for one in found.uses(source)]
     unset = _with_callers({one.name: one.why for one in uses if one.why}, uses)
+    shared = _with_callers({one.name: one.shared for one in uses if one.shared}, uses)
     values = [replace(one, calls=one.calls - one.derived) for one in uses]
     bits = _with_callers({one.name: one.bits for one in values if one.bits}, values)
     calls = _calls_of_derivatives(uses)
@@ -99,6 +102,7 @@ def facts_of(files: Iterable[str], settable: Collection[str] = ()) -> Mapping[tu
             calls=frozenset(closure(calls[one.name], lambda name: calls.get(name, ()))) - {one.name},
             signature=one.signature,
             treated=one.treated,
+            shared=shared.get(one.name, ""),
         )
         for one, value in zip(uses, values, strict=True)
         if one.place
@@ -167,6 +171,7 @@ class _Globals:
             header.signature,
             "TreatAsDifferentiable" in header.attributes,
             frozenset(header.attributes) - header.calls,
+            next((_SHARED.format(word) for word in sorted(words) if self._variables.get(word) == _SHARED), ""),
         )
 
     def _why(self, words: Iterable[str]) -> str:
