@@ -334,7 +334,7 @@ def _print_accumulation(session: Session, one: CompiledInput) -> None:
         for target in one.targets:
             targets_by_means.setdefault(means(TARGETS[target].macros), []).append(target)
         for words, targets in targets_by_means.items():
-            session.say(f"shared and scatter on {', '.join(targets)}: {words}", level=1)
+            session.say(f"shared, together and scatter on {', '.join(targets)}: {words}", level=1)
 
 
 def _print_loops(session: Session, one: CompiledInput) -> None:

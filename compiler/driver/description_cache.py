@@ -182,11 +182,15 @@ def _place(span: Span) -> list[object]:
 
 def _entry_record(entry: EntryPoint) -> list[object]:
     parameters = [
-        (p.name, p.role.value, p.parameter, p.path, p.scalar.name, p.shape, p.type, p.access, p.axes, p.shared)
+        (
+            p.name, p.role.value, p.parameter, p.path, p.scalar.name, p.shape, p.type, p.access, p.axes, p.shared,
+            p.together,
+        )
         for p in entry.parameters
-    ]
+    ]  # fmt: skip
     launched = (entry.work.value, entry.totals, entry.part)
-    return [entry.name, entry.kernel, entry.mode.value, entry.group_size, entry.dims, parameters, launched]
+    head = (entry.name, entry.kernel, entry.mode.value, entry.group_size, entry.dims)
+    return [*head, parameters, launched, entry.tile]
 
 
 def _description(record: dict[str, Any]) -> Description:
@@ -225,11 +229,12 @@ def _entry(
     dims: int,
     parameters: list[list[Any]],
     launched: tuple[str, int, str],
+    tile: list[int],
 ) -> EntryPoint:
     x, y, z = group_size
     work, totals, part = launched
     taken = tuple(_parameter(*fields) for fields in parameters)
-    return EntryPoint(name, kernel, Mode(mode), (x, y, z), dims, taken, ThreadWork(work), totals, part)
+    return EntryPoint(name, kernel, Mode(mode), (x, y, z), dims, taken, ThreadWork(work), totals, part, tile=tuple(tile))
 
 
 def _parameter(
@@ -241,7 +246,7 @@ def _parameter(
     shape: list[int],
     *rest: Any,  # noqa: ANN401  (of a JSON document)
 ) -> EntryParameter:
-    type_, access, axes, shared = rest
+    type_, *others = rest
     return EntryParameter(
-        name, ParameterRole(role), parameter, tuple(path), Scalar(scalar), tuple(shape), type_, access, axes, shared
+        name, ParameterRole(role), parameter, tuple(path), Scalar(scalar), tuple(shape), type_, *others
     )

@@ -35,6 +35,7 @@ SUMS_INTEGERS: Final = "slangad_sums_integers.slang"
 TENSORS: Final = "slangad_tensors.slang"
 TENSORS_DOUBLE: Final = "slangad_tensors_double.slang"
 EXACT: Final = "slangad_exact.slang"
+TILES: Final = "slangad_tiles.slang"
 TEXTURES: Final = "slangad_textures.slang"
 LINEAR: Final = "slangad_linear.slang"
 
@@ -66,6 +67,8 @@ def memory_libraries(entries: Iterable[EntryPoint]) -> Iterator[str]:
     for entry in entries:
         if entry.work is ThreadWork.STRIDED and not entry.totals:
             yield SUMS
+        if entry.tile:
+            yield TILES
         for parameter in entry.parameters:
             if parameter.is_exact:
                 yield EXACT

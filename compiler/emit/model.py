@@ -104,6 +104,7 @@ class EntryParameter:
             stored) or ``value`` (no buffer).
         axes: Axes of the buffer before those of ``shape``: the domain's, a tensor's own, or none.
         shared: True for a parameter of the module, False for one of the entry point.
+        together: True for totals to which waves add sums, so that an element takes few additions.
     """
 
     name: str
@@ -116,6 +117,7 @@ class EntryParameter:
     access: str
     axes: int = 1
     shared: bool = False
+    together: bool = False
 
     @property
     def is_exact(self) -> bool:
@@ -137,7 +139,8 @@ class EntryPoint:
 
     ``totals`` is the number of sums over all threads that its ``parts`` hold or that it adds up. ``part`` distinguishes
     entry points after the main one: ``totals``, or the parameter whose gradient they complete. ``written`` is True for
-    an entry point that the user's file contains; it belongs to no mode.
+    an entry point that the user's file contains; it belongs to no mode. ``tile`` has the extents of the tiles in which
+    groups walk the domain, if they do.
     """
 
     name: str
@@ -150,6 +153,7 @@ class EntryPoint:
     totals: int = 0
     part: str = ""
     written: bool = False
+    tile: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

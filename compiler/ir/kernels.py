@@ -61,7 +61,7 @@ class Kernel:
 
     ``modes`` names its entry points (``forward``, ``backward``, ``jvp``); if empty, all useful ones. ``shapes`` are the
     shapes of parameters in ``slangad check``; that of an ``Each`` is the domain. ``fused`` is True if it joins two
-    stages of a pipeline.
+    stages of a pipeline. ``tile`` has the extents of the tiles in which groups walk the domain, if any.
     """
 
     name: str
@@ -75,6 +75,7 @@ class Kernel:
     modes: tuple[str, ...] = ()
     shapes: tuple[tuple[str, tuple[int, ...]], ...] = ()
     fused: bool = field(default=False, compare=False)
+    tile: tuple[int, ...] = ()
 
 
 def by_value(kernel: Kernel, buffers: Iterable[Buffer]) -> tuple[KernelParam, ...]:
@@ -91,6 +92,7 @@ class Accumulation(str, Enum):
     SUM = "sum"
     SHARED = "shared"
     SCATTER = "scatter"
+    TOGETHER = "together"
     EXACT = "exact"
     MATRIX = "matrix"
 
@@ -106,9 +108,12 @@ class Buffer:
     - ``own``: every element has its own thread.
     - ``shared``: all threads read the same element at a time.
     - ``sum``: the same for few elements, the first ``reach`` along each axis.
+    - ``together``: the threads of a tile of the domain read the same element at a time.
     - ``scatter``: anything else.
-    - ``exact``: ``shared`` or ``scatter``, in sums that do not depend on their order.
+    - ``exact``: ``shared``, ``together`` or ``scatter``, in sums that do not depend on their order.
     - ``matrix``: every use is a ``Linear`` by all threads of a group, which add up outer products together.
+
+    ``why`` is the expression that decided between ``together`` and ``scatter``.
 
     ``followed`` is True if gradient flows to the coordinates at which a texture is sampled.
 
@@ -122,6 +127,7 @@ class Buffer:
     type: Tensor | Texture
     no_diff: bool = False
     accumulation: Accumulation = Accumulation.NONE
+    why: str = field(default="", compare=False)
     followed: bool = False
     reach: tuple[int, ...] = ()
     path: tuple[str, ...] = ()

@@ -4,23 +4,32 @@ In a kernel over a domain of two axes, with ``i, j`` the thread's index:
 
     photo[i, j]                       ->  own        one thread for each element
     w[2]                              ->  shared     all threads read the same element
+    cells[i // 16 + j // 16]          ->  together   all threads of a block of 16 x 16 read the same element
     photo[i, j] * photo[i + 1, j]     ->  scatter    anything else
     w[table[i, j]]                    ->  scatter
 
 The sources of an index are found through locals, calls and loops. Only ``own`` must be certain, because its sums have
-no protection against other threads.
+no protection against other threads. ``together`` is a hint: a wave looks if its threads have the same element.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from slangad.compiler.ir import nodes as ir
-from slangad.compiler.ir.walk import blocks, body_exprs, children, root, statements, stmt_exprs
+from slangad.compiler.ir.types import DOUBLE, Tensor, leaves
+from slangad.compiler.ir.walk import blocks, body_exprs, children, root, statements, stmt_exprs, walk, walk_stmts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
+
+_FEWEST: Final = 32
+"""Threads of a tile that read the same element: those of a wave. Fewer: waves add up for nothing."""
+_MOST: Final = 256
+"""Threads of a tile: those of a group that adds up. More: a group has a part of a tile."""
+_LEAVING: Final = (ir.Break, ir.Continue, ir.Return)
 
 
 class OwnIndex(NamedTuple):
@@ -30,28 +39,65 @@ class OwnIndex(NamedTuple):
     offset: int
 
 
-class Kind(NamedTuple):
-    """Another source of an index."""
+class Uniform(NamedTuple):
+    """Another source: a value that is the same in blocks of the domain.
 
-    name: str
+    ``blocks`` has the extent of an aligned block along each axis; 0 is the whole axis, 1 a single index. ``why`` is the
+    expression that made the blocks so small, in the language; empty for a value that all threads share.
+    """
+
+    blocks: tuple[int, int, int]
+    why: str = ""
 
 
-SHARED: Final = Kind("shared")
-VARYING: Final = Kind("varying")
+SHARED: Final = Uniform((0, 0, 0))
 
-IndexSource = OwnIndex | Kind
+IndexSource = OwnIndex | Uniform
 """The source of a value."""
 
 Access = tuple[IndexSource, ...]
 
 
-def accumulation_of(module: ir.Module, buffer: ir.Buffer) -> ir.Accumulation:
+class Decision(NamedTuple):
+    """How the gradient of a tensor is accumulated, the blocks in which threads agree, the expression that decides."""
+
+    accumulation: ir.Accumulation
+    blocks: tuple[int, ...] = ()
+    why: str = ""
+
+
+def accumulation_of(module: ir.Module, buffer: ir.Buffer) -> Decision:
     """Return how the gradient of a tensor or texture is accumulated."""
     kernel = next(k for k in module.kernels if k.name == buffer.kernel)
     accesses = set(accesses_of(module, kernel, buffer.key))
-    if all(source == SHARED for access in accesses for source in access):
-        return ir.Accumulation.SHARED
-    return ir.Accumulation.OWN if _is_own(accesses, kernel.dims) else ir.Accumulation.SCATTER
+    sources = [source for access in accesses for source in access]
+    if all(source == SHARED for source in sources):
+        return Decision(ir.Accumulation.SHARED)
+    if _is_own(accesses, kernel.dims):
+        return Decision(ir.Accumulation.OWN)
+    whole = _joined(sources)
+    blocks = whole.blocks[: kernel.dims]
+    if tile_of(blocks) and isinstance(buffer.type, Tensor) and not buffer.type.writes and _adds_floats(buffer.type):
+        return Decision(ir.Accumulation.TOGETHER, blocks, whole.why)
+    return Decision(ir.Accumulation.SCATTER, blocks, whole.why)
+
+
+def _adds_floats(tensor: Tensor) -> bool:
+    return all(leaf.type != DOUBLE for leaf in leaves(tensor.element))
+
+
+def tile_of(blocks: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the extents of a tile in which threads agree; none if there are fewer than a wave has.
+
+    They are powers of two that divide the extents of the blocks, as equal as can be, up to a group's threads.
+    """
+    tile = [1] * len(blocks)
+    while 2 * math.prod(tile) <= _MOST:
+        axes = [a for a in reversed(range(len(blocks))) if blocks[a] % (2 * tile[a]) == 0]
+        if not axes:
+            break
+        tile[min(axes, key=lambda a: tile[a])] *= 2
+    return tuple(tile) if math.prod(tile) >= _FEWEST else ()
 
 
 def _is_own(accesses: set[Access], dims: int) -> bool:
@@ -65,7 +111,9 @@ def accesses_of(module: ir.Module, kernel: ir.Kernel, key: str) -> Iterator[Acce
     functions = {f.key: f for f in module.functions}
     function = functions[kernel.function]
     memories = {p.name: p.memory for p in kernel.params}
-    given = {p.name: VARYING if memories[p.name] is ir.Memory.EACH else SHARED for p in function.params}
+    given: dict[str, IndexSource] = {
+        p.name: _varying(p.name) if memories[p.name] is ir.Memory.EACH else SHARED for p in function.params
+    }
     yield from _AccessFinder(functions, key).accesses(function, given)
 
 
@@ -85,7 +133,7 @@ class _AccessFinder:
                 case ir.Read(source=ir.Var(key), indices=indices) if key == self.key:
                     yield tuple(sources.of(index) for index in indices)
                 case ir.Sample(source=ir.Var(key)) if key == self.key:
-                    yield (VARYING, VARYING)
+                    yield (_varying("the place of a sample"),)
                 case ir.Call(function=callee, args=args):
                     inner = self.functions[callee]
                     passed = {p.name: sources.of(a) for p, a in zip(inner.params, args, strict=True)}
@@ -96,7 +144,7 @@ class _AccessFinder:
 
 @dataclass(slots=True)
 class _IndexSources:
-    """The sources of a function's locals. They change from ``shared`` to ``varying`` until nothing changes."""
+    """The sources of a function's locals. Their blocks become smaller until nothing changes."""
 
     known: dict[str, IndexSource]
     changed: bool = False
@@ -108,7 +156,7 @@ class _IndexSources:
             self.changed = False
             self._block(body, SHARED)
 
-    def _block(self, body: tuple[ir.Stmt, ...], under: IndexSource) -> None:
+    def _block(self, body: tuple[ir.Stmt, ...], under: Uniform) -> None:
         for stmt in body:
             match stmt:
                 case ir.Let(name=name, value=value) if value is not None:
@@ -116,18 +164,27 @@ class _IndexSources:
                 case ir.Assign(target=target, value=value):
                     local = root(target)
                     if local is not None:
-                        self._store(local.name, self.of(value) if target == local else VARYING, under)
+                        parts = (value, *(e for e in walk(target) if e != local))
+                        source = self.of(value) if target == local else _joined([self.of(e) for e in parts])
+                        self._store(local.name, source, under)
                 case ir.For(variable=variable, start=start, stop=stop):
-                    self._store(variable, _meet(_part(self.of(start)), _part(self.of(stop))), under)
+                    self._store(variable, _joined([self.of(start), self.of(stop)]), under)
                 case _:
                     pass
-            inner = under if all(_part(self.of(e)) == SHARED for e in stmt_exprs(stmt)) else VARYING
+            inner = _joined([under, *(self.of(e) for e in stmt_exprs(stmt)), *self._exits(stmt)])
             for block in blocks(stmt):
                 self._block(block, inner)
 
-    def _store(self, name: str, source: IndexSource, under: IndexSource) -> None:
+    def _exits(self, stmt: ir.Stmt) -> Iterator[IndexSource]:
+        """Yield the conditions under which threads leave a loop or an iteration: the others go on without them."""
+        if isinstance(stmt, (ir.For, ir.While)):
+            for branch in walk_stmts(stmt.body):
+                if isinstance(branch, ir.If) and any(isinstance(s, _LEAVING) for s in walk_stmts((branch,))):
+                    yield self.of(branch.condition)
+
+    def _store(self, name: str, source: IndexSource, under: Uniform) -> None:
         """Record a store. A local with a second value, or a value in some threads only, is not the thread's index."""
-        stored = source if under == SHARED else VARYING
+        stored = source if under == SHARED else _joined([source, under])
         found = stored if name not in self.known else _meet(self.known[name], stored)
         if self.known.get(name) != found:
             self.known[name] = found
@@ -146,8 +203,12 @@ class _IndexSources:
                 return self.of(value)
             case ir.Binary(op="+" | "-" as op, left=left, right=right):
                 return _shifted(op, self.of(left), left, self.of(right), right)
+            case ir.Intrinsic(name="floor_div", args=(left, ir.Const(value=int(size)))) if size > 0:
+                return _in_blocks(self.of(left), size)
+            case ir.Read(source=ir.Var(type=Tensor() as read)) if read.writes:
+                return _varying("an element of a tensor that the kernel writes")
             case _:
-                return SHARED if all(self.of(child) == SHARED for child in children(expr)) else VARYING
+                return _joined([self.of(child) for child in children(expr)])
 
 
 def _shifted(op: str, left: IndexSource, left_expr: ir.Expr, right: IndexSource, right_expr: ir.Expr) -> IndexSource:
@@ -157,12 +218,38 @@ def _shifted(op: str, left: IndexSource, left_expr: ir.Expr, right: IndexSource,
         case _, (OwnIndex(axis, offset), ir.Const(value=int(step))) if op == "+":
             return OwnIndex(axis, offset + step)
         case _:
-            return SHARED if left == right == SHARED else VARYING
+            return _joined([left, right])
 
 
-def _part(source: IndexSource) -> IndexSource:
-    return source if source == SHARED else VARYING
+def _in_blocks(source: IndexSource, size: int) -> IndexSource:
+    """Return the source of a value divided by a number, rounded down."""
+    if not isinstance(source, OwnIndex) or source.offset % size:
+        return _part(source)
+    first, second, third = (size if axis == source.axis else 0 for axis in range(3))
+    return Uniform((first, second, third), f"thread_id({source.axis}) // {size}")
+
+
+def _varying(why: str) -> Uniform:
+    return Uniform((1, 1, 1), why)
+
+
+def _part(source: IndexSource) -> Uniform:
+    """Return the blocks of a source."""
+    if isinstance(source, Uniform):
+        return source
+    first, second, third = (int(axis == source.axis) for axis in range(3))
+    return Uniform((first, second, third), f"thread_id({source.axis})")
+
+
+def _joined(sources: Iterable[IndexSource]) -> Uniform:
+    """Return the source of what depends on several; the reason is that of the first with the smallest blocks."""
+    parts = [_part(source) for source in sources]
+    first, second, third = (math.gcd(*(part.blocks[axis] for part in parts)) for axis in range(3))
+    found = first, second, third
+    reasons = [part.why for part in parts if part.why]
+    exact = [part.why for part in parts if part.blocks == found and part.why]
+    return Uniform(found, next(iter(exact or reasons), ""))
 
 
 def _meet(a: IndexSource, b: IndexSource) -> IndexSource:
-    return a if a == b else VARYING
+    return a if a == b else _joined([a, b])

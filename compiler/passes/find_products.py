@@ -89,7 +89,7 @@ class _Finder:
         self.biases = self.candidates
 
     def _is_candidate(self, buffer: ir.Buffer) -> bool:
-        many = (ir.Accumulation.SHARED, ir.Accumulation.SCATTER, ir.Accumulation.SUM)
+        many = (ir.Accumulation.SHARED, ir.Accumulation.TOGETHER, ir.Accumulation.SCATTER, ir.Accumulation.SUM)
         known = buffer.kernel == self.kernel.name and buffer.accumulation in many and bool(buffer.extents)
         return known and isinstance(buffer.type, Tensor) and buffer.type.element == FLOAT
 

@@ -29,7 +29,7 @@ from slangad.compiler.ir.walk import (
     walk_stmts,
 )
 from slangad.compiler.passes.bound_indices import read_extents
-from slangad.compiler.passes.classify_accesses import accumulation_of
+from slangad.compiler.passes.classify_accesses import accumulation_of, tile_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -52,7 +52,7 @@ def name_tensors(module: ir.Module) -> ir.Module:
         elif not _takes_memory(function):
             clones.made[function.key] = function
     named = replace(module, functions=tuple(clones.made.values()), buffers=tuple(clones.buffers))
-    return replace(named, buffers=tuple(_with_accumulation(named, b) for b in named.buffers))
+    return _in_tiles(replace(named, buffers=tuple(_with_accumulation(named, b) for b in named.buffers)))
 
 
 def _takes_memory(function: ir.Function) -> bool:
@@ -138,9 +138,29 @@ def _with_accumulation(module: ir.Module, buffer: ir.Buffer) -> ir.Buffer:
         buffer = replace(buffer, followed=_is_followed(module, buffer))
     if buffer.no_diff or not _is_read(module, buffer):
         return buffer
-    found = accumulation_of(module, buffer)
+    found, _, why = accumulation_of(module, buffer)
     reach = _few_elements(module, buffer) if found is ir.Accumulation.SHARED else ()
-    return replace(buffer, accumulation=ir.Accumulation.SUM if reach else found, reach=reach)
+    return replace(buffer, accumulation=ir.Accumulation.SUM if reach else found, reach=reach, why=why)
+
+
+def _in_tiles(module: ir.Module) -> ir.Module:
+    """Return the module with the tiles of its kernels. Buffers whose threads agree in other tiles are scattered to."""
+    apart: set[str] = set()
+    kernels = []
+    for kernel in module.kernels:
+        common: tuple[int, ...] = (0,) * kernel.dims
+        for buffer in module.buffers:
+            if buffer.kernel == kernel.name and buffer.accumulation is ir.Accumulation.TOGETHER:
+                blocks = accumulation_of(module, buffer).blocks
+                smaller = tuple(math.gcd(a, b) for a, b in zip(common, blocks, strict=True))
+                common = smaller if tile_of(smaller) else common
+                apart |= set() if smaller == common else {buffer.key}
+        walked = any(common) and kernel.dims > 1
+        kernels.append(replace(kernel, tile=tile_of(common) if walked else ()))
+    buffers = tuple(
+        replace(b, accumulation=ir.Accumulation.SCATTER) if b.key in apart else b for b in module.buffers
+    )
+    return replace(module, kernels=tuple(kernels), buffers=buffers)
 
 
 def _few_elements(module: ir.Module, buffer: ir.Buffer) -> tuple[int, ...]:

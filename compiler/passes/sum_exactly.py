@@ -17,7 +17,7 @@ from slangad.compiler.ir.types import Tensor
 if TYPE_CHECKING:
     from slangad.compiler.ir.nodes import Buffer, Module
 
-_IN_ANY_ORDER: Final = (Accumulation.SCATTER, Accumulation.SHARED)
+_IN_ANY_ORDER: Final = (Accumulation.SCATTER, Accumulation.SHARED, Accumulation.TOGETHER)
 
 
 def sum_exactly(module: Module) -> Module:

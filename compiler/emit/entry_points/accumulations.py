@@ -19,6 +19,9 @@ WORDS: Final = {
         "all threads at one element at a time: waves add up, then groups, then atomic additions in a copy; "
         "on GPUs in float, doubles too"
     ),
+    "together": (
+        "the threads of a tile at one element at a time: waves add up, then an atomic addition for each wave"
+    ),
     "scatter": (
         "any element: waves and groups add up what they can, then atomic additions in a copy; "
         "on GPUs in float, doubles too"
@@ -34,7 +37,7 @@ WORDS: Final = {
 """The meaning of each way."""
 
 
-SCATTERED: Final = ("shared", "scatter")
+SCATTERED: Final = ("shared", "together", "scatter")
 """The ways that targets implement differently."""
 
 

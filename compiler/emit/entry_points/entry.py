@@ -31,6 +31,10 @@ class MemoryPrinter(Protocol):
     def kept(self) -> int | None:
         """Its number among the buffers whose sums groups keep in shared memory; None if it is not one of them."""
 
+    @property
+    def together(self) -> bool:
+        """True if the threads of a tile add to the same element of it at a time."""
+
     def used_by(self, module: Module, kernel: Kernel) -> bool:
         """Return True if the kernel needs it."""
 
@@ -87,6 +91,11 @@ class PrintedEntry:
     def strided(self) -> bool:
         """Return True if anything is added up over all elements."""
         return bool(self.slots.all) or bool(self.keepers) or bool(self.matrices)
+
+    @property
+    def tile(self) -> tuple[int, ...]:
+        """The extents of the tiles in which groups walk the domain; none if they walk in rows, or multiply together."""
+        return self.kernel.tile if self.strided and not self.matrices else ()
 
     @property
     def keepers(self) -> tuple[MemoryPrinter, ...]:

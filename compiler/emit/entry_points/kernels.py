@@ -36,6 +36,7 @@ from slangad.compiler.emit.print.functions import differentiable, print_doc
 from slangad.compiler.emit.text.names import NameScope
 from slangad.compiler.ir import nodes as ir
 from slangad.compiler.ir.types import Struct, Tensor, carries_gradient
+from slangad.compiler.ir.walk import body_exprs, statements
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -102,7 +103,7 @@ def print_kernel(
         matrices = tuple(m.matrix for m in memory if isinstance(m, TensorPrinter) and m.matrix)
         together = summing_group(kernel.group_size) if matrices else 0
         scope = KernelScope(names, NameScope(taken, ()), accessors, kernel.dims, together=together)
-        slots = Slots(together=bool(matrices))
+        slots = Slots(together=bool(matrices or kernel.tile))
         places = tuple(_places(scope, kernel, function, slots, given))
         results = _results(scope, kernel, function, slots)
         for part in (*results, *places):
@@ -114,7 +115,8 @@ def print_kernel(
         replayed = Mode.BACKWARD in entry_names and any(part.written for part in memory)
         summed = any(isinstance(result, SumPart) for result in results)
         kept = None
-        if mode is Mode.BACKWARD and matrices and summed and not function.owner:
+        plain = not (function.owner or replayed or any(result.param for result in kernel.results))
+        if mode is Mode.BACKWARD and summed and plain and (matrices or _is_long(names, function)):
             kept = print_kept_result(names, writer, function, kernel.dims, fresh)
         entry = PrintedEntry(
             kernel, function, mode, name, scope, slots, places, results, memory, replayed, matrices, kept
@@ -124,6 +126,12 @@ def print_kernel(
             points.append(_print_entry(entry, writer))
             points += print_sums(entry, writer, fresh)
     return tuple(points)
+
+
+def _is_long(names: ModuleNames, function: ir.Function) -> bool:
+    """Return True if a function runs a loop whose reverse mode starts from its result."""
+    called = (e.function for e in body_exprs(statements(function)) if isinstance(e, ir.Call))
+    return any(names.functions[key].prefer == "checkpoint" for key in called)
 
 
 def _places(
@@ -180,7 +188,7 @@ def _print_entry(entry: PrintedEntry, writer: Writer) -> EntryPoint:
     values = [f"uint3 {entry.scope.local('thread')} : SV_DispatchThreadID"]
     if entry.strided:
         values.append(f"uint {entry.scope.local('lane')} : SV_GroupIndex")
-    if any(scattered(entry.memory, entry.mode)) or entry.matrices:
+    if any(scattered(entry.memory, entry.mode)) or entry.matrices or entry.tile:
         values.append(f"uint3 {entry.scope.local('group')} : SV_GroupID")
     print_head(writer, entry.name, entry.group, values, parameters)
     with writer.block():
@@ -197,7 +205,7 @@ def _print_entry(entry: PrintedEntry, writer: Writer) -> EntryPoint:
             print_call(entry, writer)
     return EntryPoint(
         entry.name, entry.kernel.name, entry.mode, entry.group, entry.kernel.dims, (*parameters, *memory),
-        ThreadWork.STRIDED if entry.strided else ThreadWork.ELEMENTS, entry.slots.count,
+        ThreadWork.STRIDED if entry.strided else ThreadWork.ELEMENTS, entry.slots.count, tile=entry.tile,
     )  # fmt: skip
 
 

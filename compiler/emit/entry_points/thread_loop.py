@@ -32,19 +32,21 @@ def print_share(entry: PrintedEntry, writer: Writer) -> None:
         writer.line(f"{group.library}.Sum {local(group.named('sums'))}{extents} = {{}};")
     _print_tensors(entry, writer, "{own} = 0;")
     if entry.keepers:
-        writer.line(f"sa.keep_sums<{size}>({local('lane')});")
-    if not entry.matrices:
+        kept = "together" if all(part.together for part in entry.keepers) else "sums"
+        writer.line(f"sa.keep_{kept}<{size}>({local('lane')});")
+    if not entry.matrices and not entry.tile:
         given = (f"{local('thread')}.x", local("count"), local("parts"))
         library, share = _library(entry), local("share")
         made = f"rows<{size}>({', '.join(given)}, {_row(entry)})" if ways else f"share<{size}>({', '.join(given)})"
         writer.line(f"{library}.Share {share} = {library}.{made};")
-    with _turns(entry, writer) if entry.matrices else _elements(entry, writer):
-        if entry.kernel.dims > 1 and thread_values(entry.function):
+    with _turns(entry, writer) if entry.matrices else _tiles(entry, writer) if entry.tile else _elements(entry, writer):
+        if entry.kernel.dims > 1 and thread_values(entry.function) and not entry.tile:
             _print_id(entry, writer)
         print_call(entry, writer)
     for part in entry.keepers:
         totals = next(p for p in part.parameters(entry.mode) if p.role is ParameterRole.TOTALS)
-        writer.line(f"sa.give_sums<{size}>({totals.name}, {part.kept}, {local('lane')});")
+        kept = "together" if part.together else "sums"
+        writer.line(f"sa.give_{kept}<{size}>({totals.name}, {part.kept}, {local('lane')});")
     _print_tensors(entry, writer, "{sums} += {own};")
     for group in (group for group in entry.slots.groups if group.own):
         sums = local(group.named("sums"))
@@ -93,6 +95,25 @@ def _turns(entry: PrintedEntry, writer: Writer) -> Iterator[None]:
     with writer.block():
         writer.line(f"bool {local('active')} = {turns}.has({turn});")
         writer.line(f"uint {i} = {turns}.element({turn});")
+        yield
+
+
+@contextmanager
+def _tiles(entry: PrintedEntry, writer: Writer) -> Iterator[None]:
+    """Yield the loop in which a group takes a tile of the domain after the other, each thread an element."""
+    local, i = entry.scope.local, entry.scope.index
+    walk, turn, id_, domain, lane = (local(word) for word in ("walk", "turn", "id", "domain", "lane"))
+    sizes = ", ".join(str(size) for size in (entry.group[0], *entry.tile))
+    writer.line(f"sa.Walk {walk} = sa.walk<{sizes}>({domain}, {local('group')}.x, {lane}, {local('parts')});")
+    writer.line(f"for (uint {turn} = {walk}.first; {turn} < {walk}.last; {turn} += {walk}.step)")
+    with writer.block():
+        writer.line(f"uint{entry.kernel.dims} {id_} = sa.place<{sizes}>({turn}, {lane}, {domain});")
+        writer.line(f"if (any({id_} >= {domain}))")
+        with writer.indented():
+            writer.line("continue;")
+        flat = f"{id_}.x * {domain}.y + {id_}.y"
+        flat = f"({flat}) * {domain}.z + {id_}.z" if entry.kernel.dims > 2 else flat
+        writer.line(f"uint {i} = {flat};")
         yield
 
 

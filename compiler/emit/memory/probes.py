@@ -68,6 +68,11 @@ class ProbePrinter:
         """Return False."""
         return False
 
+    @property
+    def together(self) -> bool:
+        """Return False."""
+        return False
+
     def used_by(self, module: Module, kernel: Kernel) -> bool:
         """Return True if the kernel has it."""
         functions = {f.key: f for f in module.functions}

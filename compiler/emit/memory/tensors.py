@@ -66,7 +66,7 @@ def _writes(buffer: Buffer) -> bool:
 
 def is_scattered(buffer: Buffer) -> bool:
     """Return True if its gradient goes through totals."""
-    ways = (Accumulation.SCATTER, Accumulation.SHARED, Accumulation.EXACT)
+    ways = (Accumulation.SCATTER, Accumulation.TOGETHER, Accumulation.SHARED, Accumulation.EXACT)
     return buffer.accumulation in ways and not _writes(buffer)
 
 
@@ -98,6 +98,8 @@ def scatter_call(buffer: Buffer, totals: str, kept: int | None) -> str:
     """Return the start of a call that adds to the buffer's totals; ``kept`` is its number if groups keep its sums."""
     if is_exact(buffer):
         return f"sa.scatter_exactly({totals}"
+    if buffer.accumulation is Accumulation.TOGETHER:
+        return f"sa.scatter_together({totals}, {'sa.UNKEPT' if kept is None else kept}"
     return f"sa.scatter({totals}" if kept is None else f"sa.scatter_kept({totals}, {kept}"
 
 
@@ -124,6 +126,7 @@ def totals_parameters(buffer: Buffer, names: MemoryNames, shape: tuple[int, ...]
     yield EntryParameter(
         names.gradient, ParameterRole.TOTALS, buffer.param, buffer.path, *_totals_layout(buffer, shape),
         f"RWStructuredBuffer<sa.{total}>", "add", axes=rank_of(buffer), shared=True,
+        together=buffer.accumulation is Accumulation.TOGETHER,
     )  # fmt: skip
     yield EntryParameter(
         names.copies, ParameterRole.COPIES, buffer.param, buffer.path, types.UINT, (), "uint", "value", axes=0,
@@ -202,6 +205,11 @@ class TensorPrinter:
     matrix: MatrixSums | None = None
 
     # --- what entry points need ---
+
+    @property
+    def together(self) -> bool:
+        """Return True if the threads of a tile add to the same element at a time."""
+        return self.buffer.accumulation is Accumulation.TOGETHER
 
     def used_by(self, module: Module, kernel: Kernel) -> bool:  # noqa: ARG002  (a probe has to ask the module)
         """Return True if it belongs to a kernel."""
@@ -313,6 +321,7 @@ class TensorPrinter:
             Accumulation.SHARED: ". All threads add to the same elements of its gradient.",
             Accumulation.SUM: ". Every thread adds up the gradients of its few elements.",
             Accumulation.MATRIX: ". The threads of a group multiply by it, and add up its gradient, together.",
+            Accumulation.TOGETHER: ". The threads of a tile add to the same element of its gradient at a time.",
             Accumulation.EXACT: ". Threads add to any element of its gradient, without rounding.",
         }.get(self.buffer.accumulation, ". Threads add to any element of its gradient.")
 

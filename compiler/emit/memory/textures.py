@@ -45,6 +45,11 @@ class TexturePrinter:
         """Return False."""
         return False
 
+    @property
+    def together(self) -> bool:
+        """Return False."""
+        return False
+
     def used_by(self, module: Module, kernel: Kernel) -> bool:  # noqa: ARG002  (a probe has to ask the module)
         """Return True if it belongs to a kernel."""
         return kernel.name == self.buffer.kernel

@@ -185,7 +185,8 @@ def _optional(value: str | float | None) -> str:
 def _kernel(kernel: ir.Kernel) -> Iterator[str]:
     sizes = ", ".join(str(size) for size in kernel.group_size)
     head = f"kernel {_word(kernel.name)} {_word(kernel.function)} dims {kernel.dims} group ({sizes})"
-    yield f"{head}{_modes(kernel.modes)} {{"
+    tile = f" tile ({', '.join(str(size) for size in kernel.tile)})" if kernel.tile else ""
+    yield f"{head}{tile}{_modes(kernel.modes)} {{"
     yield from (f"{INDENT}doc {_quote(line)}" for line in kernel.doc)
     for name, shape in kernel.shapes:
         yield f"{INDENT}shape {_word(name)} ({', '.join(str(extent) for extent in shape)})"

@@ -249,6 +249,7 @@ class _Reader:
         dims = tokens.integer()
         tokens.expect("group")
         group = self._sizes()
+        tile = self._sizes() if tokens.accept("tile") else ()
         modes = self._modes()
         tokens.expect("{")
         doc = self._docs()
@@ -256,7 +257,7 @@ class _Reader:
         params = tuple(self._many("param", self._kernel_param))
         results = tuple(self._many("result", self._kernel_result))
         tokens.expect("}")
-        return ir.Kernel(name, function, params, results, dims, group, doc, modes=modes, shapes=shapes)
+        return ir.Kernel(name, function, params, results, dims, group, doc, modes=modes, shapes=shapes, tile=tile)
 
     def _shape(self) -> tuple[str, tuple[int, ...]]:
         return self.tokens.word(), self._sizes()

@@ -60,6 +60,9 @@ _STORED: Final = (Memory.EACH, Memory.INOUT_TENSOR)
 _EXACT_COPIES: Final = 64
 """Maximum number of copies of exact totals; they only avoid contention between threads."""
 
+_LANES: Final = 512
+"""Additions of threads for each addition to totals where waves add up: 32 lanes, and sixteen times that since they rarely
+all meet in one element. Larger: fewer copies, whose sums may lose digits."""
 _BYTES: Final = 4
 _MOST_WORDS: Final = (1 << 32) // _BYTES
 """Maximum size of a buffer in every API."""
@@ -206,14 +209,20 @@ class Run:
     def _parts(self, entry: EntryPoint) -> int:
         """Return the launch parts for an entry point that adds up, equal to those of the one that makes the totals."""
         main = next(e for e in self.plan.entries[entry.mode] if e.work is ThreadWork.STRIDED)
-        scatters = any(p.role is Role.TOTALS and not p.is_exact for p in main.parameters)
+        scatters = any(p.role is Role.TOTALS and not (p.is_exact or p.together) for p in main.parameters)
         return self.device.parts(self.elements, math.prod(main.group_size), main.totals, scatters=scatters)
 
     def _copies(self, tensor: _Tensor) -> int:
         scalars = self._scalars(tensor)
         if self._is_exact(tensor) and not self.device.host:
             return min(_EXACT_COPIES, self.device.copies(self.elements, EXACT_WORDS * scalars))
-        return self.device.copies(self.elements, scalars)
+        additions = -(-self.elements // _LANES) if self._adds_together(tensor) else self.elements
+        return self.device.copies(additions, scalars)
+
+    def _adds_together(self, tensor: _Tensor) -> bool:
+        """Return True if waves add sums to a tensor's totals."""
+        entries = (entry for entry in self.plan.entries[Mode.BACKWARD] if entry.work is ThreadWork.STRIDED)
+        return any(p.together and _tensor_of(p) == tensor for entry in entries for p in entry.parameters)
 
     def _scalars(self, tensor: _Tensor) -> int:
         """Return the number of scalars of a tensor."""
