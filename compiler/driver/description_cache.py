@@ -234,7 +234,8 @@ def _entry(
     x, y, z = group_size
     work, totals, part = launched
     taken = tuple(_parameter(*fields) for fields in parameters)
-    return EntryPoint(name, kernel, Mode(mode), (x, y, z), dims, taken, ThreadWork(work), totals, part, tile=tuple(tile))
+    found = EntryPoint(name, kernel, Mode(mode), (x, y, z), dims, taken, ThreadWork(work), totals, part)
+    return replace(found, tile=tuple(tile))
 
 
 def _parameter(

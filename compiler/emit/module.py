@@ -10,6 +10,7 @@ from slangad.compiler.emit.library import libraries_of, memory_libraries, sum_li
 from slangad.compiler.emit.memory.buffers import Accessors
 from slangad.compiler.emit.memory.matrices import MatrixNames, MatrixSums, matrix_sums
 from slangad.compiler.emit.memory.probes import ProbePrinter, name_probes, probes_of
+from slangad.compiler.emit.memory.gathers import print_gather
 from slangad.compiler.emit.memory.tensors import TensorPrinter, kept_buffers, name_memory
 from slangad.compiler.emit.memory.textures import TexturePrinter
 from slangad.compiler.emit.model import GENERATED, EmittedModule, EntryPoint, Mode
@@ -53,7 +54,7 @@ def emit_module(module: ir.Module) -> EmittedModule:
         printer.print(writer, modes[printer.buffer.kernel])
     for probe in probes:
         probe.print(writer)
-    _print_functions(names, writer, module)
+    _print_functions(names, writer, module, memory, modes)
     print_wrappers(names, writer, module, modes)
     accessors.print_functions(writer)
     writer.append(entries_text)
@@ -187,13 +188,23 @@ def _initial(type_: types.Type, values: list[int | float | bool]) -> str:
             raise TypeError(f"a constant cannot be {type_}")
 
 
-def _print_functions(names: ModuleNames, writer: Writer, module: ir.Module) -> None:
+def _print_functions(
+    names: ModuleNames,
+    writer: Writer,
+    module: ir.Module,
+    memory: tuple[TensorPrinter | TexturePrinter, ...],
+    modes: Mapping[str, tuple[Mode, ...]],
+) -> None:
+    tensors = {m.buffer.key: m for m in memory if isinstance(m, TensorPrinter)}
     dims = {kernel.function: kernel.dims for kernel in module.kernels}
     asked = _gradients_asked(module)
     for function in _with_derivatives_near(module):
         if not function.owner and not isinstance(function.body, ir.External):
             writer.gap()
-            print_any(names, writer, function, dims.get(function.key, 0))
+            if function.role is ir.Role.GATHER:
+                print_gather(names, writer, function, tensors, modes)
+            else:
+                print_any(names, writer, function, dims.get(function.key, 0))
         if function.key in asked:
             writer.gap()
             print_gradient(names, writer, function, asked[function.key])
@@ -202,7 +213,7 @@ def _print_functions(names: ModuleNames, writer: Writer, module: ir.Module) -> N
 def _with_derivatives_near(module: ir.Module) -> Iterator[ir.Function]:
     """Yield every function, each followed by its derivatives."""
     for function in module.functions:
-        if function.role is ir.Role.PLAIN:
+        if function.role in (ir.Role.PLAIN, ir.Role.GATHER):
             yield function
             yield from (f for f in module.functions if f.of == function.key)
 

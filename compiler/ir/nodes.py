@@ -329,6 +329,8 @@ class Role(str, Enum):
     PLAIN = "plain"
     BACKWARD = "backward"
     FORWARD = "forward"
+    GATHER = "gather"
+    """It reads elements that threads share. Its derivative adds up all their gradients at once."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from slangad.compiler.passes.equalize_nested_loops import equalize_nested_loops
 from slangad.compiler.passes.extract_inner_loops import extract_inner_loops
 from slangad.compiler.passes.find_products import find_products
 from slangad.compiler.passes.fuse_stages import fuse_stages
+from slangad.compiler.passes.gather_reads import gather_reads
 from slangad.compiler.passes.keep_params_in_memory import keep_params_in_memory
 from slangad.compiler.passes.lower_tuples import lower_tuples
 from slangad.compiler.passes.map_entries import map_entries
@@ -61,6 +62,7 @@ PIPELINE: Final = (
     Pass("matrices", spell_matrices),
     Pass("splat", unspread_scalars),
     Pass("nests", equalize_nested_loops),
+    Pass("gather", gather_reads),
     Pass("declare", declare_locals),
 )
 

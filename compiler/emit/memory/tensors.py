@@ -19,7 +19,7 @@ from slangad.compiler.ir import types
 from slangad.compiler.ir.nodes import Accumulation
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from slangad.compiler.emit.memory.buffers import Accessors
     from slangad.compiler.emit.memory.matrices import MatrixSums
@@ -332,9 +332,7 @@ class TensorPrinter:
     @property
     def _place(self) -> str:
         """Return the element's number."""
-        if self.tensor.rank == 1:
-            return "i"
-        return f"{self.names.at}({', '.join('ijkl'[: self.tensor.rank])})"
+        return self.place_of("ijkl"[: self.tensor.rank])
 
     def _extent(self, axis: int) -> str:
         """Return the number of elements along an axis, in Slang."""
@@ -392,14 +390,26 @@ class TensorPrinter:
         if not is_scattered(self.buffer):
             writer.line(self.accessors.add(self.names.gradient, self._place, element, "d_out"))
             return
-        axes = [self._extent(axis) for axis in range(self.tensor.rank)]
-        size = components_of(element)
-        stride = f"{size} * " if size > 1 else ""
-        place = f"uint({self._place})" if self.tensor.rank == 1 else self._place
-        copy = f"(sa.group % {self.names.copies}) * {' * '.join(axes)}"
-        writer.line(f"uint at = {stride}({copy} + {place});" if stride else f"uint at = {copy} + {place};")
+        writer.line(f"uint at = {self.total_place(self._place)};")
         added = types.FLOAT if is_exact(self.buffer) else total_scalar(element)
         print_scatter(writer, scatter_call(self.buffer, self.names.gradient, self.kept), "at", element, "d_out", added)
+
+    def total_place(self, place: str) -> str:
+        """Return the number of the first total of an element in the group's copy."""
+        axes = [self._extent(axis) for axis in range(self.tensor.rank)]
+        size = components_of(self.tensor.element)
+        place = f"uint({place})" if self.tensor.rank == 1 else place
+        copy = f"(sa.group % {self.names.copies}) * {' * '.join(axes)}"
+        return f"{size} * ({copy} + {place})" if size > 1 else f"{copy} + {place}"
+
+    def place_of(self, indices: Sequence[str]) -> str:
+        """Return the number of an element."""
+        return indices[0] if self.tensor.rank == 1 else f"{self.names.at}({', '.join(indices)})"
+
+    def load_at(self, indices: Sequence[str], *, tangent: bool = False) -> str:
+        """Return the load of an element, or of its tangent."""
+        buffer = self.names.tangent if tangent else self.names.values
+        return self.accessors.load(buffer, self.place_of(indices), self.tensor.element)
 
     def _print_sum(self, writer: Writer) -> None:
         """Print the addition of ``d_out`` to the thread's sum of the element."""

@@ -158,7 +158,7 @@ def _verify_derivative(function: ir.Function, by_key: dict[str, ir.Function]) ->
     for key in keys:
         if key not in by_key:
             yield Diagnostic("SA903", f"{function.key}: no function {key!r}", function.span)
-    if function.role is not ir.Role.PLAIN:
+    if function.role not in (ir.Role.PLAIN, ir.Role.GATHER):
         yield from _verify_role(function, by_key)
 
 

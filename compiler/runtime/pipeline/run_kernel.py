@@ -61,8 +61,8 @@ _EXACT_COPIES: Final = 64
 """Maximum number of copies of exact totals; they only avoid contention between threads."""
 
 _LANES: Final = 512
-"""Additions of threads for each addition to totals where waves add up: 32 lanes, and sixteen times that since they rarely
-all meet in one element. Larger: fewer copies, whose sums may lose digits."""
+"""Additions of threads for each addition to totals where waves add up: 32 lanes, and sixteen times that since they
+rarely all meet in one element. Larger: fewer copies, whose sums may lose digits."""
 _BYTES: Final = 4
 _MOST_WORDS: Final = (1 << 32) // _BYTES
 """Maximum size of a buffer in every API."""

@@ -1,0 +1,89 @@
+"""Print a function that reads what the threads of a tile share, and its derivatives.
+
+    SplatsItem splats_item(int g)                       // the elements
+    void splats_item_bwd(int g, SplatsItem d_out)       // a wave adds up all their gradients at once
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from slangad.compiler.emit.memory.buffers import components_of
+from slangad.compiler.emit.model import Mode
+from slangad.compiler.emit.print.functions import new_context, print_doc, signature
+from slangad.compiler.ir import nodes as ir
+from slangad.compiler.ir.types import Struct
+from slangad.compiler.ir.walk import statements
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from slangad.compiler.emit.memory.tensors import TensorPrinter
+    from slangad.compiler.emit.print.context import ModuleNames
+    from slangad.compiler.emit.text.writer import Writer
+
+
+def print_gather(
+    names: ModuleNames,
+    writer: Writer,
+    function: ir.Function,
+    tensors: Mapping[str, TensorPrinter],
+    modes: Mapping[str, tuple[Mode, ...]],
+) -> None:
+    """Print the function and the derivatives that the modes of its kernel need."""
+    name, type_ = names.function_names[function.key], function.result
+    assert isinstance(type_, Struct)  # noqa: S101  (as the pass that makes it says)
+    ctx = new_context(names, writer, function)
+    indices = [ctx.local(param.name) for param in function.params]
+    shown, given, struct = ", ".join(signature(ctx, function)), ", ".join(indices), names.spell(type_)
+    reads = [(tensors[read.source.name], _indices(read)) for read in _reads(function) if isinstance(read.source, ir.Var)]
+    asked = {mode for tensor, _ in reads for mode in modes[tensor.buffer.kernel]}
+    print_doc(writer, function.doc)
+    writer.line(f"[ForwardDerivative({name}_fwd)]")
+    writer.line(f"[BackwardDerivative({name}_bwd)]")
+    writer.line(f"{struct} {name}({shown})")
+    with writer.block():
+        writer.line(f"return {struct}({', '.join(tensor.load_at(at) for tensor, at in reads)});")
+    writer.gap()
+    tangents = [tensor.load_at(at, tangent=True) for tensor, at in reads]
+    tangent = f"{struct}({', '.join(tangents)})" if Mode.JVP in asked else "{}"
+    writer.line(f"DifferentialPair<{struct}> {name}_fwd({shown})")
+    with writer.block():
+        writer.line(f"{struct} tangent = {tangent};")
+        writer.line(f"return diffPair({name}({given}), tangent);")
+    writer.gap()
+    writer.line(f"void {name}_bwd({shown}, {struct} d_out)")
+    with writer.block():
+        if Mode.BACKWARD in asked:
+            _print_sums(names, writer, type_, indices, reads)
+
+
+def _reads(function: ir.Function) -> tuple[ir.Read, ...]:
+    (stmt,) = statements(function)
+    assert isinstance(stmt, ir.Return)  # noqa: S101  (as the pass that makes it says)
+    assert isinstance(stmt.value, ir.Construct)  # noqa: S101
+    return tuple(read for read in stmt.value.args if isinstance(read, ir.Read))
+
+
+def _indices(read: ir.Read) -> list[str]:
+    return [index.name for index in read.indices if isinstance(index, ir.Var)]
+
+
+def _print_sums(
+    names: ModuleNames, writer: Writer, type_: Struct, indices: list[str], reads: list[tuple[TensorPrinter, list[str]]]
+) -> None:
+    """Print the sum over a wave, and the additions of its parts to the totals."""
+    values: list[str] = []
+    for field in type_.fields:
+        part, size = f"d_out.{names.field(type_, field.name)}", components_of(field.type)
+        values += [f"{part}.{axis}" for axis in "xyzw"[:size]] if size > 1 else [part]
+    count = len(values)
+    writer.line(f"float values[{count}] = {{ {', '.join(values)} }};")
+    agree = " && ".join(f"sa.agree({index})" for index in indices)
+    writer.line(f"sa.Together<{count}> sums = sa.add_up<{count}>(values, {agree});")
+    first = 0
+    for tensor, at in reads:
+        size, kept = components_of(tensor.tensor.element), "sa.UNKEPT" if tensor.kept is None else tensor.kept
+        place = tensor.total_place(tensor.place_of(at))
+        writer.line(f"sums.scatter<{first}, {size}>({tensor.names.gradient}, {kept}, {place});")
+        first += size

@@ -1,0 +1,171 @@
+"""Read what the threads of a tile share in one call, so that a wave adds up all its gradients at once.
+
+    d = float2(x, y) - mean[g]                 item = march_item(g)
+    light = light + color[g] * alpha     ->    d = float2(x, y) - item.mean
+                                               light = light + item.color * alpha
+
+Reads of one block that follow each other, whose accumulation is ``together``, become one call before the first of them.
+A branch that may leave the block ends the group: what follows is read by some threads only. The emitter prints the
+function with a derivative of its own (``Role.GATHER``).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Final
+
+from slangad.compiler.ir import nodes as ir
+from slangad.compiler.ir.build import Fresh, fresh_keys
+from slangad.compiler.ir.gradient_flow import is_differentiated
+from slangad.compiler.ir.types import FLOAT, Field, Struct, Type, Vector, leaves
+from slangad.compiler.ir.walk import (
+    blocks,
+    body_exprs,
+    children,
+    map_blocks,
+    map_stmt_exprs,
+    rewrite,
+    root,
+    statements,
+    walk,
+    walk_stmts,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+Block = tuple[ir.Stmt, ...]
+_MOST: Final = 32
+"""Scalars of a call: the lanes of a wave, each of which adds the sum of one."""
+_LEAVING: Final = (ir.Break, ir.Continue, ir.Return)
+
+
+def gather_reads(module: ir.Module) -> ir.Module:
+    """Return the module with a function for each group of reads."""
+    shared = {b.key: b for b in module.buffers if b.accumulation is ir.Accumulation.TOGETHER}
+    if not shared:
+        return module
+    gatherer = _Gatherer(shared, fresh_keys(module))
+    functions: list[ir.Function] = []
+    for function in module.functions:
+        changed = gatherer.function(function) if is_differentiated(function) else function
+        functions += (*gatherer.made, changed)
+        gatherer.made.clear()
+    return replace(module, functions=tuple(functions), structs=(*module.structs, *gatherer.structs))
+
+
+@dataclass(slots=True)
+class _Gatherer:
+    """The functions of the current function, and all structs so far."""
+
+    shared: dict[str, ir.Buffer]
+    keys: Fresh
+    made: list[ir.Function] = field(default_factory=list)
+    structs: list[ir.StructDef] = field(default_factory=list)
+    of: ir.Function = field(init=False)
+    names: Fresh = field(init=False)
+
+    def function(self, function: ir.Function) -> ir.Function:
+        """Return a function with calls in place of reads."""
+        body = statements(function)
+        taken = {p.name for p in function.params} | {e.name for e in body_exprs(body) if isinstance(e, ir.Var)}
+        taken |= {s.variable for s in walk_stmts(body) if isinstance(s, ir.For)}
+        self.of, self.names = function, Fresh(taken)
+        return replace(function, body=self.block(body)) if body else function
+
+    def block(self, body: Block) -> Block:
+        """Return a block with calls in place of reads."""
+        made: list[ir.Stmt] = []
+        rest = tuple(map_blocks(stmt, self.block) for stmt in body)
+        while rest:
+            size, reads = self._group(rest)
+            if len(reads) > 1:
+                item, call = self._item(reads)
+                fields = dict(zip(reads, item, strict=True))
+                made.append(call)
+                made += (
+                    map_stmt_exprs(s, lambda e: rewrite(e, lambda x: fields.get(x, x)))  # noqa: B023  (used at once)
+                    for s in rest[:size]
+                )
+            else:
+                made += rest[:size]
+            rest = rest[size:]
+        return tuple(made)
+
+    def _group(self, body: Block) -> tuple[int, dict[ir.Expr, None]]:
+        """Return how many statements one call can serve, and what they read; none in the first one may be."""
+        found: dict[ir.Expr, None] = {}
+        stored: set[str] = set()
+        scalars = 0
+        for number, stmt in enumerate(body):
+            own = {} if blocks(stmt) else {r: None for e in _evaluated(stmt) for r in self._reads(e)}
+            new = [read for read in own if read not in found]
+            changed = any(isinstance(e, ir.Var) and e.name in stored for r in own for e in walk(r))
+            scalars += sum(len(list(leaves(read.type))) for read in new)
+            if found and (changed or scalars > _MOST):
+                return number, found
+            found |= own if scalars <= _MOST else {}
+            if found:
+                stored |= {t.name for s in walk_stmts((stmt,)) if isinstance(s, ir.Assign) and (t := root(s.target))}
+            if any(isinstance(s, _LEAVING) for s in walk_stmts((stmt,))):
+                return number + 1, found
+            if not found:
+                return 1, found
+        return len(body), found
+
+    def _reads(self, expr: ir.Expr) -> Iterator[ir.Read]:
+        """Yield the reads of elements that threads share, which an expression always evaluates."""
+        match expr:
+            case ir.Ternary() | ir.NoDiff() | ir.Binary(op="&&" | "||"):
+                return
+            case ir.Read(source=ir.Var(name), indices=indices) if name in self.shared and _is_floats(expr.type):
+                if not any(isinstance(e, (ir.Call, ir.Read)) for i in indices for e in walk(i)):
+                    yield expr
+            case _:
+                for child in children(expr):
+                    yield from self._reads(child)
+
+    def _item(self, reads: dict[ir.Expr, None]) -> tuple[list[ir.Expr], ir.Stmt]:
+        """Return the fields that hold the elements, and the call; its function is added to ``made``."""
+        found = [read for read in reads if isinstance(read, ir.Read)]
+        words = Fresh(set())
+        fields = [Field(words.name(self._word(read)), read.type) for read in found]
+        stem = self.of.name.rsplit(".", 1)[-1].removesuffix("_step")
+        title = "".join(part[:1].upper() + part[1:] for part in stem.split("_"))
+        key = self.keys.name(f"{self.of.key} item")
+        struct = Struct(key, f"{title}Item", tuple(fields))
+        self.structs.append(ir.StructDef(struct))
+        indices = tuple(dict.fromkeys(i for read in found for i in read.indices))
+        names = Fresh(set())
+        params = {i: ir.Param(names.name(i.name if isinstance(i, ir.Var) else "at"), i.type) for i in indices}
+        inside = tuple(
+            replace(read, indices=tuple(ir.Var(params[i].name, i.type) for i in read.indices)) for read in found
+        )
+        body = (ir.Return(ir.Construct(inside, struct)),)
+        function = ir.Function(
+            key, f"{stem}_item", tuple(params.values()), struct, body, role=ir.Role.GATHER, span=self.of.span, reads=True,
+            doc=("What the threads of a tile read together.",),
+        )  # fmt: skip
+        self.made.append(function)
+        local = self.names.var("item", struct)
+        members: list[ir.Expr] = [ir.Member(local, f.name, f.type) for f in fields]
+        return members, ir.Assign(local, ir.Call(key, indices, struct))
+
+    def _word(self, read: ir.Read) -> str:
+        assert isinstance(read.source, ir.Var)  # noqa: S101  (tensors are buffers)
+        return self.shared[read.source.name].name.replace(".", "_")
+
+
+def _evaluated(stmt: ir.Stmt) -> tuple[ir.Expr, ...]:
+    """Return the expressions that a statement without blocks evaluates for their values."""
+    match stmt:
+        case ir.Assign(value=value):
+            return (value,)
+        case ir.Return(value=value) if value is not None:
+            return (value,)
+        case _:
+            return ()
+
+
+def _is_floats(type_: Type) -> bool:
+    return type_ == FLOAT or (isinstance(type_, Vector) and type_.element == FLOAT)
