@@ -214,7 +214,11 @@ def _print_state(entry: PrintedEntry, writer: Writer) -> None:
     if entry.replayed and entry.mode is not Mode.JVP:
         writer.line(f"sa.replay = {'true' if entry.mode is Mode.BACKWARD else 'false'};")
     if entry.mode is Mode.BACKWARD and any(scattered(entry.memory, entry.mode)):
-        writer.line(f"sa.group = {entry.scope.local('group')}.x;")
+        group = f"{entry.scope.local('group')}.x"
+        writer.line(f"sa.group = {group};")
+        for part in scattered(entry.memory, entry.mode):
+            if isinstance(part, TensorPrinter) and part.together:
+                writer.line(f"{part.names.first} = {part.first_of(group)};")
     if entry.matrices:
         writer.line(f"sa.lane = {entry.scope.local('lane')};")
 

@@ -45,6 +45,7 @@ class MemoryNames:
     sample: str
     times: str
     holder: str
+    first: str
     passive: bool = field(default=False, kw_only=True)
 
 
@@ -55,7 +56,7 @@ def name_memory(scope: NameScope, buffer: Buffer) -> MemoryNames:
     gradient = "adjoint" if _writes(buffer) else "totals" if is_scattered(buffer) else "sums" if summed else "grad"
     words = (
         "", "_extents", "_at", "_read", "_write", f"_{gradient}", "_copies", "_tangent", "_filter", "_sample",
-        "_times", "_held",
+        "_times", "_held", "_first",
     )  # fmt: skip
     return MemoryNames(*(scope.fresh(f"{stem}{word}") for word in words), passive=buffer.no_diff)
 
@@ -295,6 +296,8 @@ class TensorPrinter:
         writer.line(f"// {self.buffer.name} of {self.buffer.kernel}: {what}{self._gradient_note(modes)}")
         for name, type_ in declared.items():
             writer.line(f"{'' if 'Buffer' in type_ else 'uniform '}{type_} {name};")
+        if Mode.BACKWARD in modes and self.together:
+            writer.line(f"static uint {self.names.first};")
         if Mode.BACKWARD in modes and self.buffer.accumulation is Accumulation.SUM:
             count = math.prod((*self.buffer.reach, components_of(self.tensor.element)))
             scalar = "double" if total_scalar(self.tensor.element) == types.DOUBLE else "sa.Sum"
@@ -396,11 +399,15 @@ class TensorPrinter:
 
     def total_place(self, place: str) -> str:
         """Return the number of the first total of an element in the group's copy."""
-        axes = [self._extent(axis) for axis in range(self.tensor.rank)]
         size = components_of(self.tensor.element)
         place = f"uint({place})" if self.tensor.rank == 1 else place
-        copy = f"(sa.group % {self.names.copies}) * {' * '.join(axes)}"
+        copy = self.names.first if self.together else self.first_of("sa.group")
         return f"{size} * ({copy} + {place})" if size > 1 else f"{copy} + {place}"
+
+    def first_of(self, group: str) -> str:
+        """Return the number of the first element of a group's copy of the totals."""
+        axes = [self._extent(axis) for axis in range(self.tensor.rank)]
+        return f"({group} % {self.names.copies}) * {' * '.join(axes)}"
 
     def place_of(self, indices: Sequence[str]) -> str:
         """Return the number of an element."""
