@@ -325,10 +325,13 @@ def _print_accumulation(session: Session, one: CompiledInput) -> None:
 
     for kernel in one.slang.kernels:
         for name, way in kernel.accumulation.items():
-            session.say(f"{kernel.name}.{name}: {way} ({WORDS[way]})", level=1)
+            why = f"; {kernel.deciding[name]} decides" if name in kernel.deciding else ""
+            session.say(f"{kernel.name}.{name}: {way} ({WORDS[way]}{why})", level=1)
         for entry in one.slang.entries:
             if entry.kernel == kernel.name and entry.work is ThreadWork.STRIDED:
-                session.say(f"{entry.name}: adds up in groups of {entry.group_size[0]} threads along one axis", level=1)
+                tile = " x ".join(str(size) for size in entry.tile)
+                walk = f"that walk the domain in tiles of {tile}" if tile else "along one axis"
+                session.say(f"{entry.name}: adds up in groups of {entry.group_size[0]} threads {walk}", level=1)
     if any(way in SCATTERED for kernel in one.slang.kernels for way in kernel.accumulation.values()):
         targets_by_means: dict[str, list[str]] = {}
         for target in one.targets:

@@ -164,6 +164,7 @@ def _record(description: Description, absent: list[str]) -> dict[str, object]:
                 _place(kernel.span),
                 {name: _place(span) for name, span in kernel.scalars.items()},
                 dict(kernel.accumulation),
+                dict(kernel.deciding),
             )
             for kernel in description.kernels
         ],
@@ -207,8 +208,8 @@ def _description(record: dict[str, Any]) -> Description:
         sources=tuple(source for source, _ in record["sources"]),
         bound=tuple((name, value) for name, value in record["bound"]),
         kernels=tuple(
-            KernelSummary(name, Span(*place), {scalar: Span(*at) for scalar, at in scalars.items()}, accumulation)
-            for name, place, scalars, accumulation in record["kernels"]
+            KernelSummary(name, Span(*place), {scalar: Span(*at) for scalar, at in scalars.items()}, *ways)
+            for name, place, scalars, *ways in record["kernels"]
         ),
         emitted=emitted,
         cached=True,

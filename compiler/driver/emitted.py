@@ -72,14 +72,20 @@ def unique_files(paths: Iterable[str]) -> tuple[str, ...]:
 
 
 def _description(module: Module) -> Description:
-    from slangad.compiler.emit.entry_points.accumulations import accumulations
+    from slangad.compiler.emit.entry_points.accumulations import accumulations, deciding
 
     return Description(
         source=module.source,
         sources=unique_files((module.source, *module.sources)),
         bound=module.bound,
         kernels=tuple(
-            KernelSummary(kernel.name, kernel.span, first_uses(module, kernel), accumulations(module, kernel))
+            KernelSummary(
+                kernel.name,
+                kernel.span,
+                first_uses(module, kernel),
+                accumulations(module, kernel),
+                deciding(module, kernel),
+            )
             for kernel in module.kernels
         ),
         emitted=emit_module(module),

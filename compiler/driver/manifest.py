@@ -98,6 +98,7 @@ def input_record(slang: EmittedInput, outputs: Sequence[Output], sources: Sequen
             {
                 "name": kernel.name,
                 "accumulation": dict(kernel.accumulation),
+                "deciding": dict(kernel.deciding),
                 **_plan_record([e for e in slang.entries if e.kernel == kernel.name]),
                 "entry_points": [_entry_record(e, outputs) for e in slang.entries if e.kernel == kernel.name],
             }
@@ -194,6 +195,7 @@ def _entry_record(entry: EntryPoint, outputs: Sequence[Output]) -> Record:
         "totals": entry.totals,
         "dims": entry.dims,
         "group_size": list(entry.group_size),
+        "tile": list(entry.tile),
         "parameters": [_parameter_record(parameter, bindings) for parameter in entry.parameters],
         "artefacts": [
             {

@@ -84,6 +84,7 @@ def manifest_schema(*, closed: bool = False) -> Schema:
         totals=_NUMBER,
         dims=_NUMBER,
         group_size=_list(_NUMBER, "Threads of a group along x, y and z."),
+        tile=_list(_NUMBER, "Extents of the tiles of the domain that groups walk; empty if they walk it in rows."),
         parameters=_list(parameter, "Its parameters."),
         artefacts=_list(artefact, "Its artefacts."),
     )
@@ -109,6 +110,7 @@ def manifest_schema(*, closed: bool = False) -> Schema:
         "A kernel.",
         name=_TEXT,
         accumulation={"type": "object", "additionalProperties": _TEXT},
+        deciding={"type": "object", "additionalProperties": _TEXT},
         tensors={"type": "object", "additionalProperties": _NUMBER, "description": "Numbers of axes, by name."},
         modes=_list(mode, "Its modes."),
         entry_points=_list(entry, "Its entry points."),

@@ -84,12 +84,14 @@ class KernelSummary:
         span: The location of its description.
         scalars: The first use of each type or function group that some target lacks (``driver.unsupported``).
         accumulation: The way the gradient of each parameter is summed (``emit.entry_points.accumulations``).
+        deciding: For some of them, the expression that decided it.
     """
 
     name: str
     span: Span
     scalars: Mapping[str, Span] = field(default_factory=dict)
     accumulation: Mapping[str, str] = field(default_factory=dict)
+    deciding: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,9 @@ import slangad
 from slangad.compiler.emit.entry_points.kernels import modes_of, print_kernel
 from slangad.compiler.emit.library import libraries_of, memory_libraries, sum_libraries
 from slangad.compiler.emit.memory.buffers import Accessors
+from slangad.compiler.emit.memory.gathers import print_gather
 from slangad.compiler.emit.memory.matrices import MatrixNames, MatrixSums, matrix_sums
 from slangad.compiler.emit.memory.probes import ProbePrinter, name_probes, probes_of
-from slangad.compiler.emit.memory.gathers import print_gather
 from slangad.compiler.emit.memory.tensors import TensorPrinter, kept_buffers, name_memory
 from slangad.compiler.emit.memory.textures import TexturePrinter
 from slangad.compiler.emit.model import GENERATED, EmittedModule, EntryPoint, Mode

@@ -29,7 +29,8 @@ _FEWEST: Final = 32
 """Threads of a tile that read the same element: those of a wave. Fewer: waves add up for nothing."""
 _MOST: Final = 256
 """Threads of a tile: those of a group that adds up. More: a group has a part of a tile."""
-_LEAVING: Final = (ir.Break, ir.Continue, ir.Return)
+_FOR_GOOD: Final = (ir.Break, ir.Return)
+_LEAVING: Final = (*_FOR_GOOD, ir.Continue)
 
 
 class OwnIndex(NamedTuple):
@@ -171,16 +172,19 @@ class _IndexSources:
                     self._store(variable, _joined([self.of(start), self.of(stop)]), under)
                 case _:
                     pass
-            inner = _joined([under, *(self.of(e) for e in stmt_exprs(stmt)), *self._exits(stmt)])
+            loop = isinstance(stmt, (ir.For, ir.While))
+            exits = self._exits(stmt, _FOR_GOOD) if loop else ()
+            inner = _joined([under, *(self.of(e) for e in stmt_exprs(stmt)), *exits])
             for block in blocks(stmt):
                 self._block(block, inner)
+            if not loop:
+                under = _joined([under, *self._exits(stmt, _LEAVING)])
 
-    def _exits(self, stmt: ir.Stmt) -> Iterator[IndexSource]:
-        """Yield the conditions under which threads leave a loop or an iteration: the others go on without them."""
-        if isinstance(stmt, (ir.For, ir.While)):
-            for branch in walk_stmts(stmt.body):
-                if isinstance(branch, ir.If) and any(isinstance(s, _LEAVING) for s in walk_stmts((branch,))):
-                    yield self.of(branch.condition)
+    def _exits(self, stmt: ir.Stmt, kinds: tuple[type[ir.Stmt], ...]) -> Iterator[IndexSource]:
+        """Yield the conditions under which threads leave by such statements: the others go on without them."""
+        for branch in walk_stmts((stmt,)):
+            if isinstance(branch, ir.If) and any(isinstance(s, kinds) for s in walk_stmts((branch,))):
+                yield self.of(branch.condition)
 
     def _store(self, name: str, source: IndexSource, under: Uniform) -> None:
         """Record a store. A local with a second value, or a value in some threads only, is not the thread's index."""

@@ -98,7 +98,9 @@ class _Gatherer:
         stored: set[str] = set()
         scalars = 0
         for number, stmt in enumerate(body):
-            own = {} if blocks(stmt) else {r: None for e in _evaluated(stmt) for r in self._reads(e)}
+            own: dict[ir.Expr, None] = {}
+            if not blocks(stmt):
+                own = {read: None for e in _evaluated(stmt) for read in self._reads(e)}
             new = [read for read in own if read not in found]
             changed = any(isinstance(e, ir.Var) and e.name in stored for r in own for e in walk(r))
             scalars += sum(len(list(leaves(read.type))) for read in new)
@@ -143,8 +145,8 @@ class _Gatherer:
         )
         body = (ir.Return(ir.Construct(inside, struct)),)
         function = ir.Function(
-            key, f"{stem}_item", tuple(params.values()), struct, body, role=ir.Role.GATHER, span=self.of.span, reads=True,
-            doc=("What the threads of a tile read together.",),
+            key, f"{stem}_item", tuple(params.values()), struct, body, role=ir.Role.GATHER, span=self.of.span,
+            doc=("What the threads of a tile read together.",), reads=True,
         )  # fmt: skip
         self.made.append(function)
         local = self.names.var("item", struct)

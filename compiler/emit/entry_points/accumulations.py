@@ -64,6 +64,12 @@ def accumulations(module: ir.Module, kernel: ir.Kernel) -> dict[str, str]:
     return dict(named)
 
 
+def deciding(module: ir.Module, kernel: ir.Kernel) -> dict[str, str]:
+    """Return the expressions that decided how tensors are added to."""
+    own = (b for b in module.buffers if b.kernel == kernel.name and _way_of_memory(b) in ("together", "scatter"))
+    return {buffer.name: buffer.why for buffer in own if buffer.why}
+
+
 def _way_of_memory(buffer: ir.Buffer) -> str:
     if not has_gradient(buffer):
         return ""

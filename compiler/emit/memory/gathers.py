@@ -1,7 +1,7 @@
 """Print a function that reads what the threads of a tile share, and its derivatives.
 
-    SplatsItem splats_item(int g)                       // the elements
-    void splats_item_bwd(int g, SplatsItem d_out)       // a wave adds up all their gradients at once
+SplatsItem splats_item(int g)                       // the elements
+void splats_item_bwd(int g, SplatsItem d_out)       // a wave adds up all their gradients at once
 """
 
 from __future__ import annotations
@@ -36,7 +36,9 @@ def print_gather(
     ctx = new_context(names, writer, function)
     indices = [ctx.local(param.name) for param in function.params]
     shown, given, struct = ", ".join(signature(ctx, function)), ", ".join(indices), names.spell(type_)
-    reads = [(tensors[read.source.name], _indices(read)) for read in _reads(function) if isinstance(read.source, ir.Var)]
+    reads = [
+        (tensors[read.source.name], _indices(read)) for read in _reads(function) if isinstance(read.source, ir.Var)
+    ]
     asked = {mode for tensor, _ in reads for mode in modes[tensor.buffer.kernel]}
     print_doc(writer, function.doc)
     writer.line(f"[ForwardDerivative({name}_fwd)]")

@@ -1,0 +1,46 @@
+"""Kernels in which the threads of a block of the domain read the same elements."""
+
+import slangad as sa
+from slangad import Each, NoDiff, Sum, Tensor, float2, float3
+
+
+@sa.kernel(dims=2)
+def blocks(x: NoDiff[Each[float]], w: Tensor[float, 2], c: Tensor[float3, 2]) -> Sum[float]:
+    """Two tensors at one element of a block of 16 x 16: one call reads both."""
+    i, j = sa.thread_id(0) // 16, sa.thread_id(1) // 16
+    v = c[i, j]
+    return x * w[i, j] * w[i, j] + v.x * v.y * x + v.z
+
+
+@sa.kernel(dims=2)
+def listed(
+    x: NoDiff[Each[float]], order: NoDiff[Tensor[int, 1]], w: Tensor[float2, 1], b: Tensor[float, 1]
+) -> Each[float]:
+    """A list for each block of 8 x 16, read by a loop that keeps nothing; some threads leave an iteration."""
+    block = (sa.thread_id(0) // 8) * ((sa.thread_count(1) + 15) // 16) + sa.thread_id(1) // 16
+    light = 0.0
+    t = 1.0
+    for k in sa.range(block % 3 + 2, max_iters=64):
+        g = order[block + k]
+        v = w[g]
+        alpha = 0.5 * sa.sin(v.x * x) * sa.sin(v.y)
+        if alpha < 0.02:
+            continue
+        light += t * alpha * b[g]
+        t *= 1.0 - alpha
+    return light
+
+
+@sa.kernel(dims=3)
+def cells(w: Tensor[float, 3], apart: Tensor[float, 1]) -> Sum[float]:
+    """Blocks of three axes, and an index without blocks."""
+    i, j, k = sa.thread_id(0), sa.thread_id(1), sa.thread_id(2)
+    v = w[i // 4, j // 8, k // 4]
+    return v * v * float(1 + i + j * k) + apart[(i + j + k) % 5] * v
+
+
+@sa.kernel
+def rows(x: Each[float], w: Tensor[float, 1], b: Tensor[float, 1]) -> Each[float]:
+    """One axis."""
+    r = sa.thread_id(0) // 64
+    return sa.exp(w[r] * x) + b[r]
