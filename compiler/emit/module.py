@@ -8,7 +8,6 @@ import slangad
 from slangad.compiler.emit.entry_points.kernels import modes_of, print_kernel
 from slangad.compiler.emit.library import libraries_of, memory_libraries, sum_libraries
 from slangad.compiler.emit.memory.buffers import Accessors
-from slangad.compiler.emit.memory.gathers import print_gather
 from slangad.compiler.emit.memory.matrices import MatrixNames, MatrixSums, matrix_sums
 from slangad.compiler.emit.memory.probes import ProbePrinter, name_probes, probes_of
 from slangad.compiler.emit.memory.tensors import TensorPrinter, kept_buffers, name_memory
@@ -18,6 +17,7 @@ from slangad.compiler.emit.print.context import ModuleNames
 from slangad.compiler.emit.print.derivatives import print_any, print_gradient
 from slangad.compiler.emit.print.differentials import converted_types, print_converters
 from slangad.compiler.emit.print.functions import print_doc
+from slangad.compiler.emit.print.gathers import print_gather
 from slangad.compiler.emit.print.method_wrappers import name_wrappers, print_wrappers
 from slangad.compiler.emit.text.literals import literal
 from slangad.compiler.emit.text.names import NameScope

@@ -341,6 +341,9 @@ class Function:
     struct, and unless ``static`` its first parameter is the object. A derivative has a ``role`` and ``of``, the key of
     the function it belongs to. ``reads`` is True if it or a callee reads memory that gets a gradient (known after the
     pass that names tensors).
+
+    ``on_host`` is the key of the function that takes its place on the CPU and has the same parameters, perhaps without
+    the last; the function's own key if nobody reads its result there.
     """
 
     key: str
@@ -359,6 +362,7 @@ class Function:
     ranges: tuple[Range, ...] = ()
     span: Span = field(default=NOWHERE, compare=False, repr=False)
     reads: bool = False
+    on_host: str = ""
 
 
 @dataclass(frozen=True, slots=True)

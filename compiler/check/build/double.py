@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from slangad.compiler.slang_text.copies import SourceTexts
 
 _SHAPES: Final = ("", "2", "3", "4", *(f"{r}x{c}" for r in (2, 3, 4) for c in (2, 3, 4)))
+_AS_ON_GPUS: Final = ("SLANGAD_REPLAY", "")
+"""The check runs the derivatives of loops that GPUs have, not those that Slang makes for the CPU."""
 MACROS: Final = (
     *((f"{word}{shape}", f"double{shape}") for word in ("float", "half") for shape in _SHAPES),
     ("toFloat", "check_to_double"),
@@ -71,7 +73,7 @@ def build_job(
         ("cpp",),
         modules=tuple((modules | copies).items()),
         include_dirs=sources.folders,
-        defines=(*defines, *(MACROS if f64 else ())),
+        defines=(*defines, _AS_ON_GPUS, *(MACROS if f64 else ())),
         whole=True,
         extra_arguments=slang_flags,
         time_limit=time_limit,

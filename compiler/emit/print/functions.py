@@ -74,6 +74,8 @@ def print_function(names: ModuleNames, writer: Writer, function: ir.Function, di
         return
     ctx = new_context(names, writer, function, dims)
     print_doc(writer, function.doc)
+    if function.on_host:
+        _print_on_host(ctx, function)
     with writer.origin(function.span):
         for attribute in _attributes(names, function):
             writer.line(attribute)
@@ -81,6 +83,23 @@ def print_function(names: ModuleNames, writer: Writer, function: ir.Function, di
         static = "static " if function.owner and function.static else ""
         writer.line(f"{static}{header}({', '.join(signature(ctx, function))})")
     print_block(ctx, function, print_return)
+    if function.on_host:
+        writer.line("#endif")
+
+
+def _print_on_host(ctx: PrintContext, function: ir.Function) -> None:
+    """Print the function as it is on the CPU, where another takes its place."""
+    names, writer, other = ctx.names, ctx.writer, ctx.names.functions[function.on_host]
+    given = [ctx.local(param.name) for param in function.params[: len(other.params)]]
+    writer.line("#if defined(SLANGAD_HOST) && !defined(SLANGAD_REPLAY)")
+    if function.differentiable:
+        writer.line("[Differentiable]")
+    shown = ", ".join(signature(ctx, function))
+    writer.line(f"{names.spell(function.result)} {names.function_names[function.key]}({shown})")
+    with writer.block():
+        called = f"{names.function_names[other.key]}({', '.join(given)})"
+        writer.line(f"return {'{}' if other is function else called};")
+    writer.line("#else")
 
 
 def print_block(ctx: PrintContext, function: ir.Function, returner: Returner, head: tuple[str, ...] = ()) -> None:

@@ -150,6 +150,8 @@ def _attributes(function: ir.Function) -> Iterator[str]:
         yield f"role {function.role.value} {_quote(function.of)}"
     if function.prefer:
         yield f"prefer {_quote(function.prefer)}"
+    if function.on_host:
+        yield f"on_host {_quote(function.on_host)}"
     if function.owner or function.static:
         yield f"{'static ' if function.static else ''}owner {_quote(function.owner)}"
     yield from (f"doc {_quote(line)}" for line in function.doc)

@@ -163,6 +163,7 @@ class _Reader:
         derivative: ir.Derivative = self._derivative() if tokens.accept("derivative") else ir.Automatic()
         role, of = (ir.Role(tokens.word()), tokens.string()) if tokens.accept("role") else (ir.Role.PLAIN, "")
         prefer = tokens.string() if tokens.accept("prefer") else ""
+        on_host = tokens.string() if tokens.accept("on_host") else ""
         static = tokens.accept("static")
         owner = tokens.string() if tokens.accept("owner") else ""
         doc = self._docs()
@@ -170,8 +171,9 @@ class _Reader:
         body = self._body(params)
         self.known.results[key] = result
         return ir.Function(
-            key, name, params, result, body, differentiable, derivative, prefer, role, of, owner, static, doc, ranges
-        )
+            key, name, params, result, body, differentiable, derivative, prefer, role, of, owner, static, doc, ranges,
+            on_host=on_host,
+        )  # fmt: skip
 
     def _params(self) -> tuple[ir.Param, ...]:
         self.tokens.expect("(")

@@ -12,7 +12,7 @@ Slang's way is the fastest for short loops. It stays where it keeps at most ``BU
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import isqrt
 from typing import TYPE_CHECKING, Final
 
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 BUDGET: Final = 256
 """Bytes. Slang may keep this much of a loop for each thread. Larger: more loops keep their state in local memory."""
+HOST_BUDGET: Final = 16384
+"""Bytes. Slang may keep this much of a loop on the CPU: half of a first cache. Larger: longer loops leave the cache."""
 SHARED: Final = 64
 """Bytes. Above it, adding up gradients in each iteration, of values that all share and of arrays that the loop fills,
 costs more than what Slang keeps.
@@ -51,6 +53,7 @@ class Plan:
         every: Distance of kept states, in iterations; 0 if none is kept.
         kept: The bytes that each thread keeps.
         undo: How an iteration is undone.
+        on_host: The CPU takes Slang's way: it keeps every state in the cache.
     """
 
     way: str
@@ -59,9 +62,22 @@ class Plan:
     every: int = 0
     kept: int = 0
     undo: Undo | None = field(default=None, repr=False)
+    on_host: bool = False
 
 
 def choose(loop: Loop, taken: set[str], inner: int) -> Plan:
+    """Return the plan for a loop, with the CPU's part in it; the arguments are those of ``_way``.
+
+    Raises:
+        Unsuitable: It can't do what the user asks.
+    """
+    plan = _way(loop, taken, inner)
+    kept = loop.limit * (sum(size_of(v.local.type) for v in loop.state) + inner)
+    plainly = plan.way != "keep" and loop.stmt.keep is None and not loop.counts
+    return replace(plan, on_host=plainly and kept <= HOST_BUDGET)
+
+
+def _way(loop: Loop, taken: set[str], inner: int) -> Plan:
     """Return the plan for a loop.
 
     Args:

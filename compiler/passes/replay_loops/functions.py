@@ -203,7 +203,10 @@ class LoopFunctions:
 
     def all(self) -> tuple[ir.Function, ...]:
         """Return the functions, callees first."""
-        made = [self.step_function(), self.run_function()]
+        made = [self.step_function()]
+        if self.plan.on_host:
+            made.append(self.plain_function())
+        made.append(self.run_function())
         if self.plan.undo is not None:
             made.append(self.undo_function())
         return (*made, self.loop_function(), self.backward_function(), self.forward_function())
@@ -269,7 +272,8 @@ class LoopFunctions:
         given = tuple(replace(p, no_diff=False) for p in self.given)
         made = self.make("run", "run", given, self.end, (*body, ir.Return(end)))
         doc = ("The loop itself. Its result is kept for reverse mode.",)
-        return replace(made, differentiable=False, prefer="checkpoint", doc=doc)
+        on_host = f"{self.key} run" if self.plan.on_host else ""
+        return replace(made, differentiable=False, prefer="checkpoint", doc=doc, on_host=on_host)
 
     def _bright(self, condition: ir.Expr) -> ir.Expr:
         """Return the condition, and that the state is large enough to undo the iteration."""
@@ -292,7 +296,8 @@ class LoopFunctions:
         end = ir.Var(self.names.scratch("end", self.end).name, self.end)
         made = self.make("loop", "loop", (*self.given, self._end()), self.state.type, (ir.Return(self._last(end)),))
         derivative = ir.Custom(f"{self.key} backward", f"{self.key} forward")
-        return replace(made, derivative=derivative, doc=self.listings())
+        on_host = f"{self.key} plain" if self.plan.on_host else ""
+        return replace(made, derivative=derivative, doc=self.listings(), on_host=on_host)
 
     def _end(self) -> ir.Param:
         end = self.names.scratch("end", self.end)
@@ -374,6 +379,14 @@ class LoopFunctions:
         inner += self._pull(at, turn, gradients)
         down = self._over(turn, binary("-", ran, _ONE), ir.Const(-1, INT), inner, -1)
         return (ir.Assign(at, first), down)
+
+    def plain_function(self) -> ir.Function:
+        """Return the loop that Slang differentiates, for the CPU."""
+        turn, held = self.turn(), self.held
+        inner: list[ir.Stmt] = [ir.Assign(held, self.step(held, turn))]
+        body = (self._over(turn, _ZERO, self.count, inner), ir.Return(held))
+        made = self.make("plain", "plain", self.given, self.state.type, body)
+        return replace(made, doc=("The loop on the CPU: its states stay in the cache, so Slang keeps them.",))
 
     def undo_function(self) -> ir.Function:
         """Return the function that finds the state before an iteration from the state after it."""
