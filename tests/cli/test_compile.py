@@ -95,8 +95,8 @@ def test_compile__verbose__tells_what_each_target_has_for_scattered_gradients(pr
         "on wgsl: groups add up in memory of their own, then compare-and-exchange",
         "on hlsl: waves add up, then compare-and-exchange",
     ):
-        assert f"shared and scatter {line}\n" in said
-    assert "then atomic additions in a copy; on GPUs in float, doubles too)\n" in said
+        assert f"shared, together and scatter {line}\n" in said
+    assert "then atomic additions in a copy; on GPUs in float, doubles too; i decides)\n" in said
 
 
 def test_compile__manifest__tells_everything_and_its_hashes_hold(project: Project) -> None:
