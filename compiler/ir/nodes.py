@@ -342,8 +342,9 @@ class Function:
     the function it belongs to. ``reads`` is True if it or a callee reads memory that gets a gradient (known after the
     pass that names tensors).
 
-    ``on_host`` is the key of the function that takes its place on the CPU and has the same parameters, perhaps without
-    the last; the function's own key if nobody reads its result there.
+    ``on_host`` is the key of the function that Slang differentiates in its place on the CPU, with the same parameters,
+    perhaps without the last. One that is not differentiable does nothing there: nobody reads its result. Where
+    the function of that key is left out, as in the check, it means nothing.
     """
 
     key: str

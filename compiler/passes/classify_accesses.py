@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 
 _FEWEST: Final = 32
 """Threads of a tile that read the same element: those of a wave. Fewer: waves add up for nothing."""
+_ADJACENT: Final = 8
+"""Threads along the last axis of a tile, which access neighbouring elements: 32 bytes of floats. Fewer: a wave reads
+more segments of memory than it needs."""
 _MOST: Final = 256
 """Threads of a tile: those of a group that adds up. More: a group has a part of a tile."""
 _FOR_GOOD: Final = (ir.Break, ir.Return)
@@ -93,12 +96,13 @@ def tile_of(blocks: tuple[int, ...]) -> tuple[int, ...]:
     They are powers of two that divide the extents of the blocks, as equal as can be, up to a group's threads.
     """
     tile = [1] * len(blocks)
+    within = [extent or _FEWEST for extent in blocks]
     while 2 * math.prod(tile) <= _MOST:
-        axes = [a for a in reversed(range(len(blocks))) if blocks[a] % (2 * tile[a]) == 0]
+        axes = [a for a in reversed(range(len(blocks))) if within[a] % (2 * tile[a]) == 0]
         if not axes:
             break
         tile[min(axes, key=lambda a: tile[a])] *= 2
-    return tuple(tile) if math.prod(tile) >= _FEWEST else ()
+    return tuple(tile) if math.prod(tile) >= _FEWEST and tile[-1] >= _ADJACENT else ()
 
 
 def _is_own(accesses: set[Access], dims: int) -> bool:
@@ -209,8 +213,6 @@ class _IndexSources:
                 return _shifted(op, self.of(left), left, self.of(right), right)
             case ir.Intrinsic(name="floor_div", args=(left, ir.Const(value=int(size)))) if size > 0:
                 return _in_blocks(self.of(left), size)
-            case ir.Read(source=ir.Var(type=Tensor() as read)) if read.writes:
-                return _varying("an element of a tensor that the kernel writes")
             case _:
                 return _joined([self.of(child) for child in children(expr)])
 

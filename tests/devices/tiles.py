@@ -35,7 +35,7 @@ def listed(
 def cells(w: Tensor[float, 3], apart: Tensor[float, 1]) -> Sum[float]:
     """Blocks of three axes, and an index without blocks."""
     i, j, k = sa.thread_id(0), sa.thread_id(1), sa.thread_id(2)
-    v = w[i // 4, j // 8, k // 4]
+    v = w[i // 4, j // 8, k // 8]
     return v * v * float(1 + i + j * k) + apart[(i + j + k) % 5] * v
 
 

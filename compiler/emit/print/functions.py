@@ -74,7 +74,8 @@ def print_function(names: ModuleNames, writer: Writer, function: ir.Function, di
         return
     ctx = new_context(names, writer, function, dims)
     print_doc(writer, function.doc)
-    if function.on_host:
+    replaced = function.on_host in names.functions
+    if replaced:
         _print_on_host(ctx, function)
     with writer.origin(function.span):
         for attribute in _attributes(names, function):
@@ -83,7 +84,7 @@ def print_function(names: ModuleNames, writer: Writer, function: ir.Function, di
         static = "static " if function.owner and function.static else ""
         writer.line(f"{static}{header}({', '.join(signature(ctx, function))})")
     print_block(ctx, function, print_return)
-    if function.on_host:
+    if replaced:
         writer.line("#endif")
 
 
@@ -98,7 +99,7 @@ def _print_on_host(ctx: PrintContext, function: ir.Function) -> None:
     writer.line(f"{names.spell(function.result)} {names.function_names[function.key]}({shown})")
     with writer.block():
         called = f"{names.function_names[other.key]}({', '.join(given)})"
-        writer.line(f"return {'{}' if other is function else called};")
+        writer.line(f"return {called if function.differentiable else '{}'};")
     writer.line("#else")
 
 

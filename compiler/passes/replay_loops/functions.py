@@ -272,7 +272,7 @@ class LoopFunctions:
         given = tuple(replace(p, no_diff=False) for p in self.given)
         made = self.make("run", "run", given, self.end, (*body, ir.Return(end)))
         doc = ("The loop itself. Its result is kept for reverse mode.",)
-        on_host = f"{self.key} run" if self.plan.on_host else ""
+        on_host = f"{self.key} plain" if self.plan.on_host else ""
         return replace(made, differentiable=False, prefer="checkpoint", doc=doc, on_host=on_host)
 
     def _bright(self, condition: ir.Expr) -> ir.Expr:
