@@ -5,6 +5,7 @@ A tool that is absent skips the test; with ``SLANGAD_REQUIRE_TOOLCHAIN=1`` it fa
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import signal
@@ -75,6 +76,13 @@ def _use_folder(config: pytest.Config, folder: TemporaryFolder) -> None:
         config.option.basetemp = str(folder.path / "pytest")
     if os.environ.pop("PYTHONDONTWRITEBYTECODE", ""):
         os.environ["PYTHONPYCACHEPREFIX"] = str(folder.path / "bytecode")
+
+
+def pytest_collection_finish() -> None:
+    """Let the garbage collector ignore what stays: it took a tenth of the processor time of tests in this process."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 50)
 
 
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
