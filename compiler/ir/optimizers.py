@@ -54,10 +54,14 @@ _ADAM: Final = (
     Setting("eps", "Added to the denominator.", 1e-8, positive=True),
 )
 _DECAY: Final = Setting("weight_decay", "", 0.01)
+_SCHEDULE: Final = (
+    Setting("warmup", "Steps in which the learning rate grows from 0.", 0.0),
+    Setting("half_life", "Steps in which it halves, after those; 0 if it stays.", 0.0),
+)
 
 OPTIMIZERS: Final[dict[str, OptimizerKind]] = {
-    "sgd": OptimizerKind("Gradient descent.", (_LR, Setting("momentum", "", 0.0)), ("velocity",), "sgd"),
-    "adam": OptimizerKind("Adam.", _ADAM, ("mean", "square"), "adam"),
-    "adamw": OptimizerKind("Adam with weight decay.", (*_ADAM, _DECAY), ("mean", "square"), "adam"),
+    "sgd": OptimizerKind("Gradient descent.", (_LR, Setting("momentum", "", 0.0), *_SCHEDULE), ("velocity",), "sgd"),
+    "adam": OptimizerKind("Adam.", (*_ADAM, *_SCHEDULE), ("mean", "square"), "adam"),
+    "adamw": OptimizerKind("Adam with weight decay.", (*_ADAM, _DECAY, *_SCHEDULE), ("mean", "square"), "adam"),
 }
 """Every optimizer by its name."""

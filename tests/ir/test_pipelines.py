@@ -43,7 +43,7 @@ pipeline fit {
     stage halve(image) -> small domain (128, (image[1] / 2))
     stage loss(small, [2.0]) -> error
     result "result": mean float of error
-    optimizer adam 0.02 0.9 0.999 1e-08
+    optimizer adam 0.02 0.9 0.999 1e-08 0.0 0.0
     apart
 }
 """

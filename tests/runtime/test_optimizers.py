@@ -28,27 +28,30 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.toolchain
 COUNT, STEPS = 70, 6
 OPTIMIZERS = (
-    Optimizer("sgd", (0.1, 0.0)),
-    Optimizer("sgd", (0.1, 0.9)),
-    Optimizer("adam", (0.05, 0.9, 0.999, 1e-8)),
-    Optimizer("adamw", (0.05, 0.8, 0.95, 1e-3, 0.1)),
+    Optimizer("sgd", (0.1, 0.0, 0, 0)),
+    Optimizer("sgd", (0.1, 0.9, 3, 0)),
+    Optimizer("adam", (0.05, 0.9, 0.999, 1e-8, 0, 2)),
+    Optimizer("adamw", (0.05, 0.8, 0.95, 1e-3, 0.1, 2, 1.5)),
 )
 
 
 def reference(optimizer: Optimizer, values: Array, gradients: Array) -> Array:
     """The values after all steps, in float64."""
     first, second = np.zeros(COUNT), np.zeros(COUNT)
+    warmup, half_life = optimizer["warmup"], optimizer["half_life"]
     for number, g in enumerate(gradients, 1):
+        grown = min(1, number / warmup) if warmup else 1
+        lr = optimizer["lr"] * grown * (2.0 ** -(max(0, number - warmup) / half_life) if half_life else 1)
         if optimizer.name == "sgd":
             first = optimizer["momentum"] * first + g
-            values = values - optimizer["lr"] * first
+            values = values - lr * first
             continue
         first = optimizer["beta1"] * first + (1 - optimizer["beta1"]) * g
         second = optimizer["beta2"] * second + (1 - optimizer["beta2"]) * g * g
         mean, square = first / (1 - optimizer["beta1"] ** number), second / (1 - optimizer["beta2"] ** number)
         decay = optimizer["weight_decay"] if optimizer.name == "adamw" else 0.0
-        values = values - optimizer["lr"] * decay * values
-        values = values - optimizer["lr"] * mean / (np.sqrt(square) + optimizer["eps"])
+        values = values - lr * decay * values
+        values = values - lr * mean / (np.sqrt(square) + optimizer["eps"])
     return values
 
 
@@ -65,7 +68,7 @@ def device(request: pytest.FixtureRequest) -> Iterator[Device]:
 
 
 @pytest.mark.parametrize("scalar", ["half", "float", "double"])
-@pytest.mark.parametrize("optimizer", OPTIMIZERS, ids=lambda o: f"{o.name}-{o.values[-1]}")
+@pytest.mark.parametrize("optimizer", OPTIMIZERS, ids=lambda o: f"{o.name}-{o.values[1]}-{o.values[-1]}")
 def test_optimizer__some_steps__are_those_of_numpy(device: Device, optimizer: Optimizer, scalar: str) -> None:
     if scalar == "double" and device.name in ("vulkan", "webgpu"):
         pytest.skip("double is not for Vulkan, and WebGPU has none")

@@ -185,6 +185,8 @@ class SGD:
 
     lr: float
     momentum: float = 0.0
+    warmup: float = 0.0
+    half_life: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,6 +197,8 @@ class Adam:
     beta1: float = 0.9
     beta2: float = 0.999
     eps: float = 1e-8
+    warmup: float = 0.0
+    half_life: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,6 +210,8 @@ class AdamW:
     beta2: float = 0.999
     eps: float = 1e-8
     weight_decay: float = 0.01
+    warmup: float = 0.0
+    half_life: float = 0.0
 
 
 Optimizer = SGD | Adam | AdamW

@@ -267,9 +267,10 @@ class Trainer:
 
 def optimizer_settings(optimizer: Optimizer, number: int) -> dict[str, object]:
     """Return the settings for the optimizer's kernel; ``number`` counts the updates from 1."""
+    lr = _rate(optimizer, number)
     if optimizer.name == "sgd":
-        return {"lr": optimizer["lr"], "momentum": optimizer["momentum"]}
-    lr, beta1, beta2 = (optimizer[name] for name in ("lr", "beta1", "beta2"))
+        return {"lr": lr, "momentum": optimizer["momentum"]}
+    beta1, beta2 = optimizer["beta1"], optimizer["beta2"]
     decay = optimizer["weight_decay"] if optimizer.name == "adamw" else 0.0
     return {
         "lr": lr,
@@ -282,6 +283,14 @@ def optimizer_settings(optimizer: Optimizer, number: int) -> dict[str, object]:
         "corrected1": 1.0 - beta1**number,
         "corrected2": 1.0 - beta2**number,
     }
+
+
+def _rate(optimizer: Optimizer, number: int) -> float:
+    """Return the learning rate of an update: it grows evenly, then halves again and again."""
+    lr, warmup, half_life = (optimizer[name] for name in ("lr", "warmup", "half_life"))
+    if number < warmup:
+        return lr * number / warmup
+    return lr * 0.5 ** ((number - warmup) / half_life) if half_life > 0 else lr
 
 
 def _first_batch(runnable: RunnablePipeline, prepared: Prepared, batch: int) -> Prepared:
