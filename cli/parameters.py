@@ -17,7 +17,7 @@ import click
 from click.shell_completion import CompletionItem
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from slangad.compiler.toolchain.cache import Cache
 
@@ -210,6 +210,23 @@ def _float(text: str) -> float | Decimal:
     return float(text) if math.isfinite(float(text)) else Decimal(text)
 
 
+class NamedFile(click.ParamType[tuple[str, Path]]):
+    """``name=FILE``."""
+
+    name = "name=file"
+
+    def convert(
+        self, value: str | tuple[str, Path], param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, Path]:
+        """Parse the word."""
+        if isinstance(value, tuple):
+            return value
+        name, _, file = value.partition("=")
+        if not name or not file:
+            self.fail(f"{value!r} is not name=FILE.", param, ctx)
+        return name.strip(), Path(file)
+
+
 class DomainShape(click.ParamType[tuple[int, ...]]):
     """``4096`` or ``512x512``."""
 
@@ -277,6 +294,7 @@ class LaunchArguments(TypedDict):
     """The values of the parameters that ``run`` and ``train`` share."""
 
     values: tuple[tuple[str, object], ...]
+    images: tuple[tuple[str, Path], ...]
     domain: tuple[int, ...] | None
     device: str
     deterministic: bool
@@ -295,6 +313,9 @@ def launch_options(command: Callable[..., None]) -> Callable[..., None]:
     folder = click.Path(path_type=Path, file_okay=False)
     options = (
         click.option("--set", "values", multiple=True, type=NamedValue(), help="Set an input: --set m.albedo=[1,1,0]."),
+        click.option(
+            "--image", "images", multiple=True, type=NamedFile(), help="Read an input from a picture: --image x=a.png."
+        ),
         click.option("--domain", type=DomainShape(), help="Shape of the domain, if no Each input gives it."),
         click.option("--device", default="auto", type=DeviceName(), show_default=True, help="Run on this device."),
         click.option(
@@ -316,6 +337,24 @@ def launch_options(command: Callable[..., None]) -> Callable[..., None]:
     for option in reversed(options):
         command = option(command)
     return command
+
+
+def named_arrays(files: Iterable[Path], arguments: LaunchArguments) -> dict[str, object]:
+    """Return the arrays of files, those of pictures, and the values of the command line, which win."""
+    from slangad.compiler.runtime.arrays.files import read_arrays
+    from slangad.compiler.runtime.arrays.images import read_images
+
+    return {**read_arrays(files), **read_images(arguments["images"]), **dict(arguments["values"])}
+
+
+def named_files(files: Iterable[Path], arguments: LaunchArguments) -> tuple[Path, ...]:
+    """Return the files that ``named_arrays`` reads."""
+    return *files, *(path for _, path in arguments["images"])
+
+
+def named_keys(arguments: LaunchArguments) -> tuple[str, ...]:
+    """Return the keys that the command line names."""
+    return *(key for key, _ in arguments["values"]), *(key for key, _ in arguments["images"])
 
 
 def launch_cache(arguments: LaunchArguments) -> Cache | None:

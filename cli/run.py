@@ -12,7 +12,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from slangad.cli.parameters import InputName, LaunchArguments, TensorShape, launch_cache, launch_options
+from slangad.cli.parameters import (
+    InputName,
+    LaunchArguments,
+    TensorShape,
+    launch_cache,
+    launch_options,
+    named_arrays,
+    named_files,
+    named_keys,
+)
 from slangad.cli.project import is_deterministic
 
 if TYPE_CHECKING:
@@ -118,7 +127,6 @@ def _user_entries(file: Path) -> tuple[str, ...]:
 def _run_user_entry(session: Session, arguments: RunArguments) -> Outputs:
     """Return the output arrays of an entry point that the file contains."""
     from slangad.compiler.api.user_entry import read_entry, run_entry
-    from slangad.compiler.runtime.arrays.files import read_arrays
     from slangad.compiler.runtime.arrays.summary import Outputs
     from slangad.compiler.runtime.device.model import BuildOptions
     from slangad.compiler.runtime.device.open import open_device
@@ -129,7 +137,7 @@ def _run_user_entry(session: Session, arguments: RunArguments) -> Outputs:
         raise click.UsageError(f"{name} is an entry point of the file, and runs as it is: --mode does not apply.")
     if arguments["random"] is not None:
         raise click.UsageError(f"{name} is an entry point of the file: --random can't draw its buffers.")
-    given: dict[str, object] = {**read_arrays(arguments["inputs"]), **dict(arguments["values"])}
+    given: dict[str, object] = named_arrays(arguments["inputs"], arguments)
     with session.progress("running"), open_device(arguments["device"], limit=arguments["time_limit"]) as device:
         options = _options_of(arguments)
         entry = read_entry(Path(file), name, options, device.name)
@@ -207,15 +215,14 @@ def _refuse_unused(arguments: RunArguments, signature: KernelSignature, mode: Ru
     """Refuse arrays of --set that the mode does not use; files may hold arrays for several modes."""
     from slangad.compiler.runtime.arrays.prepare import refuse_unused
 
-    refuse_unused(signature, mode, dict(arguments["values"]), f"in mode {mode.value}")
+    refuse_unused(signature, mode, named_keys(arguments), f"in mode {mode.value}")
 
 
 def _given(arguments: RunArguments, signature: KernelSignature, mode: RunMode) -> dict[str, object]:
     """Return the arrays of files and the command line, and random arrays for the missing ones under --random."""
-    from slangad.compiler.runtime.arrays.files import read_arrays
     from slangad.compiler.runtime.pipeline.random_inputs import draw_missing
 
-    given: dict[str, object] = {**read_arrays(arguments["inputs"]), **dict(arguments["values"])}
+    given: dict[str, object] = named_arrays(arguments["inputs"], arguments)
     if arguments["random"] is None:
         return given
     shapes = dict(arguments["shapes"])
@@ -262,7 +269,7 @@ def _write(session: Session, arguments: RunArguments, outputs: Outputs) -> None:
         write_arrays(stream, outputs.arrays)
         session.write(stream.getvalue())
     elif output is not None:
-        read = (arguments["kernel"].partition(":")[0], *map(str, arguments["inputs"]))
+        read = (arguments["kernel"].partition(":")[0], *map(str, named_files(arguments["inputs"], arguments)))
         save_arrays(Path(output), outputs.arrays, read)
     if session.document is not None:
         session.document |= record(outputs)

@@ -14,7 +14,16 @@ from typing import IO, TYPE_CHECKING
 
 import click
 
-from slangad.cli.parameters import InputName, LaunchArguments, finite, launch_cache, launch_options
+from slangad.cli.parameters import (
+    InputName,
+    LaunchArguments,
+    finite,
+    launch_cache,
+    launch_options,
+    named_arrays,
+    named_files,
+    named_keys,
+)
 from slangad.cli.project import is_deterministic
 from slangad.compiler.ir.optimizers import OPTIMIZERS
 
@@ -118,7 +127,7 @@ def _refuse_overwriting(arguments: TrainArguments) -> None:
 
 def _read(arguments: TrainArguments) -> tuple[str, ...]:
     """Return the files that training reads."""
-    return arguments["name"].partition(":")[0], *map(str, arguments["data"])
+    return arguments["name"].partition(":")[0], *map(str, named_files(arguments["data"], arguments))
 
 
 def _curve(arguments: TrainArguments) -> Callable[[list[float]], bytes] | None:
@@ -215,14 +224,13 @@ def _plan(arguments: TrainArguments, runnable: RunnablePipeline) -> TrainingPlan
 
 
 def _prepare(session: Session, arguments: TrainArguments, runnable: RunnablePipeline, plan: TrainingPlan) -> Prepared:
-    from slangad.compiler.runtime.arrays.files import read_arrays
     from slangad.compiler.runtime.arrays.modes import RunMode
     from slangad.compiler.runtime.arrays.prepare import refuse_nan, refuse_unused
     from slangad.compiler.runtime.pipeline.run import signature_of
     from slangad.compiler.runtime.training.trainable import prepare_training
 
-    refuse_unused(signature_of(runnable), RunMode.FORWARD, dict(arguments["values"]), "for training")
-    given: dict[str, object] = {**read_arrays(arguments["data"]), **dict(arguments["values"])}
+    refuse_unused(signature_of(runnable), RunMode.FORWARD, named_keys(arguments), "for training")
+    given: dict[str, object] = named_arrays(arguments["data"], arguments)
     prepared, notes = prepare_training(runnable, given, arguments["domain"], plan)
     session.show([*prepared.notes, *notes])
     if not arguments["allow_nan"]:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from PIL import Image
 
 if TYPE_CHECKING:
     from conftest import Project
@@ -100,6 +101,28 @@ def test_train__kernel_with_a_tuple_of_results__minimises_the_number_in_it(
 ) -> None:
     train(project, name, "--optimizer", "sgd", "--lr", "0.1", "--steps", "5", "--loss", "loss.json")
     np.testing.assert_allclose(losses(project), reference(data, 5)[0], rtol=1e-5)
+
+
+def test_train__pictures__are_the_arrays_of_their_numbers(project: Project) -> None:
+    numbers = np.random.default_rng(2).integers(0, 256, (2, 8, 12)).astype(np.uint8)
+    for name, stored in zip("xy", numbers, strict=True):
+        Image.fromarray(stored).save(project.folder / f"{name}.png")
+        np.savez(project.folder / f"{name}.npz", **{name: stored.astype("f4") / 255})
+    file = project.write(
+        "plane.py",
+        "import slangad as sa\nfrom slangad import Each, Mean, NoDiff, Param\n\n\n"
+        "@sa.kernel(dims=2)\n"
+        "def error(x: NoDiff[Each[float]], y: NoDiff[Each[float]], a: Param[float]) -> Mean[float]:\n"
+        "    return (a * x - y) * (a * x - y)\n",
+    )
+    more = ("--set", "a=0.5", "--optimizer", "sgd", "--lr", "0.1", "--steps", "3", "--device", "cpu", "--loss")
+    read = {"pictures": ("--image", "x=x.png", "--image", "y=y.png"), "arrays": ("-i", "x.npz", "-i", "y.npz")}
+    for kind, given in read.items():
+        cache = os.environ["SLANGAD_CACHE_DIR"]
+        project.run("train", str(file), *given, *more, f"{kind}.json", SLANGAD_CACHE_DIR=cache)
+    assert losses(project, "pictures.json") == losses(project, "arrays.json")
+    wrong = project.run("train", str(file), "--image", "x.png", *more, "no.json", code=2)
+    assert "'x.png' is not name=FILE" in wrong.stderr
 
 
 def test_train__a_kernel_until_its_loss_is_low__stops_there(project: Project, data: Arrays) -> None:

@@ -41,20 +41,21 @@ def _read(path: Path) -> dict[str, Array]:
         with path.open("rb") as file:  # numpy leaves a file open that is damaged
             loaded = np.load(file, allow_pickle=False)
             if isinstance(loaded, np.ndarray):
-                raise _unreadable(path, "it holds one array without a key", "save it with numpy.savez(file, x=array)")
+                raise unreadable(path, "it holds one array without a key", "save it with numpy.savez(file, x=array)")
             with loaded:
                 return {key: loaded[key] for key in loaded.files}
     except OSError as error:
-        raise _unreadable(path, error.strerror or str(error)) from None
+        raise unreadable(path, error.strerror or str(error)) from None
     except (ValueError, EOFError, zipfile.BadZipFile, KeyError) as error:
         if "Object arrays" in str(error):
-            raise _unreadable(path, "it holds Python objects, which are not read", "save arrays of numbers") from None
-        raise _unreadable(path, "it is not an .npz file, or it is damaged", "numpy.savez writes such files") from None
+            raise unreadable(path, "it holds Python objects, which are not read", "save arrays of numbers") from None
+        raise unreadable(path, "it is not an .npz file, or it is damaged", "numpy.savez writes such files") from None
     except MemoryError:
-        raise _unreadable(path, "it does not fit into memory") from None
+        raise unreadable(path, "it does not fit into memory") from None
 
 
-def _unreadable(path: Path, why: str, help_: str = "") -> CompileError:
+def unreadable(path: Path, why: str, help_: str = "") -> CompileError:
+    """Return the error of a file that can't be read."""
     return CompileError([Diagnostic("SA415", f"can't read {path}: {why}", help=help_)])
 
 
