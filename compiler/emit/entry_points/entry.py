@@ -174,4 +174,5 @@ def element_count(entry: PrintedEntry) -> str:
 def print_flat(writer: Writer, index: str, thread: str, group: int, depth: int = 1) -> None:
     """Print the number of a thread along one axis that continues in rows; along z it is as deep as a group."""
     row = f"({thread}.y * {depth} + {thread}.z)" if depth > 1 else f"{thread}.y"
-    writer.line(f"uint {index} = {row} * {GROUPS_A_ROW * group} + {thread}.x;")
+    rows = f"({GROUPS_A_ROW} * {group}) + {thread}.x; // rows of {GROUPS_A_ROW} groups"
+    writer.line(f"uint {index} = {row} * {rows}")

@@ -96,7 +96,8 @@ def _print(kind: str, scalar: str, other: str) -> str:
         parameters = parameters if master else parameters.replace("RW:S master, ", "")
     words = {"T": scalar, "S": state, "master": "master[i]" if master else "values[i]"}
     return _HEAD.substitute(
-        group=GROUP, row=GROUPS_A_ROW * GROUP, kind=kind, suffix=entry_name(kind, scalar, other).partition("_")[2],
+        group=GROUP, row=f"({GROUPS_A_ROW} * {GROUP})",
+        kind=kind, suffix=entry_name(kind, scalar, other).partition("_")[2],
         parameters=", ".join(_parameter(p.format(**words), words) for p in parameters.split(", ")),
         body=body.format(**words),
     )  # fmt: skip
