@@ -56,6 +56,7 @@ class CheckArguments(TypedDict):
     slangc: Path | None
     slang_flags: tuple[str, ...]
     mode: str | None
+    order: int
     time_limit: float
     run_limit: float
     cache_dir: Path | None
@@ -188,6 +189,9 @@ class Shard(click.ParamType[tuple[int, int]]):
     "-j", "--jobs", default=os.cpu_count() or 1, type=click.IntRange(1), help="Number of processes.  [default: cores]"
 )
 @click.option("--mode", type=click.Choice(("forward", "backward")), help="Check this mode only.  [default: both]")
+@click.option(
+    "--order", default=1, type=click.IntRange(1, 2), show_default=True, help="2: check products with Hessians too."
+)
 @slang_options
 @click.option(
     "--time-limit",
@@ -285,6 +289,7 @@ def options_of(arguments: CheckArguments) -> CheckOptions:
         shard=arguments["shard"],
         slang_flags=arguments["slang_flags"],
         mode=arguments["mode"] or "",
+        order=arguments["order"],
         keep=arguments["keep"],
         time_limit=arguments["time_limit"],
         run_limit=arguments["run_limit"],
@@ -324,6 +329,7 @@ def _words(arguments: CheckArguments) -> str:
     words += [f"--specialize={text}" for text in arguments["specialize"]]
     words += [f"--slangc={arguments['slangc']}"] if arguments["slangc"] else []
     words += [f"--mode={arguments['mode']}"] if arguments["mode"] else []
+    words += ["--order=2"] if arguments["order"] > 1 else []
     return shlex.join(words)
 
 

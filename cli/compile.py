@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from slangad.compiler.driver.up_to_date import CurrentInput
     from slangad.compiler.ir.nodes import Module
 
-MODES = ("forward", "backward", "jvp")
+DEFAULT_MODES = ("forward", "backward", "jvp")
+MODES = (*DEFAULT_MODES, "hvp")
 
 
 class CompileArguments(TypedDict):
@@ -97,7 +98,7 @@ _FORMATS = click.Choice(["text", "json"])
     help="C++ namespace of kernels in headers and libraries.",
 )
 @click.option(
-    "--mode", "modes", multiple=True, type=click.Choice(MODES), help="Compile this mode only.  [default: all]"
+    "--mode", "modes", multiple=True, type=click.Choice(MODES), help="Compile this mode only.  [default: all but hvp]"
 )
 @click.option(
     "-j", "--jobs", default=os.cpu_count() or 1, type=click.IntRange(1), help="Compiler processes.  [default: cores]"
@@ -269,7 +270,7 @@ def _options_of(session: Session, arguments: CompileArguments) -> Options:
     return Options(
         targets=tuple(dict.fromkeys(targets)) if emit & {"artefacts", "header", "library"} else (),
         own_targets=arguments.get("own_targets", not arguments["targets"]) and "library" not in emit,
-        modes=arguments["modes"] or MODES,
+        modes=arguments["modes"] or DEFAULT_MODES,
         include_dirs=arguments["include_dirs"],
         defines=arguments["defines"],
         specialize=arguments["specialize"],

@@ -8,7 +8,7 @@ from __future__ import annotations
 import io
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from slangad.compiler.runtime.pipeline.runnable import RunnablePipeline
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
-MODES = ("forward", "backward", "jvp", "jtjvp")
+MODES = ("forward", "backward", "jvp", "jtjvp", "hvp")
 
 
 class RunArguments(LaunchArguments):
@@ -77,7 +77,7 @@ def run_command(session: Session, **arguments: Unpack[RunArguments]) -> None:
 
     The mode forward computes results. The mode backward computes gradients of the inputs for given cotangents of the
     results (default: ones). The mode jvp computes the change of the results along given tangents. The mode jtjvp
-    computes their Gauss-Newton product.
+    computes their Gauss-Newton product, the mode hvp the product of the Hessian with them.
 
     \b
       slangad run brdf.py --random 0 --domain 1024             random inputs
@@ -107,15 +107,38 @@ def _run(session: Session, arguments: RunArguments) -> Outputs:
     program, plan = _plan(arguments)
     if isinstance(plan, RunnablePipeline):
         return _run_pipeline(session, arguments, program, plan)
-    plan.require(mode)
+    if mode is not RunMode.HVP:
+        plan.require(mode)
     prepared = _prepare(arguments, plan, mode)
     session.show(prepared.notes)
+    if mode is RunMode.HVP:
+        return _run_product(session, arguments, program, plan, prepared, {})
     with session.progress("running"), open_device(arguments["device"], limit=arguments["time_limit"]) as device:
         loaded = program.load_on(device, plan.entry_names(mode))
         arrays = run_kernel(device, loaded, plan, mode, prepared)
         session.show(narrowed_gradients([plan], mode, device.name))
         session.say(f"{plan.signature.name} {mode.value} on {device.name} ({device.adapter})", level=1)
         return Outputs(plan.signature.name, mode.value, device.name, device.adapter, prepared.domain, arrays)
+
+
+def _run_product(
+    session: Session,
+    arguments: RunArguments,
+    program: RunnableProgram,
+    found: KernelPlan | RunnablePipeline,
+    prepared: Prepared,
+    cotangents: Mapping[str, Any],
+) -> Outputs:
+    """Return the product with the Hessian of a kernel or pipeline."""
+    from slangad.compiler.runtime.arrays.summary import Outputs
+    from slangad.compiler.runtime.device.open import open_device
+
+    product, name = program.product(found), found.signature.name
+    with session.progress("running"), open_device(arguments["device"], limit=arguments["time_limit"]) as device:
+        loaded = program.load_on(device, product.entry_names)
+        arrays = product.run(device, loaded, prepared, cotangents, program.source.cache)
+        session.say(f"{name} hvp on {device.name} ({device.adapter})", level=1)
+        return Outputs(name, "hvp", device.name, device.adapter, prepared.domain, arrays)
 
 
 def _user_entries(file: Path) -> tuple[str, ...]:
@@ -166,6 +189,8 @@ def _run_pipeline(
     session.show(given.prepared.notes)
     if not arguments["allow_nan"]:
         refuse_nan(given.prepared, given.cotangents)
+    if mode is RunMode.HVP:
+        return _run_product(session, arguments, program, runnable, given.prepared, given.cotangents)
     with session.progress("running"), open_device(arguments["device"], limit=arguments["time_limit"]) as device:
         loaded = program.load_on(device, runnable.entry_names((Mode.FORWARD, *mode.steps)))
         arrays = run_pipeline(device, loaded, runnable, mode, given, program.source.cache)
@@ -192,6 +217,7 @@ def _options_of(arguments: RunArguments) -> Options:
 
     return Options(
         targets=(),
+        modes=("hvp",) if arguments["mode"] == "hvp" else ("forward", "backward", "jvp"),
         include_dirs=arguments["include_dirs"],
         defines=arguments["defines"],
         specialize=arguments["specialize"],

@@ -23,14 +23,14 @@ from slangad.compiler.driver.model import Options
 from slangad.compiler.emit.model import Mode, ParameterRole
 from slangad.compiler.errors.diagnostics import Diagnostic
 from slangad.compiler.ir.types import Struct
-from slangad.compiler.runtime.arrays.array_keys import PREFIXES, array_keys
+from slangad.compiler.runtime.arrays.array_keys import PREFIXES, array_keys, shape_of
 from slangad.compiler.runtime.arrays.flatten import flatten_named
 from slangad.compiler.runtime.arrays.modes import RunMode
 from slangad.compiler.runtime.arrays.prepare import InputError, prepare
 from slangad.compiler.runtime.device.open import open_device
 from slangad.compiler.runtime.device.table import AUTO
 from slangad.compiler.runtime.device.tensors import as_arrays, as_tensors, is_tracked, place_of
-from slangad.compiler.runtime.pipeline.run import prepare_pipeline, run_pipeline, signature_of
+from slangad.compiler.runtime.pipeline.run import outputs_of, prepare_pipeline, run_pipeline, signature_of
 from slangad.compiler.runtime.pipeline.run_kernel import run_kernel
 from slangad.compiler.toolchain.cache import default_cache
 
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
     from slangad.compiler.api.program import RunnableProgram
     from slangad.compiler.api.training import TrainingResult
+    from slangad.compiler.runtime.arrays.prepare import Prepared
     from slangad.compiler.runtime.arrays.signature import KernelSignature
     from slangad.compiler.runtime.device.model import Device, DeviceProgram
     from slangad.compiler.runtime.pipeline.run_kernel import KernelPlan
@@ -71,6 +72,8 @@ class LoadedKernel:
     plan: KernelPlan
     device: str
     loaded: dict[tuple[str, tuple[str, ...]], DeviceProgram] = field(default_factory=dict)
+    second: list[RunnableProgram] = field(default_factory=list)
+    """The program with products with Hessians, once it is needed."""
 
     def __repr__(self) -> str:
         takes = ", ".join(f"{v.name}: {v.memory.value} {v.shown}" for v in self.signature.parameters)
@@ -143,6 +146,30 @@ class LoadedKernel:
         given |= self._derivatives(ParameterRole.GRADIENT, grad, RunMode.JTJVP)
         return self.run(RunMode.JTJVP, given, device, domain)
 
+    def hvp(
+        self, *args: object, tangent: object, cotangent: object = None, device: str = "", domain: object = None,
+        **kwargs: object,
+    ) -> Outcome:  # fmt: skip
+        """Compute the product of the Hessian with ``tangent``, a mapping by parameter; zero where left out.
+
+        Args:
+            *args: The arguments.
+            tangent: The direction, by parameter.
+            cotangent: The weights of the results; ones where there are none. The Hessian is that of their weighted sum.
+            device: Where.
+            domain: Over what shape.
+            **kwargs: Arguments by name.
+
+        Returns:
+            ``.hvp`` by parameter, the gradient as ``.grad``, and the change of the results as ``.jvp``.
+
+        Raises:
+            CompileError: It has no second derivative, with the reason.
+        """
+        given = self.keyed(args, kwargs) | self._derivatives(ParameterRole.TANGENT, tangent, RunMode.HVP)
+        given |= self._derivatives(ParameterRole.COTANGENT, self._by_result(cotangent), RunMode.HVP)
+        return self.run(RunMode.HVP, given, device, domain)
+
     @property
     def slang(self) -> str:
         """The Slang of its description."""
@@ -184,6 +211,23 @@ class LoadedKernel:
 
         return function_of(self, device or self.device)
 
+    def jax(self, device: str = "") -> Callable[..., Any]:
+        """A function of JAX's arrays that ``jax.grad``, ``jax.jvp``, ``jax.jit`` and ``jax.vmap`` take."""
+        from slangad.compiler.api.jax import function_of
+
+        return function_of(self, device or self.device)
+
+    def output_shapes(self, arrays: Mapping[str, Any], domain: object) -> dict[str, tuple[int, ...]]:
+        """The shapes of the results and of the tensors that are written, from the arguments, by key.
+
+        Raises:
+            InputError: A shape doesn't fit.
+        """
+        with readable_errors():
+            prepared = prepare(self.signature, RunMode.FORWARD, _placeholders(arrays), _shape(domain))
+        values = (*self.signature.results, *(v for v in self.signature.parameters if v.is_written))
+        return {p.key: shape_of(v, p, prepared.domain, prepared.extents) for v in values for p in v.parts}
+
     def _is_tracked(self, args: tuple[object, ...], kwargs: Mapping[str, object]) -> bool:
         """Return True if an argument is a torch tensor whose graph would be lost."""
         return "torch" in sys.modules and is_tracked(self.keyed(args, _without(kwargs, "device", "domain")).values())
@@ -221,9 +265,22 @@ class LoadedKernel:
         self, device: Device, mode: RunMode, given: Mapping[str, object], shape: tuple[Any, ...] | None, place: object
     ) -> Mapping[str, Any]:
         """Run it on a device; ``place`` is where tensors stay that are not copied."""
-        self.plan.require(mode)
         prepared = replace(prepare(self.signature, mode, given, shape), place=place)
+        if mode is RunMode.HVP:
+            return self._run_product(device, prepared, {})
+        self.plan.require(mode)
         return run_kernel(device, self.load_on(device, mode), self.plan, mode, prepared)
+
+    def _run_product(self, device: Device, prepared: Prepared, cotangents: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Run the product with the Hessian on a device."""
+        if not self.second:
+            self.second.append(self.program.with_products())
+        (program,) = self.second
+        product = program.product(self.found)
+        key = (f"{device.name} hvp", product.entry_names)
+        if key not in self.loaded:
+            self.loaded[key] = program.load_on(device, product.entry_names)
+        return product.run(device, self.loaded[key], prepared, cotangents, program.source.cache)
 
     def cotangents(self, values: object) -> dict[str, object]:
         """Cotangents by key, from those of ``backward``."""
@@ -298,12 +355,22 @@ class LoadedPipeline(LoadedKernel):
         """What a program runs."""
         return self.runnable
 
+    def output_shapes(self, arrays: Mapping[str, Any], domain: object) -> dict[str, tuple[int, ...]]:
+        """The shapes of the results and of the tensors that are written, from the arguments, by key."""
+        with readable_errors():
+            inputs = prepare_pipeline(self.runnable, RunMode.FORWARD, _placeholders(arrays), _shape(domain))
+        known = inputs.shapes.values
+        pairs = outputs_of(self.runnable)
+        return {part.key: (*known[name], *part.shape) for value, name in pairs for part in value.parts}
+
     def run_on(
         self, device: Device, mode: RunMode, given: Mapping[str, object], shape: tuple[Any, ...] | None, place: object
     ) -> Mapping[str, Any]:
         """Run it on a device; ``place`` is where tensors stay that are not copied."""
         prepared = prepare_pipeline(self.runnable, mode, given, shape)
         prepared = replace(prepared, prepared=replace(prepared.prepared, place=place))
+        if mode is RunMode.HVP:
+            return self._run_product(device, prepared.prepared, prepared.cotangents)
         return run_pipeline(
             device, self.load_on(device, mode), self.runnable, mode, prepared, self.program.source.cache
         )
@@ -314,6 +381,13 @@ class LoadedPipeline(LoadedKernel):
         if key not in self.loaded:
             self.loaded[key] = self.program.load_on(device, key[1])
         return self.loaded[key]
+
+
+def _placeholders(arrays: Mapping[str, Any]) -> dict[str, object]:
+    """Return arrays of these shapes and types without contents."""
+    import numpy as np
+
+    return {key: np.broadcast_to(np.zeros((), one.dtype), one.shape) for key, one in arrays.items()}
 
 
 def _shape(domain: object) -> tuple[Any, ...] | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from slangad.compiler.runtime.arrays.array_keys import HVP
 from slangad.compiler.runtime.arrays.flatten import nested
 from slangad.compiler.runtime.arrays.summary import as_numpy, rows, table
 
@@ -38,6 +39,7 @@ class Outcome(Mapping[str, Any]):
         result: The result; a tuple of them where there are several, each at its place; structs by field. None for what
             the mode doesn't give.
         grad: Gradients by parameter; of structs by field.
+        hvp: Products with the Hessian, by parameter.
         jvp: How the results change along the tangents, by result.
         probe: Gradients of intermediate values by the probe's name.
         outputs: Tensors that were written, by parameter.
@@ -46,9 +48,11 @@ class Outcome(Mapping[str, Any]):
     def __init__(self, arrays: Mapping[str, Any], signature: KernelSignature) -> None:
         self.arrays = dict(arrays)
         self.grad = Named.of(nested(self._below("grad."), signature.parameters))
+        self.hvp = Named.of(nested(self._below(HVP), signature.parameters))
         self.jvp = Named.of(nested(self._below("jvp."), signature.values))
         self.probe = Named.of(self._below("probe."))
-        plain = {key: array for key, array in self.arrays.items() if not key.startswith(("grad.", "jvp.", "probe."))}
+        prefixes = ("grad.", "jvp.", "probe.", HVP)
+        plain = {key: array for key, array in self.arrays.items() if not key.startswith(prefixes)}
         found = Named.of(nested(plain, signature.values))
         self.outputs = Named({v.name: found[v.name] for v in signature.parameters if v.name in found})
         results = [found.get(value.name) for value in signature.results]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from slangad.compiler.driver.unsupported import refuse_on
@@ -10,12 +10,13 @@ from slangad.compiler.emit.model import Mode
 from slangad.compiler.errors.diagnostics import CompileError, Diagnostic
 from slangad.compiler.runtime.arrays.signature import signatures
 from slangad.compiler.runtime.device.model import BuildOptions
+from slangad.compiler.runtime.pipeline.hessian import HessianProduct, refuse_product
 from slangad.compiler.runtime.pipeline.run_kernel import KernelPlan
 from slangad.compiler.runtime.pipeline.runnable import RunnablePipeline, pipeline_of_kernel, runnable_pipelines
 from slangad.compiler.slang_text.search import folders_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection, Iterator, Mapping
     from pathlib import Path
 
     from slangad.compiler.driver.inputs import Input
@@ -36,6 +37,9 @@ class RunnableProgram:
         source: How the Slang is compiled.
         pipelines: Its pipelines by name, likewise.
         module: Its IR, after the passes.
+        item: What it was read from.
+        options: How.
+        products: The products with Hessians by name of their kernel or pipeline, if they were asked for.
     """
 
     file: Path
@@ -44,6 +48,25 @@ class RunnableProgram:
     source: BuildOptions
     pipelines: Mapping[str, RunnablePipeline]
     module: Module
+    item: Input
+    options: Options
+    products: Mapping[str, HessianProduct] = field(default_factory=dict)
+
+    def product(self, found: KernelPlan | RunnablePipeline) -> HessianProduct:
+        """Return the product with the Hessian of a kernel or pipeline, of a program with products.
+
+        Raises:
+            CompileError: There is none.
+        """
+        name = found.signature.name
+        if name not in self.products:
+            reasons = (left.reason for left in self.module.left_out if left.function == name and "hvp" in left.modes)
+            raise refuse_product(found.signature, next(reasons, "no gradient flows from its parameters to its results"))
+        return self.products[name]
+
+    def with_products(self) -> RunnableProgram:
+        """Return the same program with products with Hessians."""
+        return read_program(self.item, replace(self.options, modes=(*self.options.modes, "hvp")))
 
     def load_on(self, device: Device, entries: Collection[str]) -> DeviceProgram:
         """Compile entry points for a device.
@@ -71,11 +94,27 @@ def read_program(item: Input, options: Options) -> RunnableProgram:
     source = BuildOptions(folders_of(item.path, options.include_dirs), options.defines, options.cache)
     plans = _plans(unit.emitted, module)
     found = runnable_pipelines(module, plans)
+    products = dict(_products(module, plans, found))
+    made = {kernel.name for kernel in module.kernels if kernel.product_of}
+    made |= {pipeline.name for pipeline in module.pipelines if pipeline.product_of}
+    plans = {name: plan for name, plan in plans.items() if name not in made}
+    found = {name: runnable for name, runnable in found.items() if name not in made}
     if item.kernels:
         _refuse_unknown(item, (*found, *plans), unit.description.left_out)
         plans = {name: plan for name, plan in plans.items() if name in item.kernels}
         found = {name: runnable for name, runnable in found.items() if name in item.kernels}
-    return RunnableProgram(item.path, unit.emitted, plans, source, found, module)
+    return RunnableProgram(item.path, unit.emitted, plans, source, found, module, item, options, products)
+
+
+def _products(
+    module: Module, plans: Mapping[str, KernelPlan], pipelines: Mapping[str, RunnablePipeline]
+) -> Iterator[tuple[str, HessianProduct]]:
+    for kernel in reversed(module.kernels):  # the first one of a kernel has all tangents
+        if kernel.product_of:
+            yield kernel.product_of, HessianProduct(plans[kernel.product_of], plans[kernel.name])
+    for pipeline in module.pipelines:
+        if pipeline.product_of:
+            yield pipeline.product_of, HessianProduct(pipelines[pipeline.product_of], pipelines[pipeline.name])
 
 
 def _refuse_unknown(item: Input, known: Collection[str], left_out: Collection[LeftOut]) -> None:

@@ -115,9 +115,9 @@ class _Samples:
         signature = kernel.signature
         given = self._spread_all(signature, arguments)
         cotangent = options.get("cotangent")
-        if mode is RunMode.BACKWARD and cotangent is not None:
+        if mode in (RunMode.BACKWARD, RunMode.HVP) and cotangent is not None:
             given |= self._seeds(signature, kernel.cotangents(cotangent))
-        if mode is RunMode.JVP:
+        if mode in (RunMode.JVP, RunMode.HVP):
             tangents = kernel.tangents(options.get("tangent"))
             for value in signature.parameters:
                 prefix = PREFIXES[Role.TANGENT]
@@ -163,7 +163,7 @@ class _Samples:
         return np.broadcast_to(plain, (*self.shape, *part.shape)).reshape(self.count, *part.shape)
 
     def _unflattened(self, signature: KernelSignature, key: str, array: Any) -> Any:  # noqa: ANN401  (numpy or torch)
-        plain = key.partition(".")[2] if key.startswith(("grad.", "jvp.")) else key
+        plain = key.partition(".")[2] if key.startswith(("grad.", "jvp.", "hvp.")) else key
         values = [value for value in signature.values if any(part.key == plain for part in value.parts)]
         per_sample = not values or values[0].per_element
         return array.reshape((*self.shape, *array.shape[1:])) if per_sample else array

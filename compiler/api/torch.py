@@ -1,12 +1,13 @@
 """Wrap a loaded kernel as a function that torch differentiates.
 
-The backward pass runs the kernel's backward entry points on the tensors of the forward call. Forward-mode automatic
-differentiation runs its jvp entry points. Neither is differentiable again: a second derivative raises an error.
+Three operations of torch, one class each: the kernel, its gradient, and runs whose results have no derivative. The
+gradient's own derivatives are products with the Hessian, in the mode hvp. Everything that reads a tensor is an
+operation, since tensors under ``torch.func`` transforms have no memory outside of one.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from slangad.compiler.runtime.arrays.array_keys import array_keys
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class CallableKernel(Protocol):
-    """The part of a loaded kernel that torch needs."""
+    """The part of a loaded kernel that torch and JAX need."""
 
     @property
     def signature(self) -> KernelSignature:
@@ -32,82 +33,176 @@ class CallableKernel(Protocol):
         """Run the kernel in a mode on arrays by key, and return arrays by key."""
 
 
+def output_keys(signature: KernelSignature) -> tuple[str, ...]:
+    """Return the keys of the results and of the tensors that are written."""
+    written = (value for value in signature.parameters if value.is_written)
+    return tuple(part.key for value in (*signature.results, *written) for part in value.parts)
+
+
 @dataclass(frozen=True)
 class _Call:
-    """One call: the kernel, its device and domain, and the keys of the tensors."""
+    """One call: the kernel, its device and domain, the keys of the tensors, and those of what it gives.
+
+    Attributes:
+        keys: The keys of the arguments.
+        seeds: For the gradient: the results that have a cotangent. Their cotangents follow the arguments.
+        mode: For a run without derivative: its mode.
+        outputs: The keys of what it gives.
+        why: For a run without derivative: the message if one is wanted.
+    """
 
     kernel: CallableKernel
     device: str
     domain: object
     keys: tuple[str, ...]
+    seeds: tuple[str, ...] = ()
+    mode: RunMode = RunMode.FORWARD
+    outputs: tuple[str, ...] = ()
+    why: str = ""
 
-    def run(self, mode: RunMode, tensors: tuple[Any, ...], more: dict[str, Any]) -> Any:  # noqa: ANN401  (an outcome)
+    def run(self, mode: RunMode, given: Mapping[str, Any]) -> Any:  # noqa: ANN401  (an outcome)
         import torch
 
         with torch.no_grad():
-            return self.kernel.run(
-                mode, {**dict(zip(self.keys, tensors, strict=True)), **more}, self.device, self.domain
-            )
+            return self.kernel.run(mode, given, self.device, self.domain)
 
-    @property
-    def results(self) -> tuple[str, ...]:
-        """The keys of the outputs."""
-        signature = self.kernel.signature
-        written = (value for value in signature.parameters if value.is_written)
-        return tuple(part.key for value in (*signature.results, *written) for part in value.parts)
+    def plain(self, mode: RunMode, given: Mapping[str, Any], outputs: tuple[str, ...], why: str) -> dict[str, Any]:
+        """Return outputs of a run that can't be differentiated, by key; why not if it is tried."""
+        operation = _operations()[0]
+        call = replace(self, keys=tuple(given), mode=mode, outputs=outputs, why=f"{self.kernel.signature.name}: {why}")
+        return dict(zip(outputs, operation.apply(call, *given.values()), strict=True))
 
 
-def _first_only(name: str) -> Callable[..., Any]:
-    """A function that gives a derivative as it is, and that can't be differentiated by what the derivative is of."""
+def _named(prefix: str, keys: tuple[str, ...], values: tuple[Any, ...]) -> dict[str, Any]:
+    """Return the values that are there, by key with a prefix."""
+    return {f"{prefix}.{key}": value for key, value in zip(keys, values, strict=True) if value is not None}
+
+
+def _each_in_turn(function: Any, info: Any, dims: tuple[Any, ...], call: _Call, *tensors: Any) -> Any:  # noqa: ANN401
+    """Return a function's results for each element of a batch, stacked: the rule of ``torch.vmap``."""
     import torch
 
-    message = (
-        f"{name}: second derivatives are not available through torch; differentiate once (no create_graph), "
-        "or write the derivative as a kernel of its own with sa.bwd_diff or sa.fwd_diff"
-    )
-
-    class FirstOnly(torch.autograd.Function):  # type: ignore[misc]  # torch is no dependency
-        """The identity of its first argument, which hangs on the others."""
-
-        @staticmethod
-        def forward(derivative: Any, *_: Any) -> Any:  # noqa: ANN401
-            return derivative.view_as(derivative)
-
-        @staticmethod
-        def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:  # noqa: ANN401
-            """Nothing to keep."""
-
-        @staticmethod
-        def backward(*_: Any) -> Any:  # noqa: ANN401
-            raise RuntimeError(message)
-
-        @staticmethod
-        def jvp(*_: Any) -> Any:  # noqa: ANN401
-            raise RuntimeError(message)
-
-    def apply(derivative: Any, inputs: tuple[Any, ...]) -> Any:  # noqa: ANN401
-        return None if derivative is None else FirstOnly.apply(derivative, *inputs)
-
-    return apply
+    found = []
+    for element in range(info.batch_size):
+        own = (t if d is None else t.select(d, element) for t, d in zip(tensors, dims[1:], strict=True))
+        found.append(function.apply(call, *own))
+    stacked = tuple(torch.stack(parts) for parts in zip(*found, strict=True))
+    return stacked, tuple(0 for _ in stacked)
 
 
-def function_of(kernel: CallableKernel, device: str) -> Callable[..., Any]:
-    """Return a function that takes the kernel's arguments as tensors and gives its results, with gradients.
+_MADE: list[tuple[Any, Any, Any]] = []
 
-    Raises:
-        ImportError: Torch is not installed.
-    """
+
+def _operations() -> tuple[Any, Any, Any]:
+    """Return the classes of runs without derivative, of gradients and of kernels, made once since they need torch."""
+    if not _MADE:
+        plain = _plain_operation()
+        gradient = _gradient_operation()
+        _MADE.append((plain, gradient, _kernel_operation(gradient)))
+    return _MADE[0]
+
+
+def _plain_operation() -> Any:  # noqa: ANN401  (a class)
     import torch
 
-    first_only = _first_only(kernel.signature.name)
+    class Plain(torch.autograd.Function):  # type: ignore[misc]  # torch is no dependency
+        """A run of a kernel in some mode, without a derivative of its own."""
+
+        @staticmethod
+        def forward(call: _Call, *tensors: Any) -> tuple[Any, ...]:  # noqa: ANN401
+            outcome = call.run(call.mode, dict(zip(call.keys, tensors, strict=True)))
+            return tuple(outcome[key] for key in call.outputs)
+
+        @staticmethod
+        def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Any, ...]) -> None:  # noqa: ANN401, ARG004
+            ctx.why = inputs[0].why
+
+        @staticmethod
+        def backward(ctx: Any, *_: Any) -> Any:  # noqa: ANN401
+            raise RuntimeError(ctx.why)
+
+        @staticmethod
+        def jvp(ctx: Any, *_: Any) -> Any:  # noqa: ANN401
+            raise RuntimeError(ctx.why)
+
+        @staticmethod
+        def vmap(info: Any, dims: tuple[Any, ...], call: _Call, *tensors: Any) -> Any:  # noqa: ANN401
+            return _each_in_turn(Plain, info, dims, call, *tensors)
+
+    return Plain
+
+
+def _gradient_operation() -> Any:  # noqa: ANN401  (a class)
+    import torch
+
+    third = "third derivatives are not available"
+
+    class Gradient(torch.autograd.Function):  # type: ignore[misc]  # torch is no dependency
+        """The gradients, from the arguments and then the cotangents."""
+
+        @staticmethod
+        def forward(call: _Call, *tensors: Any) -> tuple[Any, ...]:  # noqa: ANN401
+            outcome = call.run(RunMode.BACKWARD, _divided(call, tensors))
+            return tuple(outcome[f"grad.{key}"] for key in call.outputs)
+
+        @staticmethod
+        def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Any, ...]) -> None:  # noqa: ANN401, ARG004
+            ctx.call, *tensors = inputs
+            ctx.save_for_backward(*tensors)
+            ctx.save_for_forward(*tensors)
+
+        @staticmethod
+        def backward(ctx: Any, *directions: Any) -> tuple[Any, ...]:  # noqa: ANN401
+            call: _Call = ctx.call
+            given = _divided(call, ctx.saved_tensors) | _named("tangent", call.outputs, directions)
+            wanted = (*(f"hvp.{key}" for key in call.outputs), *(f"jvp.{key}" for key in call.seeds))
+            found = call.plain(RunMode.HVP, given, wanted, third)
+            products = (found.get(f"hvp.{key}") for key in call.keys)
+            return (None, *products, *(found[f"jvp.{key}"] for key in call.seeds))
+
+        @staticmethod
+        def jvp(ctx: Any, _: Any, *tangents: Any) -> tuple[Any, ...]:  # noqa: ANN401
+            call: _Call = ctx.call
+            own = _divided(call, ctx.saved_tensors)
+            count = len(call.keys)
+            found: list[Any] = [torch.zeros_like(own[key]) for key in call.outputs]
+            moved = _named("tangent", call.keys, tangents[:count])
+            if moved:
+                products = call.plain(RunMode.HVP, own | moved, tuple(f"hvp.{key}" for key in call.outputs), third)
+                found = [*products.values()]
+            reseeded = {key: torch.zeros_like(own[key]) for key in own if key.startswith("cotangent.")}
+            given = _named("cotangent", call.seeds, tangents[count:])
+            if given:
+                outputs = tuple(f"grad.{key}" for key in call.outputs)
+                more = call.plain(RunMode.BACKWARD, own | reseeded | given, outputs, third)
+                found = [a + b for a, b in zip(found, more.values(), strict=True)]
+            return tuple(found)
+
+        @staticmethod
+        def vmap(info: Any, dims: tuple[Any, ...], call: _Call, *tensors: Any) -> Any:  # noqa: ANN401
+            return _each_in_turn(Gradient, info, dims, call, *tensors)
+
+    return Gradient
+
+
+def _divided(call: _Call, tensors: tuple[Any, ...]) -> dict[str, Any]:
+    """Return the arguments and cotangents of a gradient by key."""
+    count = len(call.keys)
+    return dict(zip(call.keys, tensors[:count], strict=True)) | _named("cotangent", call.seeds, tensors[count:])
+
+
+def _kernel_operation(gradient: Any) -> Any:  # noqa: ANN401  (classes)
+    import torch
+
+    reverse_first = "a derivative of forward mode is not available: take the gradient first, then its derivative"
 
     class Function(torch.autograd.Function):  # type: ignore[misc]  # torch is no dependency
         """The kernel among torch's own operations."""
 
         @staticmethod
         def forward(call: _Call, *tensors: Any) -> tuple[Any, ...]:  # noqa: ANN401
-            outcome = call.run(RunMode.FORWARD, tensors, {})
-            return tuple(outcome[key] for key in call.results)
+            outcome = call.run(RunMode.FORWARD, dict(zip(call.keys, tensors, strict=True)))
+            return tuple(outcome[key] for key in call.outputs)
 
         @staticmethod
         def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Any, ...]) -> None:  # noqa: ANN401
@@ -118,28 +213,48 @@ def function_of(kernel: CallableKernel, device: str) -> Callable[..., Any]:
 
         @staticmethod
         def backward(ctx: Any, *cotangents: Any) -> tuple[Any, ...]:  # noqa: ANN401
-            seeds = {
-                f"cotangent.{key}": c for key, c in zip(ctx.call.results, cotangents, strict=True) if c is not None
-            }
-            known = {p.key for p in array_keys(kernel.signature, RunMode.BACKWARD)}
-            seeds = {key: seed for key, seed in seeds.items() if key in known}
-            outcome = ctx.call.run(RunMode.BACKWARD, ctx.saved_tensors, seeds)
-            of = (*ctx.saved_tensors, *seeds.values())
-            return (None, *(first_only(outcome.get(f"grad.{key}"), of) for key in ctx.call.keys))
+            call: _Call = ctx.call
+            known = {place.key for place in array_keys(call.kernel.signature, RunMode.BACKWARD)}
+            given = dict(zip(call.outputs, cotangents, strict=True))
+            seeds = {k: c for k, c in given.items() if c is not None and f"cotangent.{k}" in known}
+            wanted = tuple(key for key in call.keys if f"grad.{key}" in known)
+            own = replace(call, seeds=tuple(seeds), outputs=wanted)
+            found = dict(zip(wanted, gradient.apply(own, *ctx.saved_tensors, *seeds.values()), strict=True))
+            return (None, *(found.get(key) for key in call.keys))
 
         @staticmethod
         def jvp(ctx: Any, _: Any, *tangents: Any) -> tuple[Any, ...]:  # noqa: ANN401
-            given = {f"tangent.{k}": t for k, t in zip(ctx.call.keys, tangents, strict=True) if t is not None}
-            outcome = ctx.call.run(RunMode.JVP, ctx.saved_tensors, given)
-            of = (*ctx.saved_tensors, *given.values())
-            return tuple(first_only(outcome.get(f"jvp.{key}"), of) for key in ctx.call.results)
+            call: _Call = ctx.call
+            known = {place.key for place in array_keys(call.kernel.signature, RunMode.BACKWARD)}
+            moving = tuple(key for key in call.outputs if f"cotangent.{key}" in known)
+            given = dict(zip(call.keys, ctx.saved_tensors, strict=True)) | _named("tangent", call.keys, tangents)
+            outcome = call.plain(RunMode.JVP, given, tuple(f"jvp.{key}" for key in moving), reverse_first)
+            return tuple(outcome.get(f"jvp.{key}") for key in call.outputs)
+
+        @staticmethod
+        def vmap(info: Any, dims: tuple[Any, ...], call: _Call, *tensors: Any) -> Any:  # noqa: ANN401
+            return _each_in_turn(Function, info, dims, call, *tensors)
+
+    return Function
+
+
+def function_of(kernel: CallableKernel, device: str) -> Callable[..., Any]:
+    """Return a function that takes the kernel's arguments as tensors and gives its results, with gradients.
+
+    Raises:
+        ImportError: Torch is not installed.
+    """
+    import torch
+
+    operation = _operations()[2]
+    outputs = output_keys(kernel.signature)
 
     def call(*args: object, domain: object = None, **kwargs: object) -> Any:  # noqa: ANN401  (tensors)
         given = kernel.keyed(args, kwargs)
         tensors = {
             key: value if isinstance(value, torch.Tensor) else torch.as_tensor(value) for key, value in given.items()
         }
-        found = Function.apply(_Call(kernel, device, domain, tuple(tensors)), *tensors.values())
+        found = operation.apply(_Call(kernel, device, domain, tuple(tensors), outputs=outputs), *tensors.values())
         return found[0] if len(found) == 1 else found
 
     call.__name__ = call.__qualname__ = kernel.signature.name

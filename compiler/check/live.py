@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     Described = KernelObject | PipelineObject | DescribedFunction[..., object]
 
-_OPTIONS: Final = ("samples", "seed", "device", "strict", "ranges", "shapes")
+_OPTIONS: Final = ("samples", "seed", "device", "strict", "order", "ranges", "shapes")
 
 
 class CheckResult:
@@ -102,6 +102,7 @@ def _check_options(name: str, options: Mapping[str, Any]) -> CheckOptions:
         samples_from_user="samples" in options,
         seed_from_user="seed" in options,
         strict=options.get("strict", False),
+        order=options.get("order", 1),
         ranges=ranges,
         required_ranges=tuple(given),
         shapes=shapes,

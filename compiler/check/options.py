@@ -50,6 +50,7 @@ class CheckOptions:
         mode: The only mode to check, ``forward`` or ``backward``; both if empty.
         included: Check the functions of included Slang files too.
         shard: The shard to check, from 1, and the number of shards; None for all files.
+        order: The highest order of the derivatives that are checked: 1, or 2 for descriptions.
         keep: The folder that keeps generated files; None if none does.
         repair: Check the parts of a Slang file that compile if others do not.
     """
@@ -89,4 +90,5 @@ class CheckOptions:
     slangc: Path | None = None
     slang_flags: tuple[str, ...] = ()
     mode: str = ""
+    order: int = 1
     keep: Path | None = None

@@ -36,7 +36,7 @@ def compile_description(item: Input, options: Options, compilers: SlangCompilers
     from slangad.compiler.frontends import load  # here, since a compile from the cache loads no front end
 
     module = load(item.source, compilers.slang_setting)  # frontends
-    module = run_passes(module, options.dump, deterministic=options.deterministic)  # passes
+    module = run_passes(module, options.dump, **options.of_passes)  # passes
     slang = emit_input(item, module, options)  # emit
     slang, code = yield slang  # toolchain
     return outputs_of(slang, code)  # driver

@@ -48,10 +48,10 @@ def with_cache(compile_description: Compile, item: Input, options: Options, comp
     memory = None if fresh else options.cache
     if memory is None:
         return (yield from compile_description(item, options, compilers))
-    description = _stored(memory, item.path, deterministic=options.deterministic)
+    description = _stored(memory, item.path, options)
     if description is None:
         slang = next(compile_description(item, options, compilers))
-        _store(memory, item.path, slang.description, deterministic=options.deterministic)
+        _store(memory, item.path, slang.description, options)
     else:
         slang = select_entries(item, description, None, options)
     slang, code = yield slang
@@ -60,9 +60,9 @@ def with_cache(compile_description: Compile, item: Input, options: Options, comp
     return outputs_of(slang, code)
 
 
-def _stored(memory: Cache, path: Path, *, deterministic: bool) -> Description | None:
+def _stored(memory: Cache, path: Path, options: Options) -> Description | None:
     """Return the cached description, if every file it depends on is unchanged."""
-    stored = memory.get(_key(path, deterministic=deterministic))
+    stored = memory.get(_key(path, options))
     if stored is None:
         return None
     record: dict[str, Any] = json.loads(stored)
@@ -73,16 +73,16 @@ def _stored(memory: Cache, path: Path, *, deterministic: bool) -> Description | 
     return _description(record)
 
 
-def _store(memory: Cache, path: Path, description: Description, *, deterministic: bool) -> None:
+def _store(memory: Cache, path: Path, description: Description, options: Options) -> None:
     """Keep a description if it is pure."""
     scan = PurityScan(path, description.sources)
     if scan.is_pure():
-        memory.put(_key(path, deterministic=deterministic), json.dumps(_record(description, scan.absent())).encode())
+        memory.put(_key(path, options), json.dumps(_record(description, scan.absent())).encode())
 
 
-def _key(path: Path, *, deterministic: bool) -> str:
+def _key(path: Path, options: Options) -> str:
     """Return the cache key: everything besides the description's files, such as options, folder and versions."""
-    how = "deterministic" if deterministic else ""
+    how = f"{'deterministic' * options.deterministic} {'hvp' * options.second_order}"
     parts = ("description", how, str(path), str(Path.cwd()), __version__, sys.version, own_code())
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
@@ -165,6 +165,7 @@ def _record(description: Description, absent: list[str]) -> dict[str, object]:
                 {name: _place(span) for name, span in kernel.scalars.items()},
                 dict(kernel.accumulation),
                 dict(kernel.deciding),
+                kernel.product_of,
             )
             for kernel in description.kernels
         ],

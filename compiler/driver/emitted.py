@@ -43,7 +43,11 @@ def select_entries(item: Input, description: Description, module: Module | None,
         raise CompileError([_no_kernel(item, name, known, description) for name in unknown])
     wanted = description.kernels_of(item.kernels) or kernels
     points = description.emitted.entry_points
-    entries = tuple(e for e in points if e.kernel in wanted and e.mode in options.modes)
+    products = {kernel.name: kernel.product_of for kernel in description.kernels if kernel.product_of}
+    chosen = {*wanted, *(name for name, of in products.items() if of in wanted)}
+    entries = tuple(
+        e for e in points if e.kernel in chosen and ("hvp" if e.kernel in products else e.mode.value) in options.modes
+    )
     own = description.targets if options.own_targets and options.targets else ()
     found = search(item.path, options.include_dirs).folders if is_slang(item.path) else ()
     return EmittedInput(item, description, entries, own or options.targets, module, found_folders=found)
@@ -85,6 +89,7 @@ def _description(module: Module) -> Description:
                 first_uses(module, kernel),
                 accumulations(module, kernel),
                 deciding(module, kernel),
+                kernel.product_of,
             )
             for kernel in module.kernels
         ),
@@ -92,9 +97,17 @@ def _description(module: Module) -> Description:
         targets=module.targets,
         name=module.name if module.file_name else "",
         left_out=module.left_out,
-        pipelines=tuple((p.name, tuple(dict.fromkeys(s.kernel for s in p.stages))) for p in module.pipelines),
+        pipelines=_pipelines(module),
         loops=tuple({(choice, choice.span): choice for choice in module.loops}.values()),
     )
+
+
+def _pipelines(module: Module) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Return the pipelines with their kernels, those of their products with Hessians too."""
+    found: dict[str, dict[str, None]] = {}
+    for pipeline in module.pipelines:
+        found.setdefault(pipeline.product_of or pipeline.name, {}).update((s.kernel, None) for s in pipeline.stages)
+    return tuple((name, tuple(kernels)) for name, kernels in found.items())
 
 
 def _no_kernel(item: Input, name: str, known: tuple[str, ...], description: Description) -> Diagnostic:

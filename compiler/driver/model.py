@@ -30,7 +30,7 @@ class Options:
 
     Attributes:
         targets: Names from ``ir.targets``. Without any, only Slang is emitted.
-        modes: The modes of entry points to compile: ``forward``, ``backward``, ``jvp``.
+        modes: The modes of entry points to compile: ``forward``, ``backward``, ``jvp``, ``hvp``.
         specialize: Generic functions of Slang files to compile, with their arguments: ``f<float, 4>``.
         dump: Called with the name of each pass and the module after it.
         keep_ir: Keep the IR in the result.
@@ -54,6 +54,16 @@ class Options:
     keep_ir: bool = False
     own_targets: bool = False
     deterministic: bool = False
+
+    @property
+    def second_order(self) -> bool:
+        """Return True if products with Hessians are wanted."""
+        return "hvp" in self.modes
+
+    @property
+    def of_passes(self) -> dict[str, bool]:
+        """Return the options of the passes."""
+        return {"deterministic": self.deterministic, "second_order": self.second_order}
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +95,7 @@ class KernelSummary:
         scalars: The first use of each type or function group that some target lacks (``driver.unsupported``).
         accumulation: The way the gradient of each parameter is summed (``emit.entry_points.accumulations``).
         deciding: For some of them, the expression that decided it.
+        product_of: The kernel with whose Hessian its gradients are products.
     """
 
     name: str
@@ -92,6 +103,7 @@ class KernelSummary:
     scalars: Mapping[str, Span] = field(default_factory=dict)
     accumulation: Mapping[str, str] = field(default_factory=dict)
     deciding: Mapping[str, str] = field(default_factory=dict)
+    product_of: str = ""
 
 
 @dataclass(frozen=True, slots=True)

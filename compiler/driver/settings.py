@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 
 FILE_NAME: Final = "pyproject.toml"
 INPUT_ENDINGS: Final = (".py", ".yaml", ".yml", *SLANG_ENDINGS)
-MODES: Final = ("forward", "backward", "jvp")
+MODES: Final = ("forward", "backward", "jvp", "hvp")
 
 _LINES: Final = Either((Text("a text", or_number=True), ListOf(Text("a text"))))
 _ANY: Final = ".+"

@@ -61,7 +61,8 @@ class Kernel:
 
     ``modes`` names its entry points (``forward``, ``backward``, ``jvp``); if empty, all useful ones. ``shapes`` are the
     shapes of parameters in ``slangad check``; that of an ``Each`` is the domain. ``fused`` is True if it joins two
-    stages of a pipeline. ``tile`` has the extents of the tiles in which groups walk the domain, if any.
+    stages of a pipeline. ``tile`` has the extents of the tiles in which groups walk the domain, if any. ``product_of`` is
+    the kernel with whose Hessian its gradients are products.
     """
 
     name: str
@@ -76,6 +77,7 @@ class Kernel:
     shapes: tuple[tuple[str, tuple[int, ...]], ...] = ()
     fused: bool = field(default=False, compare=False)
     tile: tuple[int, ...] = ()
+    product_of: str = field(default="", compare=False)
 
 
 def by_value(kernel: Kernel, buffers: Iterable[Buffer]) -> tuple[KernelParam, ...]:

@@ -104,6 +104,7 @@ class Pipeline:
         results: Its results; one ``Sum`` or ``Mean`` of one number is an objective.
         optimizer: The optimiser with which ``slangad train`` minimises the objective.
         fuse: True if neighbouring stages may become one kernel.
+        product_of: The pipeline with whose Hessian its gradients are products.
     """
 
     name: str
@@ -114,6 +115,7 @@ class Pipeline:
     fuse: bool = True
     doc: tuple[str, ...] = ()
     span: Span = field(default=NOWHERE, compare=False, repr=False)
+    product_of: str = field(default="", compare=False)
 
 
 def used_values(stage: Stage) -> tuple[str, ...]:

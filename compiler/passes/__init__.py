@@ -14,7 +14,11 @@ if TYPE_CHECKING:
 
 
 def run_passes(
-    module: Module, dump: Callable[[str, Module], None] | None = None, *, deterministic: bool = False
+    module: Module,
+    dump: Callable[[str, Module], None] | None = None,
+    *,
+    deterministic: bool = False,
+    second_order: bool = False,
 ) -> Module:
     """Run every pass and call ``dump`` with the module after each. The passes are imported when they are needed.
 
@@ -23,7 +27,7 @@ def run_passes(
     """
     from slangad.compiler.passes.order import run_all
 
-    return run_all(module, dump, deterministic=deterministic)
+    return run_all(module, dump, deterministic=deterministic, second_order=second_order)
 
 
 __all__ = ["run_passes"]

@@ -11,6 +11,7 @@ from slangad.compiler.passes.bound_loops import bound_loops
 from slangad.compiler.passes.declare_locals import declare_locals
 from slangad.compiler.passes.derivatives import lower_derivatives
 from slangad.compiler.passes.differentiate_gradients import differentiate_gradients
+from slangad.compiler.passes.differentiate_twice import differentiate_twice
 from slangad.compiler.passes.equalize_nested_loops import equalize_nested_loops
 from slangad.compiler.passes.extract_inner_loops import extract_inner_loops
 from slangad.compiler.passes.find_products import find_products
@@ -70,7 +71,11 @@ PASS_NAMES: Final = tuple(step.name for step in PIPELINE)
 
 
 def run_all(
-    module: Module, dump: Callable[[str, Module], None] | None = None, *, deterministic: bool = False
+    module: Module,
+    dump: Callable[[str, Module], None] | None = None,
+    *,
+    deterministic: bool = False,
+    second_order: bool = False,
 ) -> Module:
     """Run every pass and call ``dump`` with the module after each.
 
@@ -78,11 +83,13 @@ def run_all(
         module: The module from a front end.
         dump: Called with the name of each pass and the module after it.
         deterministic: Make gradients bitwise repeatable.
+        second_order: Add kernels whose gradients are products with Hessians.
 
     Raises:
         CompileError: A pass refuses the user's program.
     """
     _check("the front end", module, declared=False)
+    module = differentiate_twice(module) if second_order else module
     everywhere = bool(os.environ.get("SLANGAD_VERIFY"))
     for step in PIPELINE:
         module = step.function(module)

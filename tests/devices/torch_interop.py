@@ -18,6 +18,7 @@ import slangad as sa
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+FOLDER = tempfile.TemporaryDirectory()
 DESCRIBED = """
 import slangad as sa
 from slangad import Each, NoDiff, Param, Sum, Tensor, float3
@@ -69,10 +70,9 @@ def chain(x: Each[float], w: Tensor[float, 1], k: Each[float3], m: Param[Line]) 
 
 def described() -> object:
     """The kernels above."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "described.py"
-        path.write_text(DESCRIBED, encoding="utf-8")
-        return sa.load(path)
+    path = Path(FOLDER.name) / "described.py"
+    path.write_text(DESCRIBED, encoding="utf-8")
+    return sa.load(path)
 
 
 def check_gradients(kernels: object, device: str) -> None:
@@ -141,39 +141,41 @@ def check_pipeline(kernels: object, device: str) -> None:
 
 
 def check_second(kernels: object, device: str) -> None:
-    """What would be a second derivative is refused, however torch is asked for one; first ones stay as they are."""
+    """Second derivatives are torch's own, however torch is asked for them; third ones are refused."""
     plain, weights = torch.randn(5, device=device), torch.randn(7, device=device)
     gather = kernels.gather.torch(device)
     at = torch.tensor([0, 3, 3, 6, 2], device=device, dtype=torch.int32)
     x = weights.requires_grad_()
     (first,) = torch.autograd.grad((plain * gather(at, x)).sum(), x, create_graph=True)
-    same(first, 2 * x * torch.zeros(7, device=device).index_add_(0, at.long(), plain))
+    counts = torch.zeros(7, device=device).index_add_(0, at.long(), plain)
+    same(first, 2 * x * counts)
+    (second,) = torch.autograd.grad((first * first).sum(), x, create_graph=True)
+    same(second, 8 * x * counts * counts)
+    hessian = torch.diag(2 * torch.zeros(7, device=device).index_add_(0, at.long(), torch.ones(5, device=device)))
 
-    def forward_over_reverse() -> object:
-        with torch.autograd.forward_ad.dual_level():
-            dual = torch.autograd.forward_ad.make_dual(x, torch.ones_like(x))
-            return torch.autograd.grad(gather(at, dual).sum(), dual)
+    def total(w: torch.Tensor) -> torch.Tensor:
+        return gather(at, w).sum()
 
-    def reverse_over_forward() -> object:
-        with torch.autograd.forward_ad.dual_level():
-            dual = torch.autograd.forward_ad.make_dual(x, torch.ones_like(x))
-            return torch.autograd.grad(torch.autograd.forward_ad.unpack_dual(gather(at, dual)).tangent.sum(), x)
-
-    ways = (
-        lambda: first.sum().backward(),
-        lambda: torch.autograd.functional.hessian(lambda w: gather(at, w).sum(), x.detach()),
-        forward_over_reverse,
-        reverse_over_forward,
-    )
-    for way in ways:
-        said = refusal(way)
-        assert "gather: second derivatives are not available through torch" in said, said
+    fixed = x.detach()
+    same(torch.autograd.functional.hessian(total, fixed), hessian)
+    same(torch.func.jacfwd(torch.func.grad(total))(fixed), hessian)
+    same(torch.func.jacrev(torch.func.grad(total))(fixed), hessian)
+    many = torch.stack((fixed, 2 * fixed))
+    same(torch.func.vmap(torch.func.grad(total))(many), many @ hessian)
+    cotangent = plain.clone().requires_grad_()  # the gradient is linear in the cotangent
+    (seeded,) = torch.autograd.grad(gather(at, x), x, cotangent, create_graph=True)
+    same(torch.autograd.grad(seeded.sum(), cotangent)[0], 2 * fixed[at.long()])
+    with torch.autograd.forward_ad.dual_level():
+        dual = torch.autograd.forward_ad.make_dual(x, torch.ones_like(x))
+        forward = torch.autograd.forward_ad.unpack_dual(gather(at, dual)).tangent
+        assert "take the gradient first" in refusal(lambda: torch.autograd.grad(forward.sum(), x))
+    assert "gather: third derivatives are not available" in refusal(lambda: second.sum().backward())
 
 
 def refusal(way: Callable[[], object]) -> str:
     """What a call says that raises, or what it gives if it doesn't."""
     try:
-        return f"a second derivative came out: {way()}"
+        return f"a derivative came out: {way()}"
     except RuntimeError as error:
         return str(error)
 

@@ -16,6 +16,7 @@ from slangad.compiler.check.repair.conforming import with_conforming_types
 from slangad.compiler.check.repair.load import decoded_text, load_what_compiles
 from slangad.compiler.check.repair.repaired import Mended
 from slangad.compiler.check.subjects.find import find_subjects, with_shapes
+from slangad.compiler.check.subjects.second_order import with_second_order
 from slangad.compiler.check.twins.declared import TwinModule, add_frozen_twins
 from slangad.compiler.check.twins.index_ranges import add_index_twins
 from slangad.compiler.check.twins.loop_bounds import watch_loops
@@ -95,12 +96,12 @@ def describe_file(item: Input, options: CheckOptions, compilers: SlangCompilers)
     setting = replace(setting, reflect=partial(setting.reflect, others=mended.others))
     mended, brought = (mended, {}) if options.mutate else with_conforming_types(item.path, mended, setting)
     loaded = with_shapes(mended.module, options.shapes)
-    if options.mutate:
-        loaded = add_mutants(loaded, options.probed)
+    loaded = add_mutants(loaded, options.probed) if options.mutate else loaded
+    loaded, unproduced = _with_second_order(item, loaded, options)
     memory = _memory(item, mended, loaded, setting) if not options.mutate else None
     module, subjects = find_subjects(memory.module if memory else loaded, _is_users if item.live else None)
     subjects = with_memory(subjects, memory) if memory else subjects
-    subjects = mended.with_broken(subjects)
+    subjects = (*mended.with_broken(subjects), *unproduced)
     if options.mutate:
         alone = (Subject(name, "function", span, skipped=why) for name, span, why in left_alone(loaded))
         subjects = (*(subject for subject in subjects if is_mutant(subject.name)), *alone)
@@ -124,6 +125,13 @@ def describe_file(item: Input, options: CheckOptions, compilers: SlangCompilers)
     loose = frozenset(unclipped.names) if unclipped else frozenset()
     subjects = tuple(replace(subject, unclipped=subject.kernel in loose) for subject in subjects)
     return FileDescription(subjects, module, twins, texts, made, unclipped)
+
+
+def _with_second_order(item: Input, module: Module, options: CheckOptions) -> tuple[Module, tuple[Subject, ...]]:
+    """Return the module with the subjects of second derivatives if they are wanted, and subjects for what has none."""
+    if options.order == 1 or options.mutate or is_slang(item.path):
+        return module, ()
+    return with_second_order(module, _is_users if item.live else lambda file: file == module.source)
 
 
 def _is_users(file: str) -> bool:

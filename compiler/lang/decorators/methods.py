@@ -18,6 +18,7 @@ class Outcome(Protocol):
     arrays: dict[str, Any]
     result: Any
     grad: Any
+    hvp: Any
     jvp: Any
     probe: Any
     outputs: Any
@@ -43,8 +44,14 @@ class LoadedObject(Protocol):
     def jtjvp(self, *args: Any, **kwargs: Any) -> Outcome:  # noqa: ANN401
         """Compute the Gauss-Newton product."""
 
+    def hvp(self, *args: Any, **kwargs: Any) -> Outcome:  # noqa: ANN401
+        """Compute the product with the Hessian."""
+
     def torch(self, device: str = "") -> Callable[..., Any]:
         """Return the function that torch differentiates."""
+
+    def jax(self, device: str = "") -> Callable[..., Any]:
+        """Return the function that JAX differentiates."""
 
     def train(self, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
         """Minimise the result."""
@@ -146,9 +153,17 @@ class RunnableObject(CheckedObject):
         """Compute the Gauss-Newton product of ``tangent=``, a mapping by parameter."""
         return self.on().jtjvp(*args, **kwargs)
 
+    def hvp(self, *args: Any, **kwargs: Any) -> Outcome:  # noqa: ANN401
+        """Compute the product of the Hessian with ``tangent=``, a mapping by parameter: ``.hvp``, and ``.grad``."""
+        return self.on().hvp(*args, **kwargs)
+
     def torch(self, device: str = "auto") -> Callable[..., Any]:
         """Return it as a function of torch tensors that torch differentiates."""
         return self.on(device).torch()
+
+    def jax(self, device: str = "auto") -> Callable[..., Any]:
+        """Return it as a function of JAX's arrays, for ``jax.grad``, ``jax.jvp``, ``jax.jit`` and ``jax.vmap``."""
+        return self.on(device).jax()
 
     def train(self, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401  (a training's result)
         """Minimise the result, as ``slangad train`` does.
@@ -198,3 +213,7 @@ class SampledObject(CheckedObject):
     def jvp(self, *args: Any, **kwargs: Any) -> Outcome:  # noqa: ANN401
         """Compute the results of samples, and their change along ``tangent=``, a mapping by parameter."""
         return cast("Outcome", _run().sampled(self, "jvp", args, kwargs))
+
+    def hvp(self, *args: Any, **kwargs: Any) -> Outcome:  # noqa: ANN401
+        """Compute the product of the Hessian of the sum of the results with ``tangent=``, a mapping by parameter."""
+        return cast("Outcome", _run().sampled(self, "hvp", args, kwargs))

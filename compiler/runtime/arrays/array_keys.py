@@ -25,6 +25,8 @@ PREFIXES: Final = {
     ParameterRole.PROBE: "probe.",
 }
 """The prefix of a key, by its role."""
+HVP: Final = "hvp."
+"""The prefix of products with the Hessian, which are gradients of another kernel."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,10 +77,10 @@ def _role(value: KernelValue) -> ParameterRole:
 
 
 def _derivatives(signature: KernelSignature, mode: RunMode) -> Iterator[ArrayKey]:
-    if mode is RunMode.BACKWARD:
+    if mode in (RunMode.BACKWARD, RunMode.HVP):
         written = (value for value in signature.parameters if value.is_written)
         yield from _of((*signature.results, *written), ParameterRole.COTANGENT)
-    if mode in (RunMode.JVP, RunMode.JTJVP):
+    if mode in (RunMode.JVP, RunMode.JTJVP, RunMode.HVP):
         read = (value for value in signature.parameters if value.memory is not Memory.OUT_TENSOR)
         yield from _of(read, ParameterRole.TANGENT)
     if mode in (RunMode.BACKWARD, RunMode.JTJVP):
@@ -96,4 +98,4 @@ def _of(values: Iterator[KernelValue] | tuple[KernelValue, ...], role: Parameter
 def known_keys(signature: KernelSignature) -> frozenset[str]:
     """Return every key that has a meaning in some mode, as an input or as an output."""
     plain = {part.key for value in signature.values for part in value.parts}
-    return frozenset(plain | {f"{prefix}{key}" for prefix in PREFIXES.values() for key in plain})
+    return frozenset(plain | {f"{prefix}{key}" for prefix in (*PREFIXES.values(), HVP) for key in plain})

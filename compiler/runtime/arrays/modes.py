@@ -15,8 +15,16 @@ class RunMode(str, Enum):
     JVP = "jvp"
     JTJVP = "jtjvp"
     """The Gauss-Newton product: the tangents of the results, sent back as cotangents."""
+    HVP = "hvp"
+    """The product of the Hessian with tangents, by the kernel that ``passes.differentiate_twice`` adds."""
 
     @property
     def steps(self) -> tuple[Mode, ...]:
         """Return the modes of the entry points that run, in order."""
-        return (Mode.JVP, Mode.BACKWARD) if self is RunMode.JTJVP else (Mode(self.value),)
+        match self:
+            case RunMode.JTJVP:
+                return (Mode.JVP, Mode.BACKWARD)
+            case RunMode.HVP:
+                return (Mode.BACKWARD,)
+            case _:
+                return (Mode(self.value),)

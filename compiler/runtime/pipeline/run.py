@@ -95,7 +95,7 @@ def prepare_pipeline(
                 problems += wrong.diagnostics
     if problems:
         raise InputError(problems)
-    return PipelineInputs(prepared, shapes, cotangents if mode is RunMode.BACKWARD else {})
+    return PipelineInputs(prepared, shapes, cotangents if mode in (RunMode.BACKWARD, RunMode.HVP) else {})
 
 
 def _unknown(key: str, wanted: Collection[str]) -> Diagnostic:
