@@ -16,6 +16,7 @@ COMMANDS = {
     "run": "slangad.cli.run:run_command",
     "train": "slangad.cli.train:train_command",
     "check": "slangad.cli.check:check_command",
+    "graph": "slangad.cli.graph:graph_command",
     "report": "slangad.cli.report:report_command",
     "doctor": "slangad.cli.doctor:doctor_command",
     "schema": "slangad.cli.schema:schema_command",

@@ -15,22 +15,28 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from slangad.compiler.api.torch import output_keys
+from slangad.compiler.api.torch import CallableKernel, output_keys
 from slangad.compiler.runtime.arrays.array_keys import array_keys
 from slangad.compiler.runtime.arrays.modes import RunMode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from slangad.compiler.api.load import LoadedKernel
 
 _REFUSED: Final = {
     "jvp": "a derivative of forward mode is not available: take the gradient first, then its derivative",
     "hvp": "third derivatives are not available",
 }
 _MODES: Final = {"run": RunMode.FORWARD, "jvp": RunMode.JVP, "vjp": RunMode.BACKWARD, "hvp": RunMode.HVP}
+
+
+class ShapedKernel(CallableKernel, Protocol):
+    """The part of a loaded kernel that JAX needs."""
+
+    def output_shapes(self, arrays: Mapping[str, Any], domain: object) -> dict[str, tuple[int, ...]]:
+        """Return the shapes of the results and of the tensors that are written, by key."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +53,7 @@ class _Call:
         changing: The results with a cotangent.
     """
 
-    kernel: LoadedKernel
+    kernel: ShapedKernel
     device: str
     domain: object
     inputs: Mapping[str, Any]
@@ -196,7 +202,7 @@ def _transposed(primitive: Any, cotangents: Sequence[Any], *arrays: Any, call: _
     return [found.get(name) if ad.is_undefined_primal(array) else None for name, array in own.items()]
 
 
-def function_of(kernel: LoadedKernel, device: str) -> Callable[..., Any]:
+def function_of(kernel: ShapedKernel, device: str) -> Callable[..., Any]:
     """Return a function that takes the kernel's arguments as arrays of JAX and gives its results, with derivatives.
 
     Raises:

@@ -13,6 +13,7 @@ from slangad.compiler.api.samples import run_samples
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from slangad.compiler.api.graph import Graph
     from slangad.compiler.api.load import LoadedKernel
     from slangad.compiler.lang.decorators.functions import DescribedFunction
     from slangad.compiler.lang.decorators.kernels import KernelObject, PipelineObject
@@ -43,6 +44,17 @@ def slang(value: Described) -> str:
         CompileError: The description is rejected.
     """
     return SlangText(kept(value, None).program.emitted.text)
+
+
+def graph(value: Described, mode: str, depth: int) -> Graph:
+    """Return the derivative graph of an object.
+
+    Raises:
+        CompileError: The description is rejected.
+    """
+    from slangad.compiler.api.graph import graph_of_object
+
+    return graph_of_object(value, mode=mode, depth=depth)
 
 
 def compiled(value: Runnable, targets: Sequence[str], options: Mapping[str, Any]) -> Mapping[str, str | bytes]:

@@ -69,6 +69,9 @@ class RunMethods(Protocol):
     def slang(self, value: Any) -> str:  # noqa: ANN401
         """Return the Slang of an object."""
 
+    def graph(self, value: Any, mode: str, depth: int) -> Any:  # noqa: ANN401
+        """Return the derivative graph of an object."""
+
     def compiled(self, value: Any, targets: Sequence[str], options: Mapping[str, Any]) -> Any:  # noqa: ANN401
         """Compile an object for targets."""
 
@@ -99,6 +102,18 @@ class CheckedObject:
     def slang(self) -> str:
         """Its Slang code, with everything that it uses."""
         return _run().slang(self)
+
+    def graph(self, mode: str = "forward", depth: int = 1) -> Any:  # noqa: ANN401  (a graph)
+        """Return its derivative graph: what carries gradient, what stops it, and why.
+
+        Args:
+            mode: ``backward`` for arrows from results to inputs.
+            depth: 2 with the functions that it calls, and so on.
+
+        Returns:
+            ``.svg``, ``.dot``, ``.mermaid``; a picture in notebooks.
+        """
+        return _run().graph(self, mode, depth)
 
     def check(self, **options: Any) -> Any:  # noqa: ANN401  (a report)
         """Check its gradients, as ``slangad check`` does.
