@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, TypedDict
 
 import click
 
-from slangad.cli.parameters import DeviceName, InputName, finite, slang_options
+from slangad.cli.parameters import DeviceName, InputName, OneOf, finite, slang_options
 from slangad.cli.project import add_slang_settings, is_default
 from slangad.cli.reporting import ReportFile
 from slangad.compiler.check import tolerances as tol
@@ -162,7 +162,7 @@ class Shard(click.ParamType[tuple[int, int]]):
 @click.option(
     "--fail-on",
     multiple=True,
-    type=click.Choice(list(FAIL_ON)),
+    type=OneOf(list(FAIL_ON)),
     help="Also fail on this verdict; --strict means all of them.",
 )
 @click.option(
@@ -188,7 +188,7 @@ class Shard(click.ParamType[tuple[int, int]]):
 @click.option(
     "-j", "--jobs", default=os.cpu_count() or 1, type=click.IntRange(1), help="Number of processes.  [default: cores]"
 )
-@click.option("--mode", type=click.Choice(("forward", "backward")), help="Check this mode only.  [default: both]")
+@click.option("--mode", type=OneOf(("forward", "backward")), help="Check this mode only.  [default: both]")
 @click.option(
     "--order", default=1, type=click.IntRange(1, 2), show_default=True, help="2: check products with Hessians too."
 )
@@ -215,7 +215,7 @@ class Shard(click.ParamType[tuple[int, int]]):
 @click.option(
     "--format",
     "output_format",
-    type=click.Choice(list(FORMATS)),
+    type=OneOf(list(FORMATS)),
     help="Report format.  [default: by the suffix of --output (.json, .xml, .sarif, .html), else text]",
 )
 @click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write the report to this file.")

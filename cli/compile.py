@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypedDict
 
 import click
 
-from slangad.cli.parameters import InputName, TargetName, finite, slang_options
+from slangad.cli.parameters import InputName, OneOf, TargetName, finite, slang_options
 from slangad.cli.project import apply_project
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def _namespace(_context: click.Context, _parameter: click.Parameter, value: str)
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
 _FOLDER = click.Path(path_type=Path, file_okay=False)
-_FORMATS = click.Choice(["text", "json"])
+_FORMATS = OneOf(["text", "json"])
 
 
 @click.command("compile")
@@ -86,7 +86,7 @@ _FORMATS = click.Choice(["text", "json"])
 @click.option(
     "--emit",
     multiple=True,
-    type=click.Choice(["slang", "ir", "artefacts", "header", "library"]),
+    type=OneOf(["slang", "ir", "artefacts", "header", "library"]),
     help="Write this kind of output: header is a C++ header, library a C++ source file with its header.  "
     "[default: slang, artefacts]",
 )
@@ -98,7 +98,7 @@ _FORMATS = click.Choice(["text", "json"])
     help="C++ namespace of kernels in headers and libraries.",
 )
 @click.option(
-    "--mode", "modes", multiple=True, type=click.Choice(MODES), help="Compile this mode only.  [default: all but hvp]"
+    "--mode", "modes", multiple=True, type=OneOf(MODES), help="Compile this mode only.  [default: all but hvp]"
 )
 @click.option(
     "-j", "--jobs", default=os.cpu_count() or 1, type=click.IntRange(1), help="Compiler processes.  [default: cores]"

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from slangad.cli.parameters import Program
+from slangad.cli.parameters import OneOf, Program
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,7 +21,7 @@ MEGABYTE = 1 << 20
 @click.command("doctor")
 @click.option("--slangc", type=Program(), help="Test this slangc instead of the built-in compiler.")
 @click.option(
-    "--format", "output_format", type=click.Choice(["text", "json"]), default="text", help="json prints one document."
+    "--format", "output_format", type=OneOf(["text", "json"]), default="text", help="json prints one document."
 )
 @click.pass_obj
 def doctor_command(session: Session, slangc: Path | None, output_format: str) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from slangad.cli.parameters import InputName
+from slangad.cli.parameters import InputName, OneOf
 from slangad.compiler.report.graph_formats import GRAPH_FORMATS
 
 if TYPE_CHECKING:
@@ -18,11 +18,11 @@ _SUFFIXES = {".dot": "dot", ".gv": "dot", ".svg": "svg", ".mmd": "mermaid", ".md
 
 @click.command("graph")
 @click.argument("kernel", type=InputName(), metavar="FILE[:NAME]")
-@click.option("--mode", default="forward", type=click.Choice(("forward", "backward")), show_default=True,
+@click.option("--mode", default="forward", type=OneOf(("forward", "backward")), show_default=True,
               help="backward: the arrows of gradients point from results to inputs.")  # fmt: skip
 @click.option("--depth", default=1, type=click.IntRange(1), show_default=True,
               help="2 draws the functions that are called too, and so on.")  # fmt: skip
-@click.option("--format", "graph_format", type=click.Choice(tuple(GRAPH_FORMATS)),
+@click.option("--format", "graph_format", type=OneOf(tuple(GRAPH_FORMATS)),
               help="The format.  [default: by the suffix of -o, else mermaid]")  # fmt: skip
 @click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="Write to this file.")
 @click.pass_obj

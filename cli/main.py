@@ -22,6 +22,8 @@ COMMANDS = {
     "schema": "slangad.cli.schema:schema_command",
     "worker": "slangad.cli.worker:worker_command",
     "cmake-dir": "slangad.cli.cmake_dir:cmake_dir_command",
+    "cache": "slangad.cli.cache:cache_command",
+    "completion": "slangad.cli.completion:completion_command",
     "explain": "slangad.cli.explain:explain_command",
 }
 

@@ -22,6 +22,53 @@ if TYPE_CHECKING:
     from slangad.compiler.toolchain.cache import Cache
 
 
+class OneOf(click.Choice[str]):
+    """One of some words, in any case; the message about another word suggests the nearest one."""
+
+    def __init__(self, words: Iterable[str]) -> None:
+        super().__init__(tuple(words), case_sensitive=False)
+
+    def get_invalid_choice_message(self, value: object, ctx: click.Context | None) -> str:
+        """Return the message with the nearest word."""
+        from difflib import get_close_matches
+
+        near = get_close_matches(str(value).lower(), [str(word) for word in self.choices], n=1)
+        return super().get_invalid_choice_message(value, ctx) + (f" Did you mean {near[0]!r}?" if near else "")
+
+
+_OTHER_WORDS: Final = {
+    "vulkan": "spirv or glsl",
+    "opengl": "glsl",
+    "d3d12": "hlsl or dxil",
+    "directx": "hlsl or dxil",
+    "dx12": "hlsl or dxil",
+    "webgpu": "wgsl",
+    "cpu": "cpp or shader-sharedlib",
+    "c++": "cpp",
+    "nvidia": "cuda or ptx",
+    "metallib": "metal",
+    "gpu": "auto",
+    "spirv": "vulkan",
+    "wgsl": "webgpu",
+    "cpp": "cpu",
+    "hlsl": "d3d12",
+    "ptx": "cuda",
+}
+"""Targets by the words for devices and graphics APIs, and devices by the words for targets."""
+
+
+def _suggestion(value: str, known: Iterable[str]) -> str:
+    """Return a hint at the name that is meant, else all names."""
+    from difflib import get_close_matches
+
+    names = [*known]
+    word = value.lower()
+    if word in _OTHER_WORDS and any(name in names for name in _OTHER_WORDS[word].split(" or ")):
+        return f"Did you mean {_OTHER_WORDS[word]}?"
+    near = [word] if word in names else get_close_matches(word, names, n=1)
+    return f"Did you mean {near[0]}?" if near else f"Choose from {', '.join(names)}."
+
+
 class TargetName(click.ParamType[str]):
     """The name of a compile target."""
 
@@ -29,15 +76,11 @@ class TargetName(click.ParamType[str]):
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """Return a known name; suggest the nearest one otherwise."""
-        from difflib import get_close_matches
-
         from slangad.compiler.ir.targets import TARGETS
 
         if value in TARGETS:
             return value
-        near = get_close_matches(value, TARGETS, n=1)
-        hint = f"Did you mean {near[0]}?" if near else f"Choose from {', '.join(TARGETS)}."
-        self.fail(f"there is no target {value!r}. {hint}", param, ctx)
+        self.fail(f"there is no target {value!r}. {_suggestion(value, TARGETS)}", param, ctx)
 
     def shell_complete(
         self,
@@ -61,7 +104,7 @@ class DeviceName(click.ParamType[str]):
         from slangad.compiler.runtime.device.table import DEVICE_NAMES
 
         if value not in DEVICE_NAMES:
-            self.fail(f"there is no device {value!r}. Choose from {', '.join(DEVICE_NAMES)}.", param, ctx)
+            self.fail(f"there is no device {value!r}. {_suggestion(value, DEVICE_NAMES)}", param, ctx)
         return value
 
     def shell_complete(
@@ -105,7 +148,7 @@ class Macro(click.ParamType[tuple[str, str]]):
             return value
         name, _, text = value.partition("=")
         if not name.isidentifier():
-            self.fail(f"{name!r} is not a name.", param, ctx)
+            self.fail(f"{name!r} is not a name. Give NAME or NAME=VALUE, such as -D SAMPLES=16.", param, ctx)
         return name, text
 
 
@@ -330,7 +373,7 @@ def launch_options(command: Callable[..., None]) -> Callable[..., None]:
         click.option("--cache-dir", type=folder, help="Keep compiled code in this folder."),
         click.option("--no-cache", is_flag=True, help="Neither read nor write the cache."),
         click.option(
-            "--format", "output_format", type=click.Choice(["text", "json"]), default="text",
+            "--format", "output_format", type=OneOf(["text", "json"]), default="text",
             help="json prints one document on stdout.",
         ),
     )  # fmt: skip

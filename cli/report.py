@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from slangad.cli.parameters import OneOf
 from slangad.cli.reporting import publish_all
 from slangad.compiler.report.formats import FORMATS, format_of
 
@@ -28,7 +29,7 @@ def report_command() -> None:
 @click.option(
     "--format",
     "output_format",
-    type=click.Choice(list(FORMATS)),
+    type=OneOf(list(FORMATS)),
     help="Report format.  [default: by the suffix of --output (.json, .xml, .sarif, .html), else text]",
 )
 @click.pass_obj

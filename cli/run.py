@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ import click
 from slangad.cli.parameters import (
     InputName,
     LaunchArguments,
+    OneOf,
     TensorShape,
     launch_cache,
     launch_options,
@@ -57,7 +59,7 @@ class RunArguments(LaunchArguments):
 
 @click.command("run")
 @click.argument("kernel", type=InputName(), metavar="FILE[:NAME]")
-@click.option("--mode", default="forward", type=click.Choice(MODES), show_default=True, help="Compute in this mode.")
+@click.option("--mode", default="forward", type=OneOf(MODES), show_default=True, help="Compute in this mode.")
 @click.option("-i", "--inputs", multiple=True, type=_FILE, help="Read arrays from this .npz file; a later file wins.")
 @click.option(
     "-o",
@@ -278,9 +280,14 @@ def _explained(arguments: RunArguments, signature: KernelSignature) -> Iterator[
     try:
         yield
     except InputError as error:
-        if arguments["random"] is None:
+        if arguments["random"] is not None:
+            raise explain_undrawn(error, signature) from None
+        if arguments["inputs"] or arguments["values"]:
             raise
-        raise explain_undrawn(error, signature) from None
+        axes = "x".join(("1024", "64", "16")[signature.dims - 1 :][:1] * signature.dims)
+        help_ = f"give -i FILE.npz, or draw them: --random 0 --domain {axes}"
+        first, *rest = error.diagnostics
+        raise InputError([replace(first, help=help_), *rest]) from None
 
 
 def _write(session: Session, arguments: RunArguments, outputs: Outputs) -> None:

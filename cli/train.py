@@ -17,6 +17,7 @@ import click
 from slangad.cli.parameters import (
     InputName,
     LaunchArguments,
+    OneOf,
     finite,
     launch_cache,
     launch_options,
@@ -67,7 +68,7 @@ class TrainArguments(LaunchArguments):
 @click.option("-i", "--data", multiple=True, type=_FILE, help="Read arrays from this .npz file; a later file wins.")
 @click.option("--steps", default=1000, type=click.IntRange(0), show_default=True, help="Total number of steps.")
 @click.option("--batch", type=click.IntRange(1), help="Number of elements in a step.  [default: all]")
-@click.option("--optimizer", type=click.Choice(list(OPTIMIZERS)), help="Replace the pipeline's optimizer.")
+@click.option("--optimizer", type=OneOf(list(OPTIMIZERS)), help="Replace the pipeline's optimizer.")
 @click.option(
     "--lr",
     type=click.FloatRange(0, min_open=True),
@@ -284,6 +285,8 @@ def _write(
     if session.document is not None:
         session.document |= {**record, "output": str(arguments["output"]) if arguments["output"] else None}
     session.say(_summary(arguments, trainer))
+    if arguments["output"] is None and arguments["checkpoint"] is None:
+        session.say(f"the parameters are not kept: give -o {trainer.runnable.pipeline.name}.npz")
 
 
 def _record(arguments: TrainArguments, trainer: Trainer) -> dict[str, object]:

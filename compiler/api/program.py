@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from slangad.compiler.driver.unsupported import refuse_on
 from slangad.compiler.emit.model import Mode
-from slangad.compiler.errors.diagnostics import CompileError, Diagnostic
+from slangad.compiler.errors.diagnostics import CompileError, Diagnostic, nearest_of
 from slangad.compiler.runtime.arrays.signature import signatures
 from slangad.compiler.runtime.device.model import BuildOptions
 from slangad.compiler.runtime.pipeline.hessian import HessianProduct, refuse_product
@@ -121,7 +121,7 @@ def _refuse_unknown(item: Input, known: Collection[str], left_out: Collection[Le
     """Refuse names of kernels and pipelines that are not there."""
     unknown = [name for name in item.kernels if name not in known]
     if unknown:
-        help_ = f"it has: {', '.join(known) or 'none'}"
+        help_ = nearest_of(unknown[0], known)
         notes = tuple(f"{o.function} is left out: {o.reason}" for o in left_out if o.function in unknown)
         message = f"{item.path} has no kernel called {unknown[0]}"
         raise CompileError([Diagnostic("SA403", message, help=help_, notes=notes)])

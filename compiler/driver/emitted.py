@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from slangad.compiler.driver.model import Description, EmittedInput, KernelSummary
 from slangad.compiler.driver.unsupported import first_uses, supported_targets
 from slangad.compiler.emit import emit_module
-from slangad.compiler.errors.diagnostics import CompileError, Diagnostic
+from slangad.compiler.errors.diagnostics import CompileError, Diagnostic, nearest_of
 from slangad.compiler.slang_text.endings import is_slang
 from slangad.compiler.slang_text.search import folders_of, search
 from slangad.compiler.toolchain.jobs.request import CompileJob
@@ -114,6 +114,6 @@ def _no_kernel(item: Input, name: str, known: tuple[str, ...], description: Desc
     return Diagnostic(
         "SA403",
         f"{item.path} has no kernel called {name}",
-        help=f"it has: {', '.join(known) or 'none'}",
+        help=nearest_of(name, known),
         notes=tuple(f"{o.function} is left out: {o.reason}" for o in description.left_out if o.function == name),
     )

@@ -15,6 +15,9 @@ from typing import TYPE_CHECKING
 from slangad.compiler.errors.spans import NOWHERE, Span
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
     from slangad.compiler.errors.examples import Example
 
 MAX_DIAGNOSTICS = 20
@@ -113,3 +116,25 @@ class Explanation:
     wrong: Example | None = None
     right: Example | None = None
     no_example: str = ""
+
+
+def nearest_of(name: str, known: Iterable[str]) -> str:
+    """Return a help for an unknown name: the nearest known one, then all of them."""
+    from difflib import get_close_matches
+
+    names = [*known]
+    near = get_close_matches(name, names, n=1)
+    there = f"it has: {', '.join(names) or 'none'}"
+    return f"did you mean {near[0]}? {there}" if near and len(names) > 1 else there
+
+
+def similar_file(path: Path) -> str:
+    """Return a help for a file that is not there: one of a similar name in its folder, empty if there is none."""
+    from difflib import get_close_matches
+
+    try:
+        names = [] if path.exists() else [other.name for other in path.parent.iterdir()]
+    except OSError:
+        names = []
+    near = get_close_matches(path.name, names, n=1)
+    return f"did you mean {path.with_name(near[0])}?" if near else ""

@@ -115,6 +115,19 @@ class Cache:
             if total <= self.limit * _KEEP:
                 return
 
+    def usage(self) -> tuple[int, int]:
+        """Return the number of entries and their bytes."""
+        entries = _entries(self.directory)
+        return len(entries), sum(size for _, size, _ in entries)
+
+    def clear(self) -> tuple[int, int]:
+        """Delete all entries; return their number and bytes."""
+        used = self.usage()
+        for _, _, path in _entries(self.directory):
+            with suppress(OSError):
+                path.unlink()
+        return used
+
     def _path(self, key: str) -> Path:
         return self.directory / key[:2] / key[2:]
 

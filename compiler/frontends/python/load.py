@@ -359,6 +359,11 @@ def _raised(error: BaseException, path: Path, text: str) -> Diagnostic:
     span = raised_at(error.__traceback__, path, text)
     what = "".join(traceback.format_exception_only(type(error), error)).strip().split("\n")[-1]
     help_ = "run it with python to see the whole traceback"
+    missing = re.match(r"cannot import name .(\w+). from .slangad.", str(error))
+    if missing and isinstance(error, ImportError):
+        import slangad
+
+        help_ = did_you_mean(missing[1], dir(slangad)) or help_
     if isinstance(error, SystemExit):
         help_ = "a description is only loaded: put code that ends the program under if __name__ == '__main__'"
     return Diagnostic("SA003", f"the file raised {what}", span, "raised here", help_)

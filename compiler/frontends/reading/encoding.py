@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from slangad.compiler.errors.diagnostics import CompileError, Diagnostic
+from slangad.compiler.errors.diagnostics import CompileError, Diagnostic, similar_file
 from slangad.compiler.errors.spans import Span
 
 if TYPE_CHECKING:
@@ -23,9 +23,8 @@ def read_bytes(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:
-        raise CompileError(
-            [Diagnostic("SA002", f"can't read {path}: {error.strerror or error}", Span(str(path), 1, 1, 1, 1))]
-        ) from None
+        message, place = f"can't read {path}: {error.strerror or error}", Span(str(path), 1, 1, 1, 1)
+        raise CompileError([Diagnostic("SA002", message, place, help=similar_file(path))]) from None
 
 
 def decode(data: bytes, encoding: str, path: Path) -> str:

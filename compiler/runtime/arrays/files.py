@@ -10,7 +10,7 @@ import zipfile
 from contextlib import contextmanager, suppress
 from typing import IO, TYPE_CHECKING, Any
 
-from slangad.compiler.errors.diagnostics import CompileError, Diagnostic
+from slangad.compiler.errors.diagnostics import CompileError, Diagnostic, similar_file
 from slangad.compiler.toolchain.messages.failures import failed
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def _read(path: Path) -> dict[str, Array]:
             with loaded:
                 return {key: loaded[key] for key in loaded.files}
     except OSError as error:
-        raise unreadable(path, error.strerror or str(error)) from None
+        raise unreadable(path, error.strerror or str(error), similar_file(path)) from None
     except (ValueError, EOFError, zipfile.BadZipFile, KeyError) as error:
         if "Object arrays" in str(error):
             raise unreadable(path, "it holds Python objects, which are not read", "save arrays of numbers") from None

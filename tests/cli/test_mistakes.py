@@ -1,0 +1,122 @@
+"""Mistakes that people type, at the command line and in descriptions: each message names the place and the remedy."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from click.testing import CliRunner
+
+from slangad.cli.main import cli
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+GOOD = """import slangad as sa
+from slangad import Each, NoDiff, Param, Sum
+
+@sa.struct
+class Line:
+    slope: float
+    offset: float
+
+@sa.differentiable
+def at(line: Line, x: float) -> float:
+    return line.slope * x + line.offset
+
+@sa.kernel
+def fit(line: Param[Line], x: NoDiff[Each[float]]) -> Sum[float]:
+    return at(line, x) ** 2
+"""
+TWO = GOOD + "\n@sa.kernel\ndef other(x: Each[float]) -> Sum[float]:\n    return x\n"
+
+TYPED = {
+    "compil ok.py": ("'compil'", "'compile'"),
+    "compile okk.py": ("okk.py", "did you mean ok.py?"),
+    "compile": ("Nothing to compile", "slangad compile brdf.py"),
+    "compile ok.py -t vulkan": ("'vulkan'", "spirv or glsl"),
+    "compile ok.py -t spriv": ("'spriv'", "Did you mean spirv?"),
+    "compile ok.py -t SPIRV": ("'SPIRV'", "Did you mean spirv?"),
+    "compile ok.py -t webgpu": ("'webgpu'", "Did you mean wgsl?"),
+    "compile ok.py --target=d3d12": ("'d3d12'", "hlsl or dxil"),
+    "compile two.py:fitt": ("two.py", "did you mean fit?"),
+    "compile ok.py --mode backwards": ("'--mode'", "Did you mean 'backward'?"),
+    "compile ok.py --taget spirv": ("'--taget'", "'--target'"),
+    "compile ok.py -D 1x": ("'1x'", "-D SAMPLES=16"),
+    "compile ok.py -t cpp --emit slan": ("'--emit'", "Did you mean 'slang'?"),
+    "run two.py:fitt": ("two.py", "did you mean fit?"),
+    "run two.py --random 0": ("two.py", "two.py:fit"),
+    "run ok.py": ("line.slope is missing", "--random 0 --domain 1024"),
+    "run ok.py --device gpu": ("'--device'", "Did you mean auto?"),
+    "run ok.py --device spirv": ("'--device'", "Did you mean vulkan?"),
+    "run ok.py --mode bakward": ("'--mode'", "Did you mean 'backward'?"),
+    "run ok.py --random 0": ("x is missing", "--domain n"),
+    "run ok.py --domain 8, --random 0": ("'8,'", "4096 or 512x512"),
+    "run ok.py --set x": ("'x'", "name=value"),
+    "run ok.py --set line.slop=1 --random 0 --domain 4": ("line.slop", "did you mean line.slope?"),
+    "run ok.py -i goood.npz": ("goood.npz", "did you mean good.npz?"),
+    "run ok.py -i good.npz": ("good.npz", "numpy.savez"),
+    "run ok.py --mode hvp --set x=[1,2] --set line.slope=1 --set line.offset=1": ("direction", "tangent.line.slope"),
+    "train ok.py --optimizer adamm": ("'--optimizer'", "Did you mean 'adam'?"),
+    "train ok.py --plot loss.gif": ("loss.gif", ".svg"),
+    "check ok.py --only fitt": ("'fitt'", "Did you mean 'fit'?"),
+    "check ok.py --range fit.line.slope=1": ("'--range'", "shade.m.roughness=0.1:1"),
+    "check ok.py --device cudaa": ("'cudaa'", "Did you mean cuda?"),
+    "check ok.py --fail-on unguard": ("'--fail-on'", "Did you mean 'unguarded'?"),
+    "explain sa021x": ("sa021x", "Did you mean SA021"),
+    "schema reprot": ("'reprot'", "Did you mean 'report'?"),
+    "graph ok.py:fitt": ("ok.py", "did you mean 'fit'?"),
+    "graph ok.py -o x.pdf": ("x.pdf", ".svg, .dot or .mmd"),
+    "completion zshh": ("'zshh'", "Did you mean 'zsh'?"),
+    "cache inof": ("'inof'", "Did you mean 'info'?"),
+}
+"""Words after ``slangad``, and what the message holds: the place, then the remedy."""
+
+WRITTEN = {
+    "sa.differentiable": ("sa.diferentiable", ":9:5", "did you mean 'differentiable'?"),
+    "x: float)": ("x: flaot)", ":10:23", "did you mean 'float'?"),
+    "line.slope *": ("line.slop *", ":11:17", "did you mean 'slope'?"),
+    "Sum[float]:": ("Summ[float]:", ":14:55", "did you mean 'Sum'?"),
+    "line.slope * x + line.offset": ("sa.sine(x)", ":11:15", "did you mean 'sin'?"),
+    "slope * x + line.offset": ("slope * y", ":11:25", "at has"),
+    "return line.slope": ("return lin.slope", ":11:12", "did you mean 'line'?"),
+    "return line.slope * x + line.offset": ("return x if x else 0.0", ":11:17", "x != 0"),
+    "from slangad import Each": ("from slangad import Eech", ":2:1", "did you mean 'Each'?"),
+    "Param[Line]": ("Param[Lines]", ":14:21", "did you mean 'Line'?"),
+    "return at(line, x)": ("return att(line, x)", ":15:12", "did you mean 'at'?"),
+    "at(line, x) **": ("at(line) **", ":15:12", "at(line: Line, x: float)"),
+    "return at(line, x) ** 2": ("while x > 0.0:\n        x = x - 1.0\n    return x", ":15:5", "sa.max_iters(32)"),
+    "    return at(line, x) ** 2": ("    print(x)\n    return x", ":15:5", "call the function in Python"),
+}
+"""A part of the description, what stands there instead, the place of the message, and the remedy."""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "ok.py").write_text(GOOD, encoding="utf-8")
+    (tmp_path / "two.py").write_text(TWO, encoding="utf-8")
+    (tmp_path / "good.npz").write_text("no arrays", encoding="utf-8")
+    return tmp_path
+
+
+@pytest.mark.parametrize("words", TYPED)
+def test_mistake__at_the_command_line__gets_its_place_and_a_remedy(folder: Path, words: str) -> None:
+    result = CliRunner().invoke(cli, words.split())
+    said = " ".join(result.stderr.split())
+    assert result.exit_code in (1, 2), said
+    assert all(part in said for part in TYPED[words]), said
+
+
+@pytest.mark.parametrize("part", WRITTEN)
+def test_mistake__in_a_description__gets_its_place_and_a_remedy(folder: Path, part: str) -> None:
+    instead, place, remedy = WRITTEN[part]
+    (folder / "ok.py").write_text(GOOD.replace(part, instead), encoding="utf-8")
+    result = CliRunner().invoke(cli, ["compile", "ok.py"])
+    assert result.exit_code == 1
+    assert f"ok.py{place}" in result.stderr, result.stderr
+    assert remedy in result.stderr, result.stderr
+
+
+def test_mistakes__in_the_tables__are_forty() -> None:
+    assert len(TYPED) + len(WRITTEN) >= 40
