@@ -78,7 +78,7 @@ WRITTEN = {
     "line.slope *": ("line.slop *", ":11:17", "did you mean 'slope'?"),
     "Sum[float]:": ("Summ[float]:", ":14:55", "did you mean 'Sum'?"),
     "line.slope * x + line.offset": ("sa.sine(x)", ":11:15", "did you mean 'sin'?"),
-    "slope * x + line.offset": ("slope * y", ":11:25", "at has"),
+    "slope * x + line.offset": ("slope * y", ":11:25", "here are: line, x"),
     "return line.slope": ("return lin.slope", ":11:12", "did you mean 'line'?"),
     "return line.slope * x + line.offset": ("return x if x else 0.0", ":11:17", "x != 0"),
     "from slangad import Each": ("from slangad import Eech", ":2:1", "did you mean 'Each'?"),

@@ -111,7 +111,9 @@ def resolve(ctx: Context, node: ast.Name) -> Entity:
             ctx.span(node),
             f"unknown name '{node.id}'",
             label="not defined",
-            help=did_you_mean(node.id, [*ctx.scope.names(), *ctx.params, *ctx.names]) or _elsewhere(ctx, node.id),
+            help=did_you_mean(node.id, [*ctx.scope.names(), *ctx.params, *ctx.names])
+            or _elsewhere(ctx, node.id)
+            or f"here are: {', '.join([*ctx.params, *ctx.names])}",
         )
     return entity
 
