@@ -7,8 +7,8 @@ One JAX primitive with four kinds of runs; each kind is linear in its last argum
     vjp(x, c)      the gradients                transposed: jvp(x, dx)    derivative: hvp(x, c, dx) + vjp(x, dc)
     hvp(x, c, dx)  products with the Hessian    transposed: itself
 
-Arrays reach the kernel through ``jax.pure_callback``, which copies them to the host. JAX's foreign function interface
-needs a compiled extension for each version of XLA, which slangad does not have (docs/decisions/jax.md).
+Arrays reach the kernel through a callback, which copies them to the host. JAX's foreign function interface needs a
+compiled extension for each version of XLA, which slangad does not have (docs/decisions/jax.md).
 """
 
 from __future__ import annotations
@@ -98,8 +98,15 @@ def _primitive() -> Any:  # noqa: ANN401  (a primitive of JAX)
     primitive.multiple_results = True
 
     def run(*arrays: Any, call: _Call, kind: str) -> Any:  # noqa: ANN401
-        shapes = [jax.ShapeDtypeStruct(s.shape, s.dtype) for s in call.results(kind).values()]
-        return jax.pure_callback(partial(call.run, kind), shapes, *arrays)
+        return [jax.numpy.asarray(found) for found in call.run(kind, *arrays)]
+
+    def lowered(ctx: Any, *values: Any, call: _Call, kind: str) -> Any:  # noqa: ANN401
+        # jax.pure_callback would put the arrays on a device once more before it calls
+        found, _, _ = mlir.emit_python_callback(
+            ctx, lambda *arrays: tuple(call.run(kind, *arrays)), None, list(values), ctx.avals_in, ctx.avals_out,
+            has_side_effect=False,
+        )  # fmt: skip
+        return found
 
     def shapes_of(*_: Any, call: _Call, kind: str) -> Any:  # noqa: ANN401
         return [jax.core.ShapedArray(s.shape, s.dtype) for s in call.results(kind).values()]
@@ -119,7 +126,7 @@ def _primitive() -> Any:  # noqa: ANN401  (a primitive of JAX)
 
     primitive.def_impl(run)
     primitive.def_abstract_eval(shapes_of)
-    mlir.register_lowering(primitive, mlir.lower_fun(run, multiple_results=True))
+    mlir.register_lowering(primitive, lowered)
     batching.primitive_batchers[primitive] = batched
     ad.primitive_jvps[primitive] = partial(_derivative, primitive)
     ad.primitive_transposes[primitive] = partial(_transposed, primitive)
