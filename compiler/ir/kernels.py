@@ -61,8 +61,8 @@ class Kernel:
 
     ``modes`` names its entry points (``forward``, ``backward``, ``jvp``); if empty, all useful ones. ``shapes`` are the
     shapes of parameters in ``slangad check``; that of an ``Each`` is the domain. ``fused`` is True if it joins two
-    stages of a pipeline. ``tile`` has the extents of the tiles in which groups walk the domain, if any. ``product_of`` is
-    the kernel with whose Hessian its gradients are products.
+    stages of a pipeline. ``tile`` has the extents of the tiles in which groups walk the domain, if any. ``product_of``
+    is the kernel with whose Hessian its gradients are products.
     """
 
     name: str
