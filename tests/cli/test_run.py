@@ -266,8 +266,8 @@ def test_run__other_widths__are_converted_with_a_note(project: Project) -> None:
     ("mode", "key", "value", "taking"),
     [
         ("forward", "grad.x", "1", "backward or jtjvp"),
-        ("backward", "tangent.x", "1", "jvp or jtjvp"),
-        ("jvp", "cotangent.result", "[1]", "backward"),
+        ("backward", "tangent.x", "1", "jvp or jtjvp or hvp"),
+        ("jvp", "cotangent.result", "[1]", "backward or hvp"),
         ("forward", "result", "1", ""),
         ("jvp", "tangent.a", "1", ""),
     ],
