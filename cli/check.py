@@ -91,14 +91,14 @@ class SampleRange(click.ParamType[tuple[str, float, float]]):
         """Parse the word."""
         if isinstance(value, tuple):
             return value
-        found = _RANGE.fullmatch(value)
+        match = _RANGE.fullmatch(value)
         try:
-            low, high = (float(found[side]) for side in ("low", "high")) if found else (1.0, 0.0)
+            low, high = (float(match[side]) for side in ("low", "high")) if match else (1.0, 0.0)
         except ValueError:
             low, high = 1.0, 0.0
-        if not found or not low <= high or not math.isfinite(high - low) or "." not in found["path"]:
+        if not match or not low <= high or not math.isfinite(high - low) or "." not in match["path"]:
             self.fail(f"{value!r} is not a range such as shade.m.roughness=0.1:1, of finite numbers.", param, ctx)
-        return found["path"].strip(), low, high
+        return match["path"].strip(), low, high
 
 
 class SampleShape(click.ParamType[tuple[str, tuple[int, ...]]]):
@@ -112,15 +112,15 @@ class SampleShape(click.ParamType[tuple[str, tuple[int, ...]]]):
         """Parse the word."""
         if isinstance(value, tuple):
             return value
-        found = _SHAPE.fullmatch(value)
-        if not found:
+        match = _SHAPE.fullmatch(value)
+        if not match:
             self.fail(
                 f"{value!r} is not a shape: write kernel.parameter, '=', and 1 to 4 extents with 'x' between them, "
                 "each at least 1, such as fit.w=16x4.",
                 param,
                 ctx,
             )
-        return found["path"], tuple(int(extent) for extent in found["shape"].split("x"))
+        return match["path"], tuple(int(extent) for extent in match["shape"].split("x"))
 
 
 class Shard(click.ParamType[tuple[int, int]]):
@@ -134,8 +134,8 @@ class Shard(click.ParamType[tuple[int, int]]):
         """Parse the word."""
         if isinstance(value, tuple):
             return value
-        found = re.fullmatch(r"([1-9]\d{0,3})/([1-9]\d{0,3})", value)
-        number, count = (int(found[1]), int(found[2])) if found else (1, 0)
+        match = re.fullmatch(r"([1-9]\d{0,3})/([1-9]\d{0,3})", value)
+        number, count = (int(match[1]), int(match[2])) if match else (1, 0)
         if number > count:
             self.fail(f"{value!r} is not a shard such as 2/4: its number, from 1, and how many there are.", param, ctx)
         return number, count

@@ -234,12 +234,12 @@ class NamedValue(click.ParamType[tuple[str, object]]):
             return value
         name, equals, text = value.partition("=")
         try:
-            found = json.loads(_WORDS.sub(lambda word: _NUMBERS[word[0].lower()], text), parse_float=_float)
+            number_or_list = json.loads(_WORDS.sub(lambda word: _NUMBERS[word[0].lower()], text), parse_float=_float)
         except ValueError:
-            found = None
-        if not name or not equals or not _is_numeric(found):
+            number_or_list = None
+        if not name or not equals or not _is_numeric(number_or_list):
             self.fail(f"{value!r} is not name=value with a number, true, false or a list of them.", param, ctx)
-        return name.strip(), found
+        return name.strip(), number_or_list
 
 
 def _is_numeric(value: object) -> bool:
@@ -297,10 +297,10 @@ class TensorShape(click.ParamType[tuple[str, tuple[int, ...]]]):
         """Parse the word."""
         if isinstance(value, tuple):
             return value
-        found = re.fullmatch(r"\s*(\w+)\s*=\s*(\d+(?:[x,]\d+){0,3})", value)
-        if not found:
+        match = re.fullmatch(r"\s*(\w+)\s*=\s*(\d+(?:[x,]\d+){0,3})", value)
+        if not match:
             self.fail(f"{value!r} is not a shape such as w=16x4.", param, ctx)
-        return found[1], tuple(int(extent) for extent in re.split("[x,]", found[2]))
+        return match[1], tuple(int(extent) for extent in re.split("[x,]", match[2]))
 
 
 def finite(ctx: click.Context, param: click.Parameter, value: float | None) -> float | None:

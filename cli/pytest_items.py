@@ -85,11 +85,11 @@ class GradientFile(pytest.File):
         """Return the result for a test; the first call checks all selected functions of the file."""
         if self._results is None:
             self._results = self._check()
-        found = self._results.get(item.name) or self._results.get("")
-        if found is None and "<" in item.name:
+        result = self._results.get(item.name) or self._results.get("")
+        if result is None and "<" in item.name:
             pytest.skip("Slang refuses the function for these arguments")
-        assert found, f"the check left out {item.name}"  # noqa: S101  (it lists what was collected)
-        return found
+        assert result, f"the check left out {item.name}"  # noqa: S101  (it lists what was collected)
+        return result
 
     def _names(self) -> list[tuple[str, int]]:
         from slangad.compiler.check import tolerances as tol
@@ -118,8 +118,8 @@ class GradientFile(pytest.File):
                 loaded = load_what_compiles(item.path, setting)
         except (CompileError, ToolchainError):
             return [(WHOLE_FILE, 0)]
-        found = [one for one in loaded.with_broken(find_subjects(loaded.module)[1]) if item.includes(one.span)]
-        subjects = with_directives(found, loaded.module, str(item.path), options)
+        subjects_here = [one for one in loaded.with_broken(find_subjects(loaded.module)[1]) if item.includes(one.span)]
+        subjects = with_directives(subjects_here, loaded.module, str(item.path), options)
         return [(subject.label, subject.span.line) for subject in subjects]
 
     def _check(self) -> dict[str, Result]:

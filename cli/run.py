@@ -91,8 +91,8 @@ def run_command(session: Session, **arguments: Unpack[RunArguments]) -> None:
         if arguments["output"] == "-":
             raise click.UsageError("-o - and --format json both write to stdout: give one of them.")
     file, _, name = arguments["kernel"].rpartition(":")
-    own = bool(file) and name in _user_entries(Path(file))
-    outputs = (_run_user_entry if own else _run)(session, arguments)
+    is_entry = bool(file) and name in _user_entries(Path(file))
+    outputs = (_run_user_entry if is_entry else _run)(session, arguments)
     _write(session, arguments, outputs)
 
 
@@ -162,12 +162,12 @@ def _run_user_entry(session: Session, arguments: RunArguments) -> Outputs:
         raise click.UsageError(f"{name} is an entry point of the file, and runs as it is: --mode does not apply.")
     if arguments["random"] is not None:
         raise click.UsageError(f"{name} is an entry point of the file: --random can't draw its buffers.")
-    given: dict[str, object] = named_arrays(arguments["inputs"], arguments)
+    inputs: dict[str, object] = named_arrays(arguments["inputs"], arguments)
     with session.progress("running"), open_device(arguments["device"], limit=arguments["time_limit"]) as device:
         options = _options_of(arguments)
         entry = read_entry(Path(file), name, options, device.name)
         source = BuildOptions(folders_of(Path(file), options.include_dirs), options.defines, options.cache)
-        threads, arrays = run_entry(device, entry, source, given, arguments["domain"], dict(arguments["shapes"]))
+        threads, arrays = run_entry(device, entry, source, inputs, arguments["domain"], dict(arguments["shapes"]))
         session.say(f"{name} on {device.name} ({device.adapter})", level=1)
         return Outputs(name, "forward", device.name, device.adapter, threads, arrays)
 
@@ -187,18 +187,18 @@ def _run_pipeline(
     mode, name = RunMode(arguments["mode"]), runnable.pipeline.name
     with _explained(arguments, runnable.signature):
         _refuse_unused(arguments, signature_of(runnable), mode)
-        given = prepare_pipeline(runnable, mode, _given(arguments, runnable.signature, mode), arguments["domain"])
-    session.show(given.prepared.notes)
+        inputs = prepare_pipeline(runnable, mode, _given(arguments, runnable.signature, mode), arguments["domain"])
+    session.show(inputs.prepared.notes)
     if not arguments["allow_nan"]:
-        refuse_nan(given.prepared, given.cotangents)
+        refuse_nan(inputs.prepared, inputs.cotangents)
     if mode is RunMode.HVP:
-        return _run_product(session, arguments, program, runnable, given.prepared, given.cotangents)
+        return _run_product(session, arguments, program, runnable, inputs.prepared, inputs.cotangents)
     with session.progress("running"), open_device(arguments["device"], limit=arguments["time_limit"]) as device:
         loaded = program.load_on(device, runnable.entry_names((Mode.FORWARD, *mode.steps)))
-        arrays = run_pipeline(device, loaded, runnable, mode, given, program.source.cache)
+        arrays = run_pipeline(device, loaded, runnable, mode, inputs, program.source.cache)
         session.show(narrowed_gradients(runnable.kernels.values(), mode, device.name))
         session.say(f"{name} {mode.value} on {device.name} ({device.adapter})", level=1)
-        return Outputs(name, mode.value, device.name, device.adapter, given.prepared.domain, arrays)
+        return Outputs(name, mode.value, device.name, device.adapter, inputs.prepared.domain, arrays)
 
 
 def _plan(arguments: RunArguments) -> tuple[RunnableProgram, KernelPlan | RunnablePipeline]:
@@ -250,15 +250,15 @@ def _given(arguments: RunArguments, signature: KernelSignature, mode: RunMode) -
     """Return the arrays of files and the command line, and random arrays for the missing ones under --random."""
     from slangad.compiler.runtime.pipeline.random_inputs import draw_missing
 
-    given: dict[str, object] = named_arrays(arguments["inputs"], arguments)
+    inputs: dict[str, object] = named_arrays(arguments["inputs"], arguments)
     if arguments["random"] is None:
-        return given
+        return inputs
     shapes = dict(arguments["shapes"])
-    _refuse_shapes(shapes, signature, given)
-    return draw_missing(signature, mode, given, arguments["domain"], arguments["random"], shapes)
+    _refuse_shapes(shapes, signature, inputs)
+    return draw_missing(signature, mode, inputs, arguments["domain"], arguments["random"], shapes)
 
 
-def _refuse_shapes(shapes: Mapping[str, tuple[int, ...]], signature: KernelSignature, given: Collection[str]) -> None:
+def _refuse_shapes(shapes: Mapping[str, tuple[int, ...]], signature: KernelSignature, keys: Collection[str]) -> None:
     """Refuse a shape for a name that is no tensor, has other axes, or is given."""
     tensors = {value.name: value for value in signature.parameters if value.is_tensor}
     for name, shape in shapes.items():
@@ -267,7 +267,7 @@ def _refuse_shapes(shapes: Mapping[str, tuple[int, ...]], signature: KernelSigna
             raise click.UsageError(f"--shape {name}: {signature.name} has no such tensor or texture. It has: {names}.")
         if len(shape) != tensors[name].axes:
             raise click.UsageError(f"--shape {name}: it has {tensors[name].axes} axes, not {len(shape)}.")
-        if any(part.key in given for part in tensors[name].parts):
+        if any(part.key in keys for part in tensors[name].parts):
             raise click.UsageError(f"--shape {name}: it is given, so --random does not draw it.")
 
 

@@ -231,8 +231,8 @@ def _prepare(session: Session, arguments: TrainArguments, runnable: RunnablePipe
     from slangad.compiler.runtime.training.trainable import prepare_training
 
     refuse_unused(signature_of(runnable), RunMode.FORWARD, named_keys(arguments), "for training")
-    given: dict[str, object] = named_arrays(arguments["data"], arguments)
-    prepared, notes = prepare_training(runnable, given, arguments["domain"], plan)
+    inputs: dict[str, object] = named_arrays(arguments["data"], arguments)
+    prepared, notes = prepare_training(runnable, inputs, arguments["domain"], plan)
     session.show([*prepared.notes, *notes])
     if not arguments["allow_nan"]:
         refuse_nan(prepared)

@@ -44,8 +44,8 @@ def watch(session: Session, arguments: CompileArguments | CheckArguments, option
     while True:
         _take_new_inputs(arguments)
         before = state_of(files | _files_of(arguments))
-        found, worked = _run_in_process(session, arguments, options)
-        files = _files_of(arguments) | (found if worked else files | found)
+        changed, worked = _run_in_process(session, arguments, options)
+        files = _files_of(arguments) | (changed if worked else files | changed)
         session.say("watching for changes; Ctrl+C ends")
         known = {**state_of(files), **{path: state for path, state in before.items() if path in files}}
         wait_for_change(known, partial(_take_new_inputs, arguments))

@@ -124,15 +124,15 @@ class LoadedKernel:
             domain: Over what shape.
             **kwargs: Arguments by name.
         """
-        given = self.keyed(args, kwargs)
-        given |= self.cotangents(cotangent)
-        given |= self._derivatives(ParameterRole.GRADIENT, grad, RunMode.BACKWARD)
-        return self.run(RunMode.BACKWARD, given, device, domain)
+        inputs = self.keyed(args, kwargs)
+        inputs |= self.cotangents(cotangent)
+        inputs |= self._derivatives(ParameterRole.GRADIENT, grad, RunMode.BACKWARD)
+        return self.run(RunMode.BACKWARD, inputs, device, domain)
 
     def jvp(self, *args: object, tangent: object, device: str = "", domain: object = None, **kwargs: object) -> Outcome:
         """Compute the results and how they change along ``tangent``, a mapping by parameter; zero where left out."""
-        given = self.keyed(args, kwargs) | self.tangents(tangent)
-        return self.run(RunMode.JVP, given, device, domain)
+        inputs = self.keyed(args, kwargs) | self.tangents(tangent)
+        return self.run(RunMode.JVP, inputs, device, domain)
 
     def jtjvp(
         self, *args: object, tangent: object, grad: object = None, device: str = "", domain: object = None,
@@ -142,9 +142,9 @@ class LoadedKernel:
 
         It is added to ``grad``, as gradients are.
         """
-        given = self.keyed(args, kwargs) | self._derivatives(ParameterRole.TANGENT, tangent, RunMode.JTJVP)
-        given |= self._derivatives(ParameterRole.GRADIENT, grad, RunMode.JTJVP)
-        return self.run(RunMode.JTJVP, given, device, domain)
+        inputs = self.keyed(args, kwargs) | self._derivatives(ParameterRole.TANGENT, tangent, RunMode.JTJVP)
+        inputs |= self._derivatives(ParameterRole.GRADIENT, grad, RunMode.JTJVP)
+        return self.run(RunMode.JTJVP, inputs, device, domain)
 
     def hvp(
         self, *args: object, tangent: object, cotangent: object = None, device: str = "", domain: object = None,
@@ -196,9 +196,9 @@ class LoadedKernel:
 
         names = {one.name for one in fields(TrainingSettings)}
         settings = TrainingSettings(**{name: value for name, value in kwargs.items() if name in names})
-        given, shape = self.keyed(args, _without(kwargs, *names)), _shape(domain)
+        inputs, shape = self.keyed(args, _without(kwargs, *names)), _shape(domain)
         with readable_errors():
-            return train_on(opened_device(device or self.device), self.program, self.found, given, shape, settings)
+            return train_on(opened_device(device or self.device), self.program, self.found, inputs, shape, settings)
 
     @property
     def found(self) -> KernelPlan | RunnablePipeline:
@@ -249,23 +249,23 @@ class LoadedKernel:
             raise TypeError(f"{self.signature.name}: {error}") from None
         return flatten_named("", bound.arguments, self.signature) | stray
 
-    def run(self, mode: RunMode, given: Mapping[str, object], device: str = "", domain: object = None) -> Outcome:
+    def run(self, mode: RunMode, inputs: Mapping[str, object], device: str = "", domain: object = None) -> Outcome:
         """Run it in a mode on arrays by key."""
         shape = _shape(domain)
-        place = place_of(given)
+        place = place_of(inputs)
         with readable_errors():
             opened = opened_device(device or self.device)
         stays = place is not None and place.type == "cuda" and opened.name == "cuda"
-        arrays = given if stays else as_arrays(given)
+        arrays = inputs if stays else as_arrays(inputs)
         with readable_errors(), opened.lock:
-            found = self.run_on(opened, mode, arrays, shape, place if stays else None)
-        return Outcome(found if place is None else as_tensors(found, place), self.signature)
+            outcome = self.run_on(opened, mode, arrays, shape, place if stays else None)
+        return Outcome(outcome if place is None else as_tensors(outcome, place), self.signature)
 
     def run_on(
-        self, device: Device, mode: RunMode, given: Mapping[str, object], shape: tuple[Any, ...] | None, place: object
+        self, device: Device, mode: RunMode, inputs: Mapping[str, object], shape: tuple[Any, ...] | None, place: object
     ) -> Mapping[str, Any]:
         """Run it on a device; ``place`` is where tensors stay that are not copied."""
-        prepared = replace(prepare(self.signature, mode, given, shape), place=place)
+        prepared = replace(prepare(self.signature, mode, inputs, shape), place=place)
         if mode is RunMode.HVP:
             return self._run_product(device, prepared, {})
         self.plan.require(mode)
@@ -307,8 +307,8 @@ class LoadedKernel:
         taken = dict.fromkeys(place.value.name for place in array_keys(self.signature, mode) if place.role is role)
         flat = flatten_named(PREFIXES[role], values, self.signature, next(iter(taken), "x"))
         known = {value.name for value in self.signature.values if value.name not in taken}
-        given = values.items() if isinstance(values, Mapping) else ()
-        useless = [name for name, value in given if name in known and value is not None]
+        pairs = values.items() if isinstance(values, Mapping) else ()
+        useless = [name for name, value in pairs if name in known and value is not None]
         if useless:
             help_ = f"{_TAKEN[role]}: {', '.join(PREFIXES[role] + name for name in sorted(taken)) or 'there are none'}"
             message = f"{self.signature.name} takes no {PREFIXES[role]}"
@@ -364,10 +364,10 @@ class LoadedPipeline(LoadedKernel):
         return {part.key: (*known[name], *part.shape) for value, name in pairs for part in value.parts}
 
     def run_on(
-        self, device: Device, mode: RunMode, given: Mapping[str, object], shape: tuple[Any, ...] | None, place: object
+        self, device: Device, mode: RunMode, inputs: Mapping[str, object], shape: tuple[Any, ...] | None, place: object
     ) -> Mapping[str, Any]:
         """Run it on a device; ``place`` is where tensors stay that are not copied."""
-        prepared = prepare_pipeline(self.runnable, mode, given, shape)
+        prepared = prepare_pipeline(self.runnable, mode, inputs, shape)
         prepared = replace(prepared, prepared=replace(prepared.prepared, place=place))
         if mode is RunMode.HVP:
             return self._run_product(device, prepared.prepared, prepared.cotangents)

@@ -53,9 +53,9 @@ class Outcome(Mapping[str, Any]):
         self.probe = Named.of(self._below("probe."))
         prefixes = ("grad.", "jvp.", "probe.", HVP)
         plain = {key: array for key, array in self.arrays.items() if not key.startswith(prefixes)}
-        found = Named.of(nested(plain, signature.values))
-        self.outputs = Named({v.name: found[v.name] for v in signature.parameters if v.name in found})
-        results = [found.get(value.name) for value in signature.results]
+        values_by_name = Named.of(nested(plain, signature.values))
+        self.outputs = Named({v.name: values_by_name[v.name] for v in signature.parameters if v.name in values_by_name})
+        results = [values_by_name.get(value.name) for value in signature.results]
         single = [value.name for value in signature.results] == ["result"]
         absent = all(result is None for result in results)
         self.result: Any = None if absent else results[0] if single else tuple(results)

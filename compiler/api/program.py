@@ -166,19 +166,19 @@ def chosen(program: RunnableProgram) -> KernelPlan | RunnablePipeline:
     return only_kernel(program)
 
 
-def kernels_of(found: KernelPlan | RunnablePipeline) -> tuple[str, ...]:
+def kernels_of(program: KernelPlan | RunnablePipeline) -> tuple[str, ...]:
     """Return the names of the kernels that run."""
-    return tuple(found.kernels) if isinstance(found, RunnablePipeline) else (found.signature.name,)
+    return tuple(program.kernels) if isinstance(program, RunnablePipeline) else (program.signature.name,)
 
 
 def as_pipeline(
-    program: RunnableProgram, found: KernelPlan | RunnablePipeline, domain: tuple[int, ...] = ()
+    program: RunnableProgram, kernel_or_pipeline: KernelPlan | RunnablePipeline, domain: tuple[int, ...] = ()
 ) -> RunnablePipeline:
     """The same as a pipeline: a kernel is one of one stage, whose domain may be named."""
-    if isinstance(found, RunnablePipeline):
-        return found
-    kernel = next(kernel for kernel in program.module.kernels if kernel.name == found.signature.name)
-    return pipeline_of_kernel(found, kernel, None, domain)
+    if isinstance(kernel_or_pipeline, RunnablePipeline):
+        return kernel_or_pipeline
+    kernel = next(kernel for kernel in program.module.kernels if kernel.name == kernel_or_pipeline.signature.name)
+    return pipeline_of_kernel(kernel_or_pipeline, kernel, None, domain)
 
 
 def _undecided(program: RunnableProgram, names: tuple[str, ...], kind: str) -> CompileError:

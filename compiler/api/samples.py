@@ -63,13 +63,13 @@ def _with_defaults(
         for name, parameter in inspect.signature(function.python).parameters.items()
         if parameter.default is not inspect.Parameter.empty
     }
-    given = kernel.keyed(tuple(args), named)
+    inputs = kernel.keyed(tuple(args), named)
     missing = [
         value
         for value in kernel.signature.parameters
-        if value.name in defaults and not any(part.key in given for part in value.parts)
+        if value.name in defaults and not any(part.key in inputs for part in value.parts)
     ]
-    return given | flatten_named("", {value.name: defaults[value.name] for value in missing}, kernel.signature)
+    return inputs | flatten_named("", {value.name: defaults[value.name] for value in missing}, kernel.signature)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,18 +86,18 @@ class _Samples:
         Raises:
             InputError: Two arrays have different ones.
         """
-        found: dict[str, Shape] = {}
+        result: dict[str, Shape] = {}
         for value in signature.parameters:
             for part in () if value.is_tensor else value.parts:
                 front = _front(arguments[part.key], part) if part.key in arguments else ()
                 if front:
-                    found.setdefault(part.key, front)
-        shapes = dict.fromkeys(found.values())
+                    result.setdefault(part.key, front)
+        shapes = dict.fromkeys(result.values())
         if len(shapes) > 1:
-            said = ", ".join(f"{key} has {'x'.join(map(str, shape))}" for key, shape in found.items())
-            message = f"{signature.name}: the arrays have different numbers of samples: {said}"
+            shown = ", ".join(f"{key} has {'x'.join(map(str, shape))}" for key, shape in result.items())
+            message = f"{signature.name}: the arrays have different numbers of samples: {shown}"
             raise InputError([Diagnostic("SA414", message, help="one value for all samples has the parameter's shape")])
-        names = (value.name for value in signature.parameters if any(part.key in found for part in value.parts))
+        names = (value.name for value in signature.parameters if any(part.key in result for part in value.parts))
         return cls(frozenset(names), next(iter(shapes), ()))
 
     @property
@@ -113,26 +113,26 @@ class _Samples:
     ) -> Outcome:
         """Run the kernel over all samples."""
         signature = kernel.signature
-        given = self._spread_all(signature, arguments)
+        inputs = self._spread_all(signature, arguments)
         cotangent = options.get("cotangent")
         if mode in (RunMode.BACKWARD, RunMode.HVP) and cotangent is not None:
-            given |= self._seeds(signature, kernel.cotangents(cotangent))
+            inputs |= self._seeds(signature, kernel.cotangents(cotangent))
         if mode in (RunMode.JVP, RunMode.HVP):
             tangents = kernel.tangents(options.get("tangent"))
             for value in signature.parameters:
                 prefix = PREFIXES[Role.TANGENT]
                 tangents.update(self._spread(value, tangents, prefix) if value.name in self.names else {})
-            given |= tangents
-        found = kernel.run(mode, given, options.get("device", ""), self._domain)
-        return Outcome({key: self._unflattened(signature, key, array) for key, array in found.items()}, signature)
+            inputs |= tangents
+        outcome = kernel.run(mode, inputs, options.get("device", ""), self._domain)
+        return Outcome({key: self._unflattened(signature, key, array) for key, array in outcome.items()}, signature)
 
     def run_tracked(self, kernel: LoadedKernel, arguments: Mapping[str, object], options: Mapping[str, Any]) -> Any:  # noqa: ANN401  (tensors)
         """Compute the results as a part of torch's graph: a tensor, or a tuple of them."""
-        given = self._spread_all(kernel.signature, arguments)
-        found = kernel.torch(options.get("device", ""))(domain=self._domain, **given)
-        many = found if isinstance(found, tuple) else (found,)
+        inputs = self._spread_all(kernel.signature, arguments)
+        outputs = kernel.torch(options.get("device", ""))(domain=self._domain, **inputs)
+        many = outputs if isinstance(outputs, tuple) else (outputs,)
         shaped = tuple(one.reshape((*self.shape, *one.shape[1:])) for one in many)
-        return shaped if isinstance(found, tuple) else shaped[0]
+        return shaped if isinstance(outputs, tuple) else shaped[0]
 
     @property
     def _domain(self) -> int | None:
@@ -140,15 +140,15 @@ class _Samples:
         return self.count if not self.names else None
 
     def _spread_all(self, signature: KernelSignature, arguments: Mapping[str, object]) -> dict[str, object]:
-        given = dict(arguments)
+        spread = dict(arguments)
         for value in signature.parameters:
-            given.update(self._spread(value, given, "") if value.name in self.names else {})
-        return given
+            spread.update(self._spread(value, spread, "") if value.name in self.names else {})
+        return spread
 
-    def _spread(self, value: KernelValue, given: Mapping[str, object], prefix: str) -> dict[str, object]:
+    def _spread(self, value: KernelValue, inputs: Mapping[str, object], prefix: str) -> dict[str, object]:
         """Return the arrays of a parameter with one axis of samples; one value for all is repeated."""
-        keys = {f"{prefix}{part.key}": part for part in value.parts if f"{prefix}{part.key}" in given}
-        return {key: self._flattened(given[key], part) for key, part in keys.items()}
+        keys = {f"{prefix}{part.key}": part for part in value.parts if f"{prefix}{part.key}" in inputs}
+        return {key: self._flattened(inputs[key], part) for key, part in keys.items()}
 
     def _seeds(self, signature: KernelSignature, cotangents: Mapping[str, object]) -> dict[str, object]:
         parts = {f"{PREFIXES[Role.COTANGENT]}{part.key}": part for value in signature.results for part in value.parts}

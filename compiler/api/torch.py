@@ -29,7 +29,7 @@ class CallableKernel(Protocol):
     def keyed(self, args: tuple[object, ...], kwargs: Mapping[str, object]) -> dict[str, object]:
         """Return arguments as arrays by key."""
 
-    def run(self, mode: RunMode, given: Mapping[str, object], device: str, domain: object) -> Mapping[str, Any]:
+    def run(self, mode: RunMode, inputs: Mapping[str, object], device: str, domain: object) -> Mapping[str, Any]:
         """Run the kernel in a mode on arrays by key, and return arrays by key."""
 
 
@@ -250,12 +250,12 @@ def function_of(kernel: CallableKernel, device: str) -> Callable[..., Any]:
     outputs = output_keys(kernel.signature)
 
     def call(*args: object, domain: object = None, **kwargs: object) -> Any:  # noqa: ANN401  (tensors)
-        given = kernel.keyed(args, kwargs)
+        inputs = kernel.keyed(args, kwargs)
         tensors = {
-            key: value if isinstance(value, torch.Tensor) else torch.as_tensor(value) for key, value in given.items()
+            key: value if isinstance(value, torch.Tensor) else torch.as_tensor(value) for key, value in inputs.items()
         }
-        found = operation.apply(_Call(kernel, device, domain, tuple(tensors), outputs=outputs), *tensors.values())
-        return found[0] if len(found) == 1 else found
+        results = operation.apply(_Call(kernel, device, domain, tuple(tensors), outputs=outputs), *tensors.values())
+        return results[0] if len(results) == 1 else results
 
     call.__name__ = call.__qualname__ = kernel.signature.name
     return call

@@ -95,8 +95,8 @@ class TrainingResult:
 def train_on(
     device: Device,
     program: RunnableProgram,
-    found: KernelPlan | RunnablePipeline,
-    given: Mapping[str, object],
+    kernel_or_pipeline: KernelPlan | RunnablePipeline,
+    inputs: Mapping[str, object],
     domain: tuple[Any, ...] | None,
     settings: TrainingSettings,
 ) -> TrainingResult:
@@ -107,14 +107,14 @@ def train_on(
         InputError: An argument is missing or doesn't fit.
         ToolchainError: The device failed.
     """
-    runnable = as_pipeline(program, found, domain or ())
+    runnable = as_pipeline(program, kernel_or_pipeline, domain or ())
     check_trainable(runnable)
     runnable = _with_settings(runnable, settings)
     optimizer = runnable.pipeline.optimizer
     assert optimizer is not None  # noqa: S101  (with_optimizer sets one)
     plan = TrainingPlan(optimizer, settings.batch, settings.seed, settings.until_loss)
-    place = place_of(given)
-    prepared, notes = prepare_training(runnable, as_arrays(given), domain, plan)
+    place = place_of(inputs)
+    prepared, notes = prepare_training(runnable, as_arrays(inputs), domain, plan)
     with device.lock:
         loaded = program.load_on(device, runnable.entry_names((Mode.FORWARD, Mode.BACKWARD)))
         with closing(Trainer.start(device, loaded, runnable, prepared, plan, program.source.cache)) as trainer:
@@ -122,8 +122,8 @@ def train_on(
             arrays = trainer.parameters()
     shown = arrays if place is None else as_tensors(arrays, place)
     parameters = Named.of(nested(shown, runnable.signature.parameters))
-    said = tuple(one.message for one in (*prepared.notes, *notes))
-    return TrainingResult(parameters, arrays, tuple(trainer.losses), runnable.pipeline.name, device.name, said)
+    messages = tuple(one.message for one in (*prepared.notes, *notes))
+    return TrainingResult(parameters, arrays, tuple(trainer.losses), runnable.pipeline.name, device.name, messages)
 
 
 def _watcher(settings: TrainingSettings) -> Callable[[Trainer], None]:
@@ -135,9 +135,11 @@ def _watcher(settings: TrainingSettings) -> Callable[[Trainer], None]:
 
 
 def _with_settings(runnable: RunnablePipeline, settings: TrainingSettings) -> RunnablePipeline:
-    given = settings.optimizer
-    if given is None or isinstance(given, str):
-        return with_optimizer(runnable, given, settings.lr)
-    values = tuple(float(getattr(given, one.name)) for one in fields(given))
-    own = Optimizer(type(given).__name__.lower(), values)
-    return with_optimizer(replace(runnable, pipeline=replace(runnable.pipeline, optimizer=own)), None, settings.lr)
+    chosen = settings.optimizer
+    if chosen is None or isinstance(chosen, str):
+        return with_optimizer(runnable, chosen, settings.lr)
+    values = tuple(float(getattr(chosen, one.name)) for one in fields(chosen))
+    optimizer_of_settings = Optimizer(type(chosen).__name__.lower(), values)
+    return with_optimizer(
+        replace(runnable, pipeline=replace(runnable.pipeline, optimizer=optimizer_of_settings)), None, settings.lr
+    )

@@ -49,7 +49,7 @@ def run_entry(
     device: Device,
     entry: UserEntry,
     source: BuildOptions,
-    given: Mapping[str, object],
+    inputs: Mapping[str, object],
     threads: Sequence[int] | None,
     shapes: Mapping[str, tuple[int, ...]],
 ) -> tuple[tuple[int, ...], dict[str, Array]]:
@@ -59,14 +59,14 @@ def run_entry(
         device: Where it runs.
         entry: The entry point.
         source: How its text is compiled.
-        given: Arrays and values by name.
+        inputs: Arrays and values by name.
         threads: Threads along x, y and z; by default one for each element of the longest array.
         shapes: Shapes of buffers that are not given.
 
     Raises:
         InputError: An argument is missing, unknown or does not fit.
     """
-    arrays = _Arguments(entry, given, shapes).read()
+    arrays = _Arguments(entry, inputs, shapes).read()
     longest = max((len(array) for array in arrays.buffers.values()), default=1)
     count = tuple(threads) if threads else (longest,)
     for name in arrays.empty:
@@ -108,27 +108,27 @@ class _Arguments:
 
     def read(self) -> _Read:
         """Return all arguments."""
-        found = _Read({}, {}, [])
+        arguments = _Read({}, {}, [])
         problems: list[Diagnostic] = []
         known: set[str] = set()
         for parameter in self.entry.parameters:
             name, type_ = parameter["name"], parameter["type"]
             if type_["kind"] == "resource":
                 known.add(name)
-                self._read_buffer(name, type_, found, problems)
+                self._read_buffer(name, type_, arguments, problems)
             else:
                 inner = type_["elementType"] if type_["kind"] == "constantBuffer" else type_
                 hidden = type_["kind"] == "constantBuffer" and "name" not in inner
                 known |= set(_leaves(inner, "" if hidden else name))
-                found.values[name] = self._value(inner, "" if hidden else name, problems)
+                arguments.values[name] = self._value(inner, "" if hidden else name, problems)
         has = f"it has: {', '.join(sorted(known))}"
         unknown = (name for name in self.given if name not in known)
         problems += [Diagnostic("SA411", f"{self.entry.name} has no parameter {name}", help=has) for name in unknown]
         if problems:
             raise InputError(problems)
-        return found
+        return arguments
 
-    def _read_buffer(self, name: str, type_: Json, found: _Read, problems: list[Diagnostic]) -> None:
+    def _read_buffer(self, name: str, type_: Json, arguments: _Read, problems: list[Diagnostic]) -> None:
         import numpy as np
 
         element = None if type_["baseShape"] not in BUFFERS else element_dtype(type_)
@@ -139,18 +139,18 @@ class _Arguments:
             return
         if name in self.given:
             array = np.asarray(self.given[name])
-            own = element.shape
-            if array.shape[max(0, array.ndim - len(own)) :] != own or array.ndim == len(own):
-                wanted = ", ".join(("n", *map(str, own)))
+            extents = element.shape
+            if array.shape[max(0, array.ndim - len(extents)) :] != extents or array.ndim == len(extents):
+                wanted = ", ".join(("n", *map(str, extents)))
                 problems.append(Diagnostic("SA412", f"{name} has the shape {array.shape}, not ({wanted})"))
                 return
-            found.buffers[name] = np.ascontiguousarray(array, element.base)
+            arguments.buffers[name] = np.ascontiguousarray(array, element.base)
         elif type_.get("access") != "readWrite":
             problems.append(Diagnostic("SA410", f"{name} is missing", help="give it with -i or --set"))
         elif name in self.shapes:
-            found.buffers[name] = _zeros(self.entry, name, self.shapes[name])
+            arguments.buffers[name] = _zeros(self.entry, name, self.shapes[name])
         else:
-            found.empty.append(name)
+            arguments.empty.append(name)
 
     def _value(self, type_: Json, path: str, problems: list[Diagnostic]) -> object:
         """Return the value of a parameter: a mapping for a struct."""

@@ -79,11 +79,11 @@ def _explained(results: list[Result], probes: Sequence[Result]) -> list[Result]:
     noticed = {(one.file, one.function): one.verdict.bad for one in probes if one.verdict.bad or one.verdict.right}
     explained = []
     for result in results:
-        own = {name: seen for (file, name), seen in noticed.items() if file == result.file}
-        if result.verdict.right and corrects(result.function, own):
+        of_file = {name: seen for (file, name), seen in noticed.items() if file == result.file}
+        if result.verdict.right and corrects(result.function, of_file):
             explained.append(redecided(result, _CORRECTED))
         else:
-            explained.append(replace(result, reason=why(result.function, own)) if result.verdict.right else result)
+            explained.append(replace(result, reason=why(result.function, of_file)) if result.verdict.right else result)
     return explained
 
 
@@ -148,7 +148,7 @@ def _options(item: Input, broken: MutatedText, options: CheckOptions) -> CheckOp
         for name in {owner.name, owner.label}
         if path.startswith(f"{name}.")
     ]
-    own, *others = folders_of(item.path, options.include_dirs)
+    folder, *others = folders_of(item.path, options.include_dirs)
     return replace(
         options,
         mutate=False,
@@ -157,7 +157,7 @@ def _options(item: Input, broken: MutatedText, options: CheckOptions) -> CheckOp
         only=(),
         required_ranges=(),
         ranges=(*options.ranges, *more),
-        include_dirs=(*others, own),
+        include_dirs=(*others, folder),
     )
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.check.build.libraries import Built, sources_of
 from slangad.compiler.check.build.reached import ReachedTexts
-from slangad.compiler.check.kept_results import ANY_RUN, is_repeatable, packed, said_in, tools, unpacked
+from slangad.compiler.check.kept_results import ANY_RUN, is_repeatable, packed, sentences_of, tools, unpacked
 from slangad.compiler.check.planning.plans import make_plan
 from slangad.compiler.emit import emit_module
 from slangad.compiler.errors.spans import Span
@@ -81,8 +81,8 @@ class KeptFunctions:
 
     def get(self, subjects: Iterable[Subject]) -> dict[str, Result]:
         """Return the results of unchanged functions by label, marked as cached."""
-        found = ((subject, self._get(subject)) for subject in subjects if self._is_kept(subject))
-        return {subject.label: result for subject, result in found if result is not None}
+        kept = ((subject, self._get(subject)) for subject in subjects if self._is_kept(subject))
+        return {subject.label: result for subject, result in kept if result is not None}
 
     def put(self, subject: Subject, result: Result, built: tuple[Built, Built]) -> None:
         """Keep a result if another run would give it too, and only what the function reaches decides it."""
@@ -114,19 +114,19 @@ class KeptFunctions:
 
     def _keys(self, subject: Subject) -> tuple[str, str]:
         """Return a hash of the texts that a result depends on, without locations, and one with locations."""
-        own = self.description.reduced_to([subject])
-        changed = (*own.text_twins, *([own.unclipped] if own.unclipped else ()))
-        modules = [(own.twins.module, self._reached)]
+        reduced = self.description.reduced_to([subject])
+        changed = (*reduced.text_twins, *([reduced.unclipped] if reduced.unclipped else ()))
+        modules = [(reduced.twins.module, self._reached)]
         modules += [(one.module, self._reached_in({**self.setting.texts, **one.texts})) for one in changed]
-        found = [(file, _tokens(text)) for one in modules for file, text in _slices(*one)]
+        slices = [(file, _tokens(text)) for one in modules for file, text in _slices(*one)]
         facts = [
             "function",
             self._common,
             _plain(replace(self._plan(subject), generated=None)),
             _plain([module.kernels for module, _ in modules]),
-            [(file, [token.text for token in tokens]) for file, tokens in found],
+            [(file, [token.text for token in tokens]) for file, tokens in slices],
         ]
-        places = [(file, [(token.line, token.column) for token in tokens]) for file, tokens in found]
+        places = [(file, [(token.line, token.column) for token in tokens]) for file, tokens in slices]
         return _digest(facts), _digest(places)
 
     @cached_property
@@ -158,7 +158,7 @@ def _tokens(text: str) -> list[Token]:
 
 
 def _names_locations(result: Result) -> bool:
-    return bool(result.failures) or any(_LOCATION.search(text) for text in said_in(result))
+    return bool(result.failures) or any(_LOCATION.search(text) for text in sentences_of(result))
 
 
 def _plain(value: object) -> object:

@@ -118,11 +118,11 @@ class KeptResults:
 
     def put(self, group: Sequence[Input], fresh: Mapping[Path, FileResults]) -> None:
         """Keep the results of files if another run would give them too."""
-        cache, own = self.options.cache, [fresh[item.path] for item in group]
+        cache, of_group = self.options.cache, [fresh[item.path] for item in group]
         files = tuple(
-            dict.fromkeys((*(str(item.path) for item in group), *(s for one in own for s in one.sources or ())))
+            dict.fromkeys((*(str(item.path) for item in group), *(s for one in of_group for s in one.sources or ())))
         )
-        known = all(one.sources is not None and all(map(is_repeatable, one.results)) for one in own)
+        known = all(one.sources is not None and all(map(is_repeatable, one.results)) for one in of_group)
         if cache is None or self.options.keep is not None or not known or any(map(self._is_newer, files)):
             return
         if any(item.live for item in group):
@@ -134,7 +134,7 @@ class KeptResults:
         key = self._key(group)
         record = {"sources": files, "absent": [] if scan is None else scan.absent()}
         cache.put(key, json.dumps(record).encode())
-        cache.put(self._key_of_files(key, group, files), packed([one.results for one in own]))
+        cache.put(self._key_of_files(key, group, files), packed([one.results for one in of_group]))
 
     def _is_newer(self, file: str) -> bool:
         """Return True if a file has changed, or may have, since the check began."""
@@ -158,7 +158,7 @@ class KeptResults:
             str(Path.cwd()),
             self.together,
             named,
-            [(one.files, one.missing, [found.folder for found in one.folders]) for one in reached],
+            [(one.files, one.missing, [searched.folder for searched in one.folders]) for one in reached],
             tools(options),
         ]
         return hashlib.sha256(repr(facts).encode()).hexdigest()
@@ -178,10 +178,10 @@ def is_repeatable(result: Result) -> bool:
     """Return True if another run with the same inputs gives the same result."""
     if result.verdict is Verdict.NONDETERMINISTIC:
         return False
-    return not any(words in text for words in _NEVER for text in said_in(result))
+    return not any(words in text for words in _NEVER for text in sentences_of(result))
 
 
-def said_in(result: Result) -> tuple[str, ...]:
+def sentences_of(result: Result) -> tuple[str, ...]:
     """Return the sentences of a result."""
     return (
         result.reason,

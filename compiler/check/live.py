@@ -91,8 +91,8 @@ def checked(value: Described, options: Mapping[str, Any]) -> CheckResult:
 
 def _check_options(name: str, options: Mapping[str, Any]) -> CheckOptions:
     device, adapter = _device(options.get("device", "cpu"))
-    given = {f"{name}.{path}": bounds for path, bounds in options.get("ranges", {}).items()}
-    ranges = tuple((path, float(low), float(high)) for path, (low, high) in given.items())
+    by_path = {f"{name}.{path}": bounds for path, bounds in options.get("ranges", {}).items()}
+    ranges = tuple((path, float(low), float(high)) for path, (low, high) in by_path.items())
     shapes = tuple((f"{name}.{param}", tuple(shape)) for param, shape in options.get("shapes", {}).items())
     return CheckOptions(
         device=device,
@@ -104,7 +104,7 @@ def _check_options(name: str, options: Mapping[str, Any]) -> CheckOptions:
         strict=options.get("strict", False),
         order=options.get("order", 1),
         ranges=ranges,
-        required_ranges=tuple(given),
+        required_ranges=tuple(by_path),
         shapes=shapes,
         required_shapes=shapes,
         cache=default_cache(),

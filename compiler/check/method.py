@@ -81,7 +81,7 @@ def check_subject(plan: SubjectPlan, functions: SubjectFunctions) -> Result:
         values, jacobians = _evaluated(scope, samples.rows)
         function = _examined(plan, scope, samples.rows, values)
         entries = compare_entries(function, samples, values, jacobians)
-        unclipped = {leg: function.unclipped(leg, found, entries.expected) for leg, found in jacobians.items()}
+        unclipped = {leg: function.unclipped(leg, jacobian, entries.expected) for leg, jacobian in jacobians.items()}
         compare_corners(function, samples, unclipped, entries)
         excuse_ties(function, samples, unclipped, entries, scope.functions.floating)
         mark_unguarded(samples, jacobians, entries)

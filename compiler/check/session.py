@@ -23,7 +23,7 @@ from slangad.compiler.check.planning.unseen import rows_of_unread, with_every_fu
 from slangad.compiler.check.run.libraries import LibraryFiles
 from slangad.compiler.check.subjects.requested_shapes import refuse_shapes
 from slangad.compiler.check.verdict.explain.accumulated import with_accumulated
-from slangad.compiler.check.verdict.explain.places import with_places
+from slangad.compiler.check.verdict.explain.locations import with_locations
 from slangad.compiler.check.verdict.explain.traps import with_traps
 from slangad.compiler.check.verdict.final_results import FinalResults
 from slangad.compiler.check.verdict.not_run import file_result
@@ -248,16 +248,18 @@ class _Session:
 
         self._load(reduced, setting, built)
         self._workers.for_all(subjects, self._watched(result_of), rows.add)
-        return with_places(rows.finish(), subjects, description.module)
+        return with_locations(rows.finish(), subjects, description.module)
 
     def _built(self, description: FileDescription, setting: BuildSetting) -> tuple[Built, Built]:
         twins = (description.text_twins, description.unclipped)
         return build_both(description.twins.module, setting, self._compilers, *twins)
 
     def _setting(self, item: Input, texts: Mapping[str, str]) -> BuildSetting:
-        own, include = self._options, folders_of(item.path, self._include_dirs)
-        keep = KeptFiles(own.keep).of_file(item.path) if own.keep is not None else None
-        return BuildSetting(include, own.defines, own.time_limit, own.cache, texts, own.slang_flags, keep)
+        options, include = self._options, folders_of(item.path, self._include_dirs)
+        keep = KeptFiles(options.keep).of_file(item.path) if options.keep is not None else None
+        return BuildSetting(
+            include, options.defines, options.time_limit, options.cache, texts, options.slang_flags, keep
+        )
 
     def _load(self, description: FileDescription, setting: BuildSetting, built: tuple[Built, Built]) -> None:
         """Set the libraries of the workers' next tasks."""

@@ -28,9 +28,9 @@ def used(options: CheckOptions) -> tuple[tuple[str, str], ...]:
     device, adapter = options.device, options.adapter
     compiler = find_cxx()
     cxx = (("c++", compiler.described().partition(": ")[2] or compiler.command[0]),) if compiler else ()
-    own = (("adapter", adapter),) if device != "cpu" and adapter else ()
+    adapter_words = (("adapter", adapter),) if device != "cpu" and adapter else ()
     external = (("slangc", _version_of(options.slangc)),) if options.slangc else ()
-    return (*toolchain_record(None).items(), *external, *cxx, ("python", platform.python_version()), *own)
+    return (*toolchain_record(None).items(), *external, *cxx, ("python", platform.python_version()), *adapter_words)
 
 
 @cache

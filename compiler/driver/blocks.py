@@ -33,11 +33,11 @@ def blocks_of(target: str, program: Json) -> list[Record]:
     """Return the blocks of an artefact's one entry point, from Slang's reflection."""
     of_module, of_entry = block_kinds(target)
     entry: Json = next(iter(program.get("entryPoints", ())), {})
-    found = (
+    blocks = (
         _block(target, "module", {"kind": of_module, "index": 0}, program),
         _block(target, "entry_point", entry.get("uniformBlock") or {"kind": of_entry, "index": 0}, entry),
     )
-    return [block for block in found if block["members"]]
+    return [block for block in blocks if block["members"]]
 
 
 def _block(target: str, scope: str, binding: Json, of: Json) -> Record:

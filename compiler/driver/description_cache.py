@@ -113,9 +113,9 @@ class PurityScan:
     def is_pure(self) -> bool:
         """Return True if only its files can change what it describes."""
         files = [Path(source).absolute() for source in self.sources if source.endswith(".py")]
-        own = {file.stem if file.name != "__init__.py" else file.parent.name for file in files}
+        modules = {file.stem if file.name != "__init__.py" else file.parent.name for file in files}
         inside = all(any(file.is_relative_to(folder) for folder in self.folders) for file in files)
-        return inside and all(self._is_pure(node, own) for file in files for node in ast.walk(_tree(file)))
+        return inside and all(self._is_pure(node, modules) for file in files for node in ast.walk(_tree(file)))
 
     def absent(self) -> list[str]:
         """Return files that do not exist and would shadow an import if they appeared."""
@@ -123,12 +123,12 @@ class PurityScan:
         places = (folder / part for folder in self.folders for name in names for part in (f"{name}.py", name))
         return [str(place) for place in places if not place.exists()]
 
-    def _is_pure(self, node: ast.AST, own: set[str]) -> bool:
+    def _is_pure(self, node: ast.AST, modules: set[str]) -> bool:
         match node:
             case ast.Import(names=names):
-                return all(self._is_known(alias.name, own) for alias in names)
+                return all(self._is_known(alias.name, modules) for alias in names)
             case ast.ImportFrom(module=module, level=0):
-                return self._is_known(module or "", own)
+                return self._is_known(module or "", modules)
             case ast.ImportFrom(module=module, names=names):
                 self.imported |= {(module or alias.name).partition(".")[0] for alias in names}
                 return True
@@ -139,10 +139,10 @@ class PurityScan:
             case _:
                 return True
 
-    def _is_known(self, module: str, own: set[str]) -> bool:
+    def _is_known(self, module: str, modules: set[str]) -> bool:
         top = module.partition(".")[0]
         self.imported.add(top)
-        return top in own or module in PURE_MODULES
+        return top in modules or module in PURE_MODULES
 
 
 def _tree(file: Path) -> ast.AST:

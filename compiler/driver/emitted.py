@@ -48,9 +48,9 @@ def select_entries(item: Input, description: Description, module: Module | None,
     entries = tuple(
         e for e in points if e.kernel in chosen and ("hvp" if e.kernel in products else e.mode.value) in options.modes
     )
-    own = description.targets if options.own_targets and options.targets else ()
-    found = search(item.path, options.include_dirs).folders if is_slang(item.path) else ()
-    return EmittedInput(item, description, entries, own or options.targets, module, found_folders=found)
+    declared_targets = description.targets if options.own_targets and options.targets else ()
+    searched = search(item.path, options.include_dirs).folders if is_slang(item.path) else ()
+    return EmittedInput(item, description, entries, declared_targets or options.targets, module, found_folders=searched)
 
 
 def job_of(slang: EmittedInput, options: Options) -> CompileJob:

@@ -115,15 +115,17 @@ def header_model(compiled: CompiledInput) -> HeaderModel:
 
 
 def _blocks(compiled: CompiledInput) -> dict[str, tuple[EntryBlocks, ...]]:
-    found: dict[str, list[EntryBlocks]] = {}
+    result: dict[str, list[EntryBlocks]] = {}
     for output in compiled.outputs:
         if output.kind == "reflection":
             parsed: dict[str, Any] = json.loads(output.data)
             (entry,) = parsed["entryPoints"]
-            own, shared = (tuple(p for p in of.get("parameters", ()) if "binding" in p) for of in (entry, parsed))
-            blocks = EntryBlocks(output.target, own, shared, entry.get("uniformBlock"))
-            found.setdefault(output.entry, []).append(blocks)
-    return {entry: tuple(blocks) for entry, blocks in found.items()}
+            entry_block, shared = (
+                tuple(p for p in of.get("parameters", ()) if "binding" in p) for of in (entry, parsed)
+            )
+            blocks = EntryBlocks(output.target, entry_block, shared, entry.get("uniformBlock"))
+            result.setdefault(output.entry, []).append(blocks)
+    return {entry: tuple(blocks) for entry, blocks in result.items()}
 
 
 def _kernel(name: str, entries: Sequence[EntryPoint], blocks: Mapping[str, tuple[EntryBlocks, ...]]) -> HeaderKernel:

@@ -196,8 +196,8 @@ def _reason(result: CompileResult) -> str:
             return _DEATHS[diagnostic.code]
     reported = to_diagnostics(result.messages, lambda *_: None)
     message = next((d.message for d in reported if d.severity is Severity.ERROR), "Slang gives no code for it")
-    found = _NO_MODE.search(message)
-    return f"Slang has no {_MODE_NAMES[found[1]]} mode of it" if found else message
+    match = _NO_MODE.search(message)
+    return f"Slang has no {_MODE_NAMES[match[1]]} mode of it" if match else message
 
 
 def _key(slang: EmittedInput, options: Options) -> str:

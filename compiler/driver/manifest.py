@@ -184,8 +184,8 @@ def _count_record(count: Count) -> list[object]:
 
 
 def _entry_record(entry: EntryPoint, outputs: Sequence[Output]) -> Record:
-    own = [output for output in outputs if output.entry == entry.name]
-    reflected: dict[str, Any] = {p.target: json.loads(p.data) for p in own if p.kind == "reflection"}
+    outputs_of_entry = [output for output in outputs if output.entry == entry.name]
+    reflected: dict[str, Any] = {p.target: json.loads(p.data) for p in outputs_of_entry if p.kind == "reflection"}
     bindings = {target: _bindings(program) for target, program in reflected.items()}
     return {
         "name": entry.name,
@@ -206,15 +206,19 @@ def _entry_record(entry: EntryPoint, outputs: Sequence[Output]) -> Record:
                 **_needs(output),
                 "blocks": blocks_of(output.target, reflected.get(output.target, {})),
             }
-            for output in own
+            for output in outputs_of_entry
             if output.kind == "artefact"
         ],
     }
 
 
 def _needs(artefact: Output) -> Record:
-    found = requirements_of(artefact)
-    return {"entry": found.entry, "features": list(found.features), "storage_buffers": found.storage_buffers}
+    requirements = requirements_of(artefact)
+    return {
+        "entry": requirements.entry,
+        "features": list(requirements.features),
+        "storage_buffers": requirements.storage_buffers,
+    }
 
 
 def _parameter_record(parameter: EntryParameter, bindings: Mapping[str, Mapping[str, object]]) -> Record:
@@ -229,7 +233,9 @@ def _parameter_record(parameter: EntryParameter, bindings: Mapping[str, Mapping[
         "access": parameter.access,
         "axes": parameter.axes,
         "shared": parameter.shared,
-        "bindings": {target: found[parameter.name] for target, found in bindings.items() if parameter.name in found},
+        "bindings": {
+            target: by_name[parameter.name] for target, by_name in bindings.items() if parameter.name in by_name
+        },
     }
 
 

@@ -180,8 +180,8 @@ class _Kernel:
                 continue
             block = blocks.uniform_block
             where = f"{block['kind']} {block['index']}" if block else "the arguments of the launch"
-            for own, words, place in ((blocks.own, "block", where), (blocks.shared, "globals", "binding 0")):
-                fields = [p for p in own if p["binding"]["kind"] == "uniform"]
+            for members, words, place in ((blocks.own, "block", where), (blocks.shared, "globals", "binding 0")):
+                fields = [p for p in members if p["binding"]["kind"] == "uniform"]
                 if fields:
                     text = self._struct(f"{name}_{words}", fields, f"_{identifier(blocks.target)}")
                     yield from ("", f"/// {entry.name} for {blocks.target}: {place}.", text)
@@ -236,11 +236,11 @@ class _Kernel:
 
     def _host(self) -> Iterator[str]:
         """Yield the functions that run modes on the CPU; nothing if an entry point was not compiled for it."""
-        blocks = {entry.name: found for entry, found in host_blocks(self.kernel)}
+        blocks = {entry.name: block for entry, block in host_blocks(self.kernel)}
         if not all(entry.name in blocks for entry in self.kernel.entries):
             return
         try:
-            structs = {name: self._host_structs(name, found) for name, found in blocks.items()}
+            structs = {name: self._host_structs(name, block) for name, block in blocks.items()}
         except NoCppTypeError as error:
             yield f"// No functions for the CPU: a {error} can't be passed to it."
             return
@@ -264,11 +264,11 @@ class _Kernel:
 
     def _host_structs(self, name: str, blocks: EntryBlocks) -> str:
         word = identifier(name)
-        own, shared = (self._struct(f"{word}_{end}", fields, "") for end, fields in _two(blocks))
-        return f"{own}\n{shared}"
+        entry_struct, shared = (self._struct(f"{word}_{end}", fields, "") for end, fields in _two(blocks))
+        return f"{entry_struct}\n{shared}"
 
     def _inputs(self, blocks: Mapping[str, EntryBlocks]) -> Iterator[str]:
-        types = {p["name"]: p["type"] for found in blocks.values() for p in (*found.own, *found.shared)}
+        types = {p["name"]: p["type"] for block in blocks.values() for p in (*block.own, *block.shared)}
         buffers = {b.key: b for mode in self.kernel.modes for b in mode.host if b.is_input and not b.internal}
         yield ""
         yield "/// The inputs of all modes."
@@ -323,10 +323,10 @@ class _Kernel:
     def _memory(self, number: int, buffer: HeaderBuffer) -> str:
         plan = buffer.plan
         type_ = _SCALARS[plan.scalar]
-        given = f"{'inputs' if buffer.is_input else 'outputs'}.{field_name(buffer.key)}"
+        value = f"{'inputs' if buffer.is_input else 'outputs'}.{field_name(buffer.key)}"
         constant = not buffer.internal and plan.parameter.access in ("read", "texture")
         full = f"{'const ' if constant else ''}{type_}"
-        source = f"Buffer<{full}>()" if buffer.internal else given
+        source = f"Buffer<{full}>()" if buffer.internal else value
         start, required = _STARTS.get(plan.start, 0), "true" if buffer.required else "false"
         arguments = (source, _expression(plan.count), str(start), required, f'"{self.kernel.name}: {buffer.key}"')
         return f"const runtime::Memory<{full}> m{number}({', '.join(arguments)});"
@@ -346,7 +346,7 @@ class _Kernel:
         each = RULES.elements_a_worker if strided else RULES.threads_a_worker
         if entry.work is ThreadWork.SCALARS:
             work = _expression(launch.count)
-        own, shared = ({p["name"]: p for p in fields} for fields in (blocks.own, blocks.shared))
+        entry_fields, shared = ({p["name"]: p for p in fields} for fields in (blocks.own, blocks.shared))
         yield "{"
         yield f"    const unsigned workers = runtime::workers_of({work}, threads, {each});"
         yield f"    std::vector<blocks::{word}_parameters> own({'workers' if sliced else '1'});"
@@ -354,8 +354,8 @@ class _Kernel:
         yield "    for (std::size_t worker = 0; worker < own.size(); ++worker)"
         yield "    {"
         for parameter in {p.name: p for p in entry.parameters}.values():
-            where, found = ("shared", shared) if parameter.shared else ("own", own)
-            if parameter.name not in found or parameter.role is ParameterRole.SAMPLER:
+            where, fields_here = ("shared", shared) if parameter.shared else ("own", entry_fields)
+            if parameter.name not in fields_here or parameter.role is ParameterRole.SAMPLER:
                 continue
             target = f"{where}[worker].{identifier(parameter.name)}"
             if parameter.access == "value":
@@ -363,7 +363,7 @@ class _Kernel:
                 continue
             number, _ = memory[entry.name, parameter.name]
             slices = f", worker, s.{_copies(tensor_name(parameter))}" if (parameter, number) in sliced else ""
-            yield f"        {target} = m{number}.reference({_element(found[parameter.name]['type'])}{slices});"
+            yield f"        {target} = m{number}.reference({_element(fields_here[parameter.name]['type'])}{slices});"
         yield "    }"
         first = "true" if strided else "false"
         yield f"    runtime::launch({ENTRIES}::{host_symbol(entry)}, {first}, {_groups(launch)}, workers, own, shared);"

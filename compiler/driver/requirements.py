@@ -74,10 +74,10 @@ def requirements_of(artefact: Output) -> Requirements:
     entry, code = _MAIN.get(artefact.target, artefact.entry), artefact.data
     match artefact.target:
         case "wgsl":
-            found = _WGSL_ENTRY.search(code)
+            match = _WGSL_ENTRY.search(code)
             words = [word.strip().decode() for line in _ENABLED.findall(code) for word in line.split(b",")]
             features = tuple(_FEATURES.get(word, word) for word in words)
-            return Requirements(found[1].decode() if found else entry, features, len(_STORAGE.findall(code)))
+            return Requirements(match[1].decode() if match else entry, features, len(_STORAGE.findall(code)))
         case "glsl":
             return Requirements(entry, tuple(word.decode() for word in _EXTENSION.findall(code)))
         case "spirv":

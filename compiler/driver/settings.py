@@ -214,8 +214,8 @@ def _refusal(message: str, span: Span) -> CompileError:
 
 
 def _toml_place(file: str, text: str, message: str) -> Span:
-    found = re.search(r"at line (\d+), column (\d+)", message)
-    line, column = (int(found[1]), int(found[2])) if found else (text.count("\n") + 1, 1)
+    match = re.search(r"at line (\d+), column (\d+)", message)
+    line, column = (int(match[1]), int(match[2])) if match else (text.count("\n") + 1, 1)
     return Span(file, line, column, line, column + 1)
 
 
@@ -242,10 +242,10 @@ class _KeyFinder:
             header = re.match(r"\s*\[+\s*([^\]]+?)\s*\]", line)
             if header:
                 table = _dotted(header[1])
-            found = header or re.match(r"""\s*((?:[\w.-]|"[^"]*"|'[^']*')+)\s*=""", line)
-            named = table if header else (*table, *_dotted(found[1])) if found else ()
-            if found and path[: len(named)] == named and len(named) > best[0]:
-                span = Span(self.file, number, found.start(1) + 1, number, found.end(1) + 1)
+            occurrence = header or re.match(r"""\s*((?:[\w.-]|"[^"]*"|'[^']*')+)\s*=""", line)
+            named = table if header else (*table, *_dotted(occurrence[1])) if occurrence else ()
+            if occurrence and path[: len(named)] == named and len(named) > best[0]:
+                span = Span(self.file, number, occurrence.start(1) + 1, number, occurrence.end(1) + 1)
                 best = (len(named), span)
         return best[1]
 
@@ -345,7 +345,7 @@ def inputs_of(project: Project) -> tuple[str, ...]:
         CompileError: A pattern has no files.
     """
     problems = Problems()
-    found: dict[str, None] = {}
+    result: dict[str, None] = {}
     for word in project.inputs:
         files = [word] if not _is_pattern(word) else list(_matching(project, word))
         if not files:
@@ -356,9 +356,9 @@ def inputs_of(project: Project) -> tuple[str, ...]:
                 help=f"patterns are relative to {_seen_from_here(project.root)} and match files that end in "
                 f"{', '.join(INPUT_ENDINGS)}",
             )
-        found.update(dict.fromkeys(_seen_from_here(project.root / file) for file in files))
+        result.update(dict.fromkeys(_seen_from_here(project.root / file) for file in files))
     problems.raise_if_any()
-    return tuple(found)
+    return tuple(result)
 
 
 def _is_pattern(word: str) -> bool:

@@ -122,14 +122,16 @@ class SlangCompilers:
         if not others:
             return {} if text is None else {file.name: (str(file), text)}
         folders = folders_of(file, self._options.include_dirs)
-        own = text if text is not None else text_of(str(file))
+        main_text = text if text is not None else text_of(str(file))
         library = tuple(os.path.realpath(folder) for folder in slangpy_modules())
         reached = search(file, self._options.include_dirs).files
         if not any(one.startswith(library) for one in (os.path.realpath(file), *others)):
             reached = tuple(one for one in reached if not one.startswith(library))
-        given = SourceTexts("", {str(file): own} | {one: others.get(one) or text_of(one) for one in reached}, folders)
-        placed = places_of(given)
-        _, copies = with_copies("", given)
+        texts = SourceTexts(
+            "", {str(file): main_text} | {one: others.get(one) or text_of(one) for one in reached}, folders
+        )
+        placed = places_of(texts)
+        _, copies = with_copies("", texts)
         return {place: (placed[place], copy) for place, copy in copies.items()}
 
     def _reflect(self, file: Path, asked: tuple[str, ...], copies: _Copies) -> CompileResult:
@@ -157,8 +159,8 @@ class SlangCompilers:
         """Return the main file of slangpy's modules if a file imports it, and no other file has its name."""
         names = {os.path.realpath(Path(folder) / _SLANGPY) for folder in slangpy_modules()}
         reached = (*search(file, self._options.include_dirs).files, *(path for path, _ in copies.values()))
-        found = {path for path in reached if Path(path).name == _SLANGPY}
-        return tuple(found) if found <= names and not self._options.slang_flags else ()
+        installed = {path for path in reached if Path(path).name == _SLANGPY}
+        return tuple(installed) if installed <= names and not self._options.slang_flags else ()
 
     def _toolchain(self, *, external: bool) -> Toolchain:
         if external not in self._started:

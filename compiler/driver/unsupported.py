@@ -46,22 +46,22 @@ def first_uses(module: ir.Module, kernel: ir.Kernel) -> dict[str, Span]:
     if isinstance(functions[kernel.function].body, ir.External):
         return {}
     endless = {c.key for c in module.constants if c.type != types.FLOAT and not all(map(math.isfinite, c.values))}
-    found: dict[str, Span] = {}
+    result: dict[str, Span] = {}
     reached = [*reached_in_order(functions, kernel.function)]
     for expr in (expr for function in reached for expr in body_exprs(statements(function))):
         if isinstance(expr, ir.ConstantRef) and expr.key in endless and expr.span.line:
-            found.setdefault(NOT_FINITE, expr.span)
+            result.setdefault(NOT_FINITE, expr.span)
         if (
             isinstance(expr, ir.Intrinsic)
             and expr.name in _GROUP_OF
             and types.element_of(expr.args[0].type) == types.DOUBLE
         ):
-            found.setdefault(_GROUP_OF[expr.name], expr.span if expr.span.line else kernel.span)
+            result.setdefault(_GROUP_OF[expr.name], expr.span if expr.span.line else kernel.span)
     for type_, span in (typed for function in reached for typed in _typed(function)):
         for scalar in _scalars(type_):
             if span.line and any(scalar in target.lacks for target in TARGETS.values()):
-                found.setdefault(scalar, span)
-    return found
+                result.setdefault(scalar, span)
+    return result
 
 
 def not_on(device: str, module: ir.Module, kernels: Collection[str]) -> tuple[Diagnostic, ...]:
@@ -91,9 +91,9 @@ def refuse_on(device: str, module: ir.Module, kernels: Collection[str]) -> None:
     Raises:
         CompileError: There is one.
     """
-    found = not_on(device, module, kernels)
-    if found:
-        raise CompileError(found)
+    refusals = not_on(device, module, kernels)
+    if refusals:
+        raise CompileError(refusals)
 
 
 def supported_targets(slang: EmittedInput) -> tuple[str, ...]:

@@ -117,37 +117,37 @@ def reflect_entry(
         time_limit=options.time_limit,
     )
     (result,) = compilers.compile([job])
-    found = user_names(to_diagnostics(result.messages, lambda *_: None), (str(file),))
-    errors = [one for one in found if one.severity is Severity.ERROR]
+    translated = user_names(to_diagnostics(result.messages, lambda *_: None), (str(file),))
+    errors = [one for one in translated if one.severity is Severity.ERROR]
     if errors:
         raise CompileError(errors)
     if result.diagnostics:
         raise ToolchainError(result.diagnostics)
     reflection = json.loads(result.reflection[0][2])
     (entry,) = (one for one in reflection["entryPoints"] if one["name"] == symbol)
-    shared, own = (tuple(p for p in one.get("parameters", ()) if "binding" in p) for one in (reflection, entry))
+    shared, entry_block = (tuple(p for p in one.get("parameters", ()) if "binding" in p) for one in (reflection, entry))
     x, y, z = entry["threadGroupSize"]
-    return UserEntry(name, symbol, text, shared, own, (x, y, z), result.dependencies)
+    return UserEntry(name, symbol, text, shared, entry_block, (x, y, z), result.dependencies)
 
 
 def with_user_entries(steps: CompileSteps, item: Input, options: Options, compilers: SlangCompilers) -> CompileSteps:
     """Run a compile, and compile the entry points of the file: those that are named, or all beside its kernels."""
-    own = user_entries(item.path)
-    if not own:
+    entries = user_entries(item.path)
+    if not entries:
         return (yield from steps)
-    if item.kernels and set(item.kernels) <= set(own):
+    if item.kernels and set(item.kernels) <= set(entries):
         return (yield from _compile(item, item.kernels, options, compilers))
     try:
         slang = next(steps)
     except CompileError as error:
         if item.kernels or error.diagnostics[0].code not in _NO_KERNEL:
             raise
-        return (yield from _compile(item, own, options, compilers))
+        return (yield from _compile(item, entries, options, compilers))
     slang, code = yield slang
     compiled = finish(steps, slang, code)
     if item.kernels or not options.targets or set(options.modes) != {mode.value for mode in Mode}:
         return compiled
-    for name in own:
+    for name in entries:
         compiled = _with(compiled, _alone(item, name, options, compilers))
     return compiled
 
@@ -162,8 +162,8 @@ def _alone(item: Input, name: str, options: Options, compilers: SlangCompilers) 
     (code,) = compilers.compile([job_of(slang, options)])
     targets = tuple(one.target for one in code.artefacts)
     missing = tuple(target for target in slang.asked if target not in targets)
-    said = [one.message for one in outputs_of(slang, code).errors] + [one.message for one in code.diagnostics]
-    reason = said[0] if said else "Slang gives no code for it"
+    text = [one.message for one in outputs_of(slang, code).errors] + [one.message for one in code.diagnostics]
+    reason = text[0] if text else "Slang gives no code for it"
     if not targets:
         return LeftOut(name, reason, span=span)
     left = (LeftOut(name, reason, (), missing, span),) if missing else ()
@@ -178,15 +178,15 @@ def _with(compiled: CompiledInput, other: CompiledInput | LeftOut) -> CompiledIn
         note = Diagnostic("SA084", f"{other.function} is left out: {other.reason}", other.span, severity=Severity.NOTE)
         left = replace(slang.description, left_out=(*slang.description.left_out, other))
         return replace(compiled, slang=replace(slang, description=left), warnings=(*compiled.warnings, note))
-    own = other.slang
+    emitted = other.slang
     description = replace(
         slang.description,
-        kernels=(*slang.description.kernels, *own.description.kernels),
-        left_out=(*slang.description.left_out, *own.description.left_out),
+        kernels=(*slang.description.kernels, *emitted.description.kernels),
+        left_out=(*slang.description.left_out, *emitted.description.left_out),
     )
     return replace(
         compiled,
-        slang=replace(slang, description=description, entries=(*slang.entries, *own.entries)),
+        slang=replace(slang, description=description, entries=(*slang.entries, *emitted.entries)),
         outputs=(*compiled.outputs, *(one for one in other.outputs if one.kind in ("artefact", "reflection"))),
         warnings=(*compiled.warnings, *other.warnings),
     )

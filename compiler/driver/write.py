@@ -72,12 +72,12 @@ def write_outputs(results: Sequence[CompiledInput | CurrentInput], options: Opti
         record = input_record(one.slang, outputs, one.sources, to.folder)
         build = build_record(one, record, outputs, options, to)
         manifest = to.folder / f"{one.slang.label}.manifest.json"
-        own = {to.folder / output.name: output.data for output in outputs}
+        contents = {to.folder / output.name: output.data for output in outputs}
         texts.append(record_text(record))
-        own[manifest] = manifest_text(texts[-1:], one.targets, toolchain, build).encode()
+        contents[manifest] = manifest_text(texts[-1:], one.targets, toolchain, build).encode()
         depfile = to.folder / f"{one.slang.label}.d"
-        files |= {**own, depfile: _depfile(to, list(own), one.sources)}
-        paths += map(str, (*own, depfile))
+        files |= {**contents, depfile: _depfile(to, list(contents), one.sources)}
+        paths += map(str, (*contents, depfile))
     if to.depfile:
         sources = list(dict.fromkeys(path for one in results for path in one.sources))
         files[to.depfile] = _depfile(to, list(dict.fromkeys(paths)), sources)

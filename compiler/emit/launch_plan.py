@@ -196,17 +196,21 @@ def plan_mode(mode: Mode, entries: Sequence[EntryPoint], *, host: bool = False) 
         host: True for the CPU.
     """
     tensors = tensors_of(entries)
-    own = tuple(entry for entry in entries if entry.mode is mode and not entry.written)
-    return ModePlan(mode, tuple(_buffers(own, tensors, host=host)), tuple(launch_of(entry, tensors) for entry in own))
+    entries_of_mode = tuple(entry for entry in entries if entry.mode is mode and not entry.written)
+    return ModePlan(
+        mode,
+        tuple(_buffers(entries_of_mode, tensors, host=host)),
+        tuple(launch_of(entry, tensors) for entry in entries_of_mode),
+    )
 
 
 def _buffers(entries: Sequence[EntryPoint], tensors: dict[str, int], *, host: bool) -> Iterator[BufferPlan]:
-    found: dict[tuple[str, str, tuple[str | int, ...]], list[tuple[EntryPoint, EntryParameter]]] = {}
+    result: dict[tuple[str, str, tuple[str | int, ...]], list[tuple[EntryPoint, EntryParameter]]] = {}
     for entry in entries:
         for parameter in entry.parameters:
             if parameter.access != "value":
-                found.setdefault(_slot(parameter), []).append((entry, parameter))
-    for slot, uses in found.items():
+                result.setdefault(_slot(parameter), []).append((entry, parameter))
+    for slot, uses in result.items():
         first = uses[0][1]
         scalar = "double" if first.role is Role.TOTALS and host else first.scalar.name
         starts = {start_of(parameter) for _, parameter in uses}

@@ -193,11 +193,11 @@ class EmittedModule:
 
     def locate(self, line: int, column: int) -> Span | None:
         """Return the location in the user's file that a position of the text comes from; the innermost known one."""
-        found = None
+        best = None
         for stretch in self.mapped:
             if stretch.covers(line, column):
-                found = stretch.span
-        if found is None:
+                best = stretch.span
+        if best is None:
             on_line = (m.span for m in self.mapped if m.line <= line <= m.end_line)
-            found = next(on_line, None)
-        return found
+            best = next(on_line, None)
+        return best

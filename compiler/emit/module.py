@@ -225,29 +225,31 @@ def _memory_printers(
     numbers = kept_buffers(module)
     matrices = _matrices(module, names, exprs)
     for buffer in module.buffers:
-        own, kept = names.memory[buffer.key], numbers.get(buffer.key)
+        memory_name, kept = names.memory[buffer.key], numbers.get(buffer.key)
         if isinstance(buffer.type, types.Tensor):
             matrix = matrices.get(buffer.key)
-            yield TensorPrinter(buffer, buffer.type, own, names.spell, accessors, kept, matrix)
+            yield TensorPrinter(buffer, buffer.type, memory_name, names.spell, accessors, kept, matrix)
         else:
             uses = {type(e) for e in exprs if isinstance(e, (ir.Read, ir.Sample)) and _is_of(e, buffer)}
-            yield TexturePrinter(buffer, buffer.type, own, ir.Sample in uses, ir.Read in uses, kept)
+            yield TexturePrinter(buffer, buffer.type, memory_name, ir.Sample in uses, ir.Read in uses, kept)
 
 
 def _matrices(module: ir.Module, names: ModuleNames, exprs: Iterable[ir.Expr]) -> dict[str, MatrixSums]:
     """Return the matrices and biases of products by the keys of their buffers."""
     pairs = ((e.source, e.bias) for e in exprs if isinstance(e, ir.Linear))
     biases = {m.name: b.name for m, b in pairs if isinstance(m, ir.Var) and isinstance(b, ir.Var)}
-    found: dict[str, MatrixSums] = {}
+    result: dict[str, MatrixSums] = {}
     added = set(biases.values())
     for buffer in sorted(module.buffers, key=lambda b: b.key not in added):
         if buffer.accumulation is ir.Accumulation.MATRIX:
             kernel = next(k for k in module.kernels if k.name == buffer.kernel)
-            own, is_bias = names.memory[buffer.key], buffer.key in added
-            parts = MatrixNames(own.values, own.tangent, own.gradient, own.times, own.holder)
-            bias = found.get(biases.get(buffer.key, ""))
-            found[buffer.key] = matrix_sums(buffer, kernel, parts, is_bias=is_bias, bias=bias)
-    return found
+            memory_name, is_bias = names.memory[buffer.key], buffer.key in added
+            parts = MatrixNames(
+                memory_name.values, memory_name.tangent, memory_name.gradient, memory_name.times, memory_name.holder
+            )
+            bias = result.get(biases.get(buffer.key, ""))
+            result[buffer.key] = matrix_sums(buffer, kernel, parts, is_bias=is_bias, bias=bias)
+    return result
 
 
 def _is_of(access: ir.Read | ir.Sample, buffer: ir.Buffer) -> bool:
@@ -266,7 +268,7 @@ def _print_kernels(
     entries = Writer()
     points: list[EntryPoint] = []
     for kernel in module.kernels:
-        own = tuple(m for m in memory if m.used_by(module, kernel))
+        used = tuple(m for m in memory if m.used_by(module, kernel))
         entry_names = {mode: scope.fresh(f"{kernel.name}_{mode.value}") for mode in modes[kernel.name]}
-        points += print_kernel(names, entries, kernel, entry_names, accessors, own, scope.fresh)
+        points += print_kernel(names, entries, kernel, entry_names, accessors, used, scope.fresh)
     return entries, tuple(points)

@@ -60,8 +60,10 @@ class SlangadError(Exception):
 
     def _render_traceback_(self) -> list[str]:
         """Return what IPython shows: the user's own lines, then the message."""
-        own = (f"{os.sep}slangad{os.sep}compiler{os.sep}", f"{os.sep}IPython{os.sep}")
-        frames = [one for one in traceback.extract_tb(self.__traceback__) if not any(n in one.filename for n in own)]
+        internal = (f"{os.sep}slangad{os.sep}compiler{os.sep}", f"{os.sep}IPython{os.sep}")
+        frames = [
+            one for one in traceback.extract_tb(self.__traceback__) if not any(n in one.filename for n in internal)
+        ]
         return [*traceback.format_list(frames), f"{type(self).__name__}: {self}"]
 
 

@@ -93,14 +93,14 @@ def needed_first(function: Function, functions: Mapping[str, Function]) -> Itera
 
 def closure(start: Iterable[Node], further: Callable[[Node], Iterable[Node]]) -> set[Node]:
     """Return some nodes of a graph and everything that a path leads to from them."""
-    found: set[Node] = set()
+    result: set[Node] = set()
     pending = [*start]
     while pending:
         node = pending.pop()
-        if node not in found:
-            found.add(node)
+        if node not in result:
+            result.add(node)
             pending.extend(further(node))
-    return found
+    return result
 
 
 def reached(functions: Mapping[str, Function], start: Iterable[str]) -> set[str]:
@@ -158,10 +158,10 @@ def callees_first(functions: Iterable[Function]) -> tuple[Function, ...]:
 
 def differentiated(functions: Mapping[str, Function], key: str) -> set[str]:
     """Return a function and its direct and indirect callees whose statements Slang differentiates."""
-    found, pending = set[str](), [key]
+    result, pending = set[str](), [key]
     while pending:
         function = functions[pending.pop()]
-        if function.key not in found and function.derivative == Automatic() and isinstance(function.body, tuple):
-            found.add(function.key)
+        if function.key not in result and function.derivative == Automatic() and isinstance(function.body, tuple):
+            result.add(function.key)
             pending += [call.function for call in calls_in(function) if isinstance(call, Call)]
-    return found
+    return result

@@ -114,14 +114,14 @@ def _map_access(expr: Read | Extent | Sample | Linear, f: ExprMap) -> Expr:
 
 def children(expr: Expr) -> tuple[Expr, ...]:
     """Return the direct operands, left to right."""
-    found: list[Expr] = []
+    result: list[Expr] = []
 
     def collect(child: Expr) -> Expr:
-        found.append(child)
+        result.append(child)
         return child
 
     map_children(expr, collect)
-    return tuple(found)
+    return tuple(result)
 
 
 def walk(expr: Expr) -> Iterator[Expr]:

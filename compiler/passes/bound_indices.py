@@ -26,11 +26,11 @@ def read_extents(module: ir.Module, kernel: ir.Kernel, buffer: ir.Buffer) -> tup
     reader = _ReadFinder(functions, buffer.key)
     reach: tuple[int, ...] = ()
     for indices in reader.reads(functions[kernel.function], {}):
-        bounds = [found for found in indices if found is not None and found.low >= 0]
+        bounds = [interval for interval in indices if interval is not None and interval.low >= 0]
         if len(bounds) < len(indices):
             return ()
         reach = tuple(
-            max(found.high + 1, before) for found, before in zip(bounds, reach or [0] * len(bounds), strict=True)
+            max(interval.high + 1, before) for interval, before in zip(bounds, reach or [0] * len(bounds), strict=True)
         )
     differentiated = any(reader.is_read_in(f) for f in module.functions if f.key not in reader.seen)
     return () if differentiated else reach
@@ -52,12 +52,12 @@ class _ReadFinder:
         return isinstance(read.source, ir.Var) and read.source.name == self.key
 
     def reads(
-        self, function: ir.Function, given: Mapping[str, Interval | None]
+        self, function: ir.Function, ranges: Mapping[str, Interval | None]
     ) -> Iterator[tuple[Interval | None, ...]]:
         """Yield the bounds of the indices of a function's reads, and of those of all it calls."""
         self.seen.add(function.key)
         body = statements(function)
-        known = _Ranges(frozenset(_stored_again(body)), dict(given))
+        known = _Ranges(frozenset(_stored_again(body)), dict(ranges))
         known.follow(body)
         for expr in body_exprs(body):
             match expr:
@@ -102,13 +102,13 @@ class _Ranges:
                 case ir.Let(name=name, value=value) if value is not None:
                     self.known[name] = self.of(value)
                 case ir.For(variable=variable):
-                    self.known[variable] = self._turns(stmt)
+                    self.known[variable] = self._iterations(stmt)
                 case _:
                     pass
             for block in blocks(stmt):
                 self.follow(block)
 
-    def _turns(self, loop: ir.For) -> Interval | None:
+    def _iterations(self, loop: ir.For) -> Interval | None:
         """Return the bounds of a loop variable. If the end is unknown, the loop's limit gives them."""
         start, stop = self.of(loop.start), self.of(loop.stop)
         if start is None:

@@ -116,10 +116,10 @@ def accesses_of(module: ir.Module, kernel: ir.Kernel, key: str) -> Iterator[Acce
     functions = {f.key: f for f in module.functions}
     function = functions[kernel.function]
     memories = {p.name: p.memory for p in kernel.params}
-    given: dict[str, IndexSource] = {
+    sources: dict[str, IndexSource] = {
         p.name: _varying(p.name) if memories[p.name] is ir.Memory.EACH else SHARED for p in function.params
     }
-    yield from _AccessFinder(functions, key).accesses(function, given)
+    yield from _AccessFinder(functions, key).accesses(function, sources)
 
 
 @dataclass(slots=True)
@@ -129,9 +129,9 @@ class _AccessFinder:
     functions: Mapping[str, ir.Function]
     key: str
 
-    def accesses(self, function: ir.Function, given: Mapping[str, IndexSource]) -> Iterator[Access]:
-        """Yield the accesses of a function and its callees; ``given`` has the sources of its parameters."""
-        sources = _IndexSources(dict(given))
+    def accesses(self, function: ir.Function, of_params: Mapping[str, IndexSource]) -> Iterator[Access]:
+        """Yield the accesses of a function and its callees; ``of_params`` has the sources of its parameters."""
+        sources = _IndexSources(dict(of_params))
         sources.follow(statements(function))
         for expr in body_exprs(statements(function)):
             match expr:
@@ -193,9 +193,9 @@ class _IndexSources:
     def _store(self, name: str, source: IndexSource, under: Uniform) -> None:
         """Record a store. A local with a second value, or a value in some threads only, is not the thread's index."""
         stored = source if under == SHARED else _joined([source, under])
-        found = stored if name not in self.known else _meet(self.known[name], stored)
-        if self.known.get(name) != found:
-            self.known[name] = found
+        merged = stored if name not in self.known else _meet(self.known[name], stored)
+        if self.known.get(name) != merged:
+            self.known[name] = merged
             self.changed = True
 
     def of(self, expr: ir.Expr) -> IndexSource:

@@ -58,11 +58,11 @@ def _declare(function: ir.Function) -> ir.Function:
 
 def _assigned(body: Block) -> list[tuple[str, Type]]:
     """Return every assigned local with its type, in order of first assignment."""
-    found: dict[str, Type] = {}
+    result: dict[str, Type] = {}
     for stmt in walk_stmts(body):
         if isinstance(stmt, ir.Assign) and isinstance(stmt.target, ir.Var):
-            found.setdefault(stmt.target.name, stmt.target.type)
-    return list(found.items())
+            result.setdefault(stmt.target.name, stmt.target.type)
+    return list(result.items())
 
 
 def _place(block: Block, name: str, type_: Type) -> Block:

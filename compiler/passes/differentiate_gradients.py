@@ -111,13 +111,13 @@ def _gradient_function(function: ir.Function, state: _GradientFunctions) -> ir.F
 
 def _in_order(module: ir.Module, state: _GradientFunctions) -> tuple[ir.Function, ...]:
     """Return the functions in order. A gradient function follows its source, or precedes its first caller."""
-    found: list[ir.Function] = []
+    result: list[ir.Function] = []
     sources = {_source_key(state.functions[key]): f for key, f in state.made.items()}
     for function in module.functions:
-        found.append(state.functions[function.key])
+        result.append(state.functions[function.key])
         if function.key in sources:
-            found.append(state.functions[sources[function.key].key])
-    return callees_first(found)
+            result.append(state.functions[sources[function.key].key])
+    return callees_first(result)
 
 
 def _source_key(function: ir.Function) -> str:

@@ -113,17 +113,17 @@ class _Mover:
         elsewhere = _without(statements(self.function), loop)
         known = self.set_outside(loop) | (_counters(elsewhere) - _counters(walk_stmts((loop,))))
         used = {e.name for s in elsewhere for e in _own_exprs(s) if isinstance(e, ir.Var)}
-        given = [ir.Var(name, type_, loop.span) for name, type_ in types.items() if name in known]
+        variables = [ir.Var(name, type_, loop.span) for name, type_ in types.items() if name in known]
         stored = dict.fromkeys(_stored(walk_stmts((loop,))))
         changed = [ir.Var(name, types[name], loop.span) for name in stored if name in used]
         if not changed:
             return (loop,)
         result: Type = changed[0].type if len(changed) == 1 else Tuple(tuple(v.type for v in changed))
         value = changed[0] if len(changed) == 1 else ir.Construct(tuple(changed), result, loop.span)
-        params = [self.param(v, stored=v.name in stored) for v in given]
-        own = [
+        params = [self.param(v, stored=v.name in stored) for v in variables]
+        arguments = [
             ir.Assign(v, ir.Var(p.name, p.type, loop.span), loop.span)
-            for v, p in zip(given, params, strict=True)
+            for v, p in zip(variables, params, strict=True)
             if v.name != p.name
         ]
         key = self.keys.name(f"{self.function.key}_inner")
@@ -133,12 +133,12 @@ class _Mover:
                 f"{self.function.name}_inner",
                 tuple(params),
                 result,
-                (*own, loop, ir.Return(value, loop.span)),
+                (*arguments, loop, ir.Return(value, loop.span)),
                 doc=(f"A loop inside a loop of {self.function.name}, apart so that reverse mode keeps little of it.",),
                 span=loop.span,
             )
         )
-        called = ir.Call(key, tuple(given), result, loop.span)
+        called = ir.Call(key, tuple(variables), result, loop.span)
         if len(changed) == 1:
             return (self.set(changed[0], called),)
         held = self.locals.var("inner", result)
@@ -153,11 +153,11 @@ class _Mover:
         kept = ir.NoDiff(value, local.type, local.span) if self.passive(local) else value
         return ir.Assign(local, kept, local.span)
 
-    def param(self, given: ir.Var, *, stored: bool) -> ir.Param:
+    def param(self, variable: ir.Var, *, stored: bool) -> ir.Param:
         """Return a parameter for a local that a loop reads. One without gradient is copied before a store into it."""
-        passive = self.passive(given)
-        name = self.locals.name(f"{given.name}_before") if passive and stored else given.name
-        return ir.Param(name, given.type, no_diff=passive)
+        passive = self.passive(variable)
+        name = self.locals.name(f"{variable.name}_before") if passive and stored else variable.name
+        return ir.Param(name, variable.type, no_diff=passive)
 
 
 def _is_loop(stmt: ir.Stmt) -> bool:
@@ -173,20 +173,20 @@ def _is_uneven(loop: ir.Stmt) -> bool:
 
 def _nests(stmt: ir.Stmt) -> Iterator[tuple[int, ...]]:
     """Yield the limits of each nest of loops in a statement, outermost first."""
-    own = (stmt.limit,) if isinstance(stmt, (ir.For, ir.While)) and _is_loop(stmt) else ()
+    limits = (stmt.limit,) if isinstance(stmt, (ir.For, ir.While)) and _is_loop(stmt) else ()
     inner = [nest for block in blocks(stmt) for s in block for nest in _nests(s)]
-    yield from ((*own, *nest) for nest in inner or [()])
+    yield from ((*limits, *nest) for nest in inner or [()])
 
 
 def _without(body: Block, loop: ir.Stmt) -> Block:
     """Return every statement outside a loop."""
-    found: list[ir.Stmt] = []
+    result: list[ir.Stmt] = []
     for stmt in body:
         if stmt is not loop:
-            found.append(stmt)
+            result.append(stmt)
             for block in blocks(stmt):
-                found.extend(_without(block, loop))
-    return tuple(found)
+                result.extend(_without(block, loop))
+    return tuple(result)
 
 
 def _own_exprs(stmt: ir.Stmt) -> Iterator[ir.Expr]:

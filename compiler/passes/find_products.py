@@ -117,9 +117,9 @@ class _Finder:
 
     def _is_simple(self) -> bool:
         """Return True if a thread that repeats another one's element changes nothing, and no sum is of doubles."""
-        own = [b for b in self.module.buffers if b.kernel == self.kernel.name]
-        stored = any(isinstance(b.type, Tensor) and b.type.writes for b in own)
-        owned = any(b.accumulation is ir.Accumulation.OWN for b in own)
+        of_kernel = [b for b in self.module.buffers if b.kernel == self.kernel.name]
+        stored = any(isinstance(b.type, Tensor) and b.type.writes for b in of_kernel)
+        owned = any(b.accumulation is ir.Accumulation.OWN for b in of_kernel)
         exprs = (e for key in self._called() for e in body_exprs(statements(self.functions[key])))
         probed = any(isinstance(e, ir.Probe) for e in exprs)
         places = [*(p.type for p in self.kernel.params), *(r.type for r in self.kernel.results)]
@@ -148,14 +148,14 @@ class _Finder:
 
     def _found(self, function: ir.Function) -> dict[int, _Product]:
         """Return the products of a function by the identity of the loop that computes an entry of each."""
-        found: dict[int, _Product] = {}
+        result: dict[int, _Product] = {}
         for stmt, together in _with_flow(statements(function)):
             if isinstance(stmt, ir.For) and together and _ends_last(function):
                 for before, inner in pairwise((None, *stmt.body)):
                     product = self._product(stmt, inner) if isinstance(inner, ir.For) else None
                     if product is not None:
-                        found[id(inner)] = self._with_bias(product, stmt, before)
-        return found
+                        result[id(inner)] = self._with_bias(product, stmt, before)
+        return result
 
     def _with_bias(self, product: _Product, loop: ir.For, before: ir.Stmt | None) -> _Product:
         """Return a product with its bias, if the statement before its loop sets the total to the bias's entry."""

@@ -101,14 +101,14 @@ class _Fused:
         key = (a.name, b.name, sources)
         if key not in self.made:
             self.made[key] = self._make(a, b, sources)
-        own = tuple(x for x, source in zip(second.arguments, sources, strict=True) if source.kind == "own")
-        return replace(second, kernel=self.made[key], arguments=(*first.arguments, *own), domain=first.domain)
+        remaining = tuple(x for x, source in zip(second.arguments, sources, strict=True) if source.kind == "own")
+        return replace(second, kernel=self.made[key], arguments=(*first.arguments, *remaining), domain=first.domain)
 
     def _make(self, a: ir.Kernel, b: ir.Kernel, sources: tuple[_ParameterSource, ...]) -> str:
         """Return a kernel whose threads call the functions of both kernels."""
         names = Fresh({p.name for p in a.params})
-        own = [p for p, source in zip(b.params, sources, strict=True) if source.kind == "own"]
-        params = (*a.params, *(replace(p, name=names.name(p.name)) for p in own))
+        remaining = [p for p, source in zip(b.params, sources, strict=True) if source.kind == "own"]
+        params = (*a.params, *(replace(p, name=names.name(p.name)) for p in remaining))
         name = Fresh({*self.kernels, *(f.name for f in self.functions.values())}).name(f"{a.name}_then_{b.name}")
         key = Fresh({*self.functions}).name(f"{self.module.source}:{name}")
         first, second = self.functions[a.function], self.functions[b.function]
@@ -129,18 +129,18 @@ class _Fused:
         names: Fresh,
     ) -> tuple[ir.Stmt, ...]:
         first, second = self.functions[a.function], self.functions[b.function]
-        given = [ir.Var(p.name, p.type) for p in params]
-        value, own = names.var("value", first.result), iter(given[len(a.params) :])
+        variables = [ir.Var(p.name, p.type) for p in params]
+        value, remaining = names.var("value", first.result), iter(variables[len(a.params) :])
         arguments: list[ir.Expr] = []
         for source in sources:
             match source.kind:
                 case "result":
                     arguments.append(_part(value, source.index))
                 case "shared":
-                    arguments.append(given[source.index])
+                    arguments.append(variables[source.index])
                 case _:
-                    arguments.append(next(own))
-        inner = ir.Call(a.function, tuple(given[: len(a.params)]), first.result, b.span)
+                    arguments.append(next(remaining))
+        inner = ir.Call(a.function, tuple(variables[: len(a.params)]), first.result, b.span)
         result = ir.Call(b.function, tuple(arguments), second.result, b.span)
         return (ir.Assign(value, inner, b.span), ir.Return(result, b.span))
 

@@ -141,17 +141,17 @@ class _Clones:
             return made
         return replace(made, owner="", name=f"{object_.type.name}_{function.name}")
 
-    def call(self, expr: ir.Call, given: tuple[_View | None, ...], args: tuple[ir.Expr, ...]) -> ir.Expr:
+    def call(self, expr: ir.Call, arg_views: tuple[_View | None, ...], args: tuple[ir.Expr, ...]) -> ir.Expr:
         """Return the call of the clone for arguments that are parts of large parameters."""
         callee = self.functions[expr.function]
         views: dict[str, _View] = {}
         passed: list[ir.Expr] = []
-        for param, view, arg in zip(callee.params, given, args, strict=True):
+        for param, view, arg in zip(callee.params, arg_views, args, strict=True):
             if view is None:
                 passed.append(arg)
                 continue
-            own = tuple(ir.Var(_index_name(param.name, n), INT) for n in range(len(view.indices)))
-            views[param.name] = _View(param.name, view.of, (), own, param.type)
+            index_vars = tuple(ir.Var(_index_name(param.name, n), INT) for n in range(len(view.indices)))
+            views[param.name] = _View(param.name, view.of, (), index_vars, param.type)
             passed += [ir.Var(tensor.name, tensor.type) for tensor in view.tensors()]
             passed += view.indices
         key = f"{callee.key}[{', '.join(f'{name}: {len(view.indices)}' for name, view in views.items())}]"
@@ -183,8 +183,8 @@ def _stored(body: tuple[ir.Stmt, ...]) -> Iterator[str]:
     """Yield the names of what is stored into or declared, once for each time."""
     for stmt in walk_stmts(body):
         match stmt:
-            case ir.Assign(target=target) if (found := root(target)) is not None:
-                yield found.name
+            case ir.Assign(target=target) if (stored_in := root(target)) is not None:
+                yield stored_in.name
             case ir.Let(name=name) | ir.For(variable=name):
                 yield name
             case _:
@@ -216,8 +216,8 @@ class _Body:
             case ir.Let(value=value) | ir.Return(value=value):
                 yield stmt if value is None else replace(stmt, value=self._expr(value))
             case ir.Assign(target=target, value=value):
-                if (found := root(target)) is not None and found.name in self.views:
-                    raise _WholeError(self.views[found.name].of)
+                if (variable := root(target)) is not None and variable.name in self.views:
+                    raise _WholeError(self.views[variable.name].of)
                 yield replace(stmt, target=self._expr(target), value=self._expr(value))
             case ir.If(condition=condition, then=then, other=other):
                 yield replace(stmt, condition=self._expr(condition), then=self.block(then), other=self.block(other))
@@ -272,10 +272,10 @@ class _Body:
         if view is not None:
             return self._value(view, expr.span)
         if isinstance(expr, ir.Call):
-            given = tuple(self._argument(arg) for arg in expr.args)
-            if any(given):
-                args = tuple(arg if of else self._expr(arg) for arg, of in zip(expr.args, given, strict=True))
-                return self.clones.call(expr, given, args)
+            views = tuple(self._argument(arg) for arg in expr.args)
+            if any(views):
+                args = tuple(arg if of else self._expr(arg) for arg, of in zip(expr.args, views, strict=True))
+                return self.clones.call(expr, views, args)
         return map_children(expr, self._expr)
 
     def _argument(self, arg: ir.Expr) -> _View | None:

@@ -111,17 +111,17 @@ class _Mapper:
 
     def block(self, body: tuple[ir.Stmt, ...], after: tuple[tuple[ir.Stmt, ...], ...]) -> tuple[ir.Stmt, ...]:
         """Return a block with calls in place of loops; ``after`` is what may run after the block, block by block."""
-        found: list[ir.Stmt] = []
+        result: list[ir.Stmt] = []
         for number, stmt in enumerate(body):
             rest = (body[number + 1 :], *after)
             if isinstance(stmt, ir.For):
                 loop = _read_loop(stmt, rest)
-                found.append(
+                result.append(
                     self._call(stmt, loop) if loop else replace(stmt, body=self.block(stmt.body, (stmt.body, *rest)))
                 )
             else:
-                found.append(map_blocks(stmt, partial(self._inner, rest)))
-        return tuple(found)
+                result.append(map_blocks(stmt, partial(self._inner, rest)))
+        return tuple(result)
 
     def _inner(self, rest: tuple[tuple[ir.Stmt, ...], ...], body: tuple[ir.Stmt, ...]) -> tuple[ir.Stmt, ...]:
         return self.block(body, rest)
@@ -151,24 +151,24 @@ class _Mapper:
 def _entry_body(stmt: ir.For, loop: _Loop) -> tuple[ir.Stmt, ...]:
     """Return the body of the loop with values in place of entries, and the return of the one that it sets."""
     out = ir.Var(_ENTRY, _element(loop.out.type))
-    given = {v.name: ir.Var(_entry_of(v), _element(v.type)) for v in loop.arrays}
+    entries = {v.name: ir.Var(_entry_of(v), _element(v.type)) for v in loop.arrays}
     start: tuple[ir.Stmt, ...] = ()
-    if loop.out.name in given:
-        start = (ir.Assign(out, given[loop.out.name], stmt.span),)
-    given[loop.out.name] = out
-    body = tuple(_with_entries(s, stmt.variable, given) for s in stmt.body)
+    if loop.out.name in entries:
+        start = (ir.Assign(out, entries[loop.out.name], stmt.span),)
+    entries[loop.out.name] = out
+    body = tuple(_with_entries(s, stmt.variable, entries) for s in stmt.body)
     return (*start, *body, ir.Return(out, stmt.span))
 
 
-def _with_entries(stmt: ir.Stmt, index: str, given: dict[str, ir.Var]) -> ir.Stmt:
+def _with_entries(stmt: ir.Stmt, index: str, entries: dict[str, ir.Var]) -> ir.Stmt:
     def changed(expr: ir.Expr) -> ir.Expr:
         match expr:
-            case ir.Index(value=ir.Var(name), index=ir.Var(variable)) if variable == index and name in given:
-                return given[name]
+            case ir.Index(value=ir.Var(name), index=ir.Var(variable)) if variable == index and name in entries:
+                return entries[name]
             case _:
                 return map_children(expr, changed)
 
-    inner = map_blocks(stmt, lambda block: tuple(_with_entries(s, index, given) for s in block))
+    inner = map_blocks(stmt, lambda block: tuple(_with_entries(s, index, entries) for s in block))
     return map_stmt_exprs(inner, changed)
 
 
@@ -210,11 +210,11 @@ def _backward(loop: _Loop, entry: ir.Function, plain: ir.Function) -> ir.Functio
     entries = (_at(v, _element(v.type)) for v in loop.arrays)
     args: tuple[ir.Expr, ...] = (*entries, *loop.values, _N, _at(d_out, entry.result))
     one = len(flowing) == 1
-    found = ir.Var("entry_gradients", types[0] if one else Tuple(types))
-    inner: list[ir.Stmt] = [ir.Assign(found, ir.BackwardCall(entry.key, args, found.type))]
+    variable = ir.Var("entry_gradients", types[0] if one else Tuple(types))
+    inner: list[ir.Stmt] = [ir.Assign(variable, ir.BackwardCall(entry.key, args, variable.type))]
     gradients = [ir.Var(f"d_{v.name}", v.type) for v in flowing]
     for number, (value, gradient) in enumerate(zip(flowing, gradients, strict=True)):
-        part: ir.Expr = found if one else ir.Member(found, f"item{number}", types[number])
+        part: ir.Expr = variable if one else ir.Member(variable, f"item{number}", types[number])
         if value in loop.arrays:
             inner.append(ir.Assign(_at(gradient, types[number]), part))
         else:
@@ -287,16 +287,16 @@ def _read_loop(stmt: ir.For, after: tuple[tuple[ir.Stmt, ...], ...]) -> _Loop | 
 
 def _set_array(stmt: ir.For) -> ir.Var | None:
     """Return the array of which a loop sets the entry of its own index, if it sets no other part of anything."""
-    found: set[ir.Var] = set()
+    result: set[ir.Var] = set()
     for inner in walk_stmts(stmt.body):
         match inner:
             case ir.Assign(target=ir.Index(value=ir.Var() as array, index=ir.Var(name))) if name == stmt.variable:
-                found.add(array)
+                result.add(array)
             case ir.Assign(target=ir.Var()) | ir.Let() | ir.If() | ir.Comment():
                 continue
             case _:
                 return None
-    return found.pop() if len(found) == 1 else None
+    return result.pop() if len(result) == 1 else None
 
 
 def _with_reads(stmt: ir.For, out: ir.Var, locals_: set[str], count: int, *, is_read: bool) -> _Loop | None:

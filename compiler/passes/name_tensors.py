@@ -73,7 +73,7 @@ class _Clones:
 
     def add_kernel(self, kernel: ir.Kernel, function: ir.Function) -> None:
         """Add the function of a kernel, and clones of the functions that it calls with tensors."""
-        given = []
+        bound = []
         places = {place.name: place for place in kernel.params}
         for param in function.params:
             if isinstance(param.type, (Tensor, Texture)):
@@ -81,13 +81,13 @@ class _Clones:
                 place, key = places[name], f"{kernel.name}.{param.name}"
                 passive = place.no_diff or param.no_diff or not carries_gradient(param.type)
                 extents = () if place.type == param.type else extents_at(place.type, tuple(path))
-                found = ir.Buffer(key, kernel.name, name, param.type, passive, path=tuple(path), extents=extents)
-                self.buffers.append(replace(found, span=place.span))
-                given.append((param.name, key))
-        self.made[function.key] = self._clone(function, function.key, tuple(given))
+                buffer = ir.Buffer(key, kernel.name, name, param.type, passive, path=tuple(path), extents=extents)
+                self.buffers.append(replace(buffer, span=place.span))
+                bound.append((param.name, key))
+        self.made[function.key] = self._clone(function, function.key, tuple(bound))
 
-    def _clone(self, function: ir.Function, key: str, given: Given) -> ir.Function:
-        buffers = dict(given)
+    def _clone(self, function: ir.Function, key: str, tensors: Given) -> ir.Function:
+        buffers = dict(tensors)
 
         def named(expr: ir.Expr) -> ir.Expr:
             match expr:
@@ -126,10 +126,10 @@ class _Clones:
         """Return the call of the clone for the call's tensors, which are buffers already."""
         callee = self.functions[call.function]
         pairs = list(zip(callee.params, call.args, strict=True))
-        given = tuple((p.name, a.name) for p, a in pairs if _is_memory(p) and isinstance(a, ir.Var))
-        key = f"{callee.key}[{', '.join(buffer for _, buffer in given)}]"
+        tensors = tuple((p.name, a.name) for p, a in pairs if _is_memory(p) and isinstance(a, ir.Var))
+        key = f"{callee.key}[{', '.join(buffer for _, buffer in tensors)}]"
         if key not in self.made:
-            self.made[key] = self._clone(callee, key, given)
+            self.made[key] = self._clone(callee, key, tensors)
         return replace(call, function=key, args=tuple(a for p, a in pairs if not _is_memory(p)))
 
 
@@ -138,9 +138,9 @@ def _with_accumulation(module: ir.Module, buffer: ir.Buffer) -> ir.Buffer:
         buffer = replace(buffer, followed=_is_followed(module, buffer))
     if buffer.no_diff or not _is_read(module, buffer):
         return buffer
-    found, _, why = accumulation_of(module, buffer)
-    reach = _few_elements(module, buffer) if found is ir.Accumulation.SHARED else ()
-    return replace(buffer, accumulation=ir.Accumulation.SUM if reach else found, reach=reach, why=why)
+    kind, _, why = accumulation_of(module, buffer)
+    reach = _few_elements(module, buffer) if kind is ir.Accumulation.SHARED else ()
+    return replace(buffer, accumulation=ir.Accumulation.SUM if reach else kind, reach=reach, why=why)
 
 
 def _in_tiles(module: ir.Module) -> ir.Module:
@@ -157,9 +157,7 @@ def _in_tiles(module: ir.Module) -> ir.Module:
                 apart |= set() if smaller == common else {buffer.key}
         walked = any(common) and kernel.dims > 1
         kernels.append(replace(kernel, tile=tile_of(common) if walked else ()))
-    buffers = tuple(
-        replace(b, accumulation=ir.Accumulation.SCATTER) if b.key in apart else b for b in module.buffers
-    )
+    buffers = tuple(replace(b, accumulation=ir.Accumulation.SCATTER) if b.key in apart else b for b in module.buffers)
     return replace(module, kernels=tuple(kernels), buffers=buffers)
 
 
@@ -177,8 +175,8 @@ def _is_followed(module: ir.Module, buffer: ir.Buffer) -> bool:
     functions = {f.key: f for f in module.functions}
     for function in module.functions:
         samples = [e for e in body_exprs(statements(function)) if isinstance(e, ir.Sample)]
-        own = [s for s in samples if s.source == ir.Var(buffer.key, buffer.type)]
-        if own and any(Carrying(function, functions).carries(s.uv) for s in own):
+        samples_of_buffer = [s for s in samples if s.source == ir.Var(buffer.key, buffer.type)]
+        if samples_of_buffer and any(Carrying(function, functions).carries(s.uv) for s in samples_of_buffer):
             return True
     return False
 

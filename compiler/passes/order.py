@@ -101,6 +101,6 @@ def run_all(
 
 
 def _check(after: str, module: Module, *, declared: bool) -> None:
-    found = verify(module, declared=declared)
-    if found:
-        raise InvalidModule(after, found)
+    problems = verify(module, declared=declared)
+    if problems:
+        raise InvalidModule(after, problems)

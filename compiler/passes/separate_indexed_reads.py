@@ -73,12 +73,12 @@ def _assigned_often(function: ir.Function) -> frozenset[str]:
 
 def _branched(function: ir.Function, changing: frozenset[str]) -> frozenset[str]:
     """Return locals whose value may depend on a branch, directly or through other locals."""
-    found = changing
+    branches = changing
     while True:
-        more = {name for name, value in _stored(function) if value is not None and _is_branched(value, found)}
-        if more <= found:
-            return found
-        found |= more
+        more = {name for name, value in _stored(function) if value is not None and _is_branched(value, branches)}
+        if more <= branches:
+            return branches
+        branches |= more
 
 
 def _is_branched(expr: ir.Expr, names: frozenset[str]) -> bool:

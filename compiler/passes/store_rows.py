@@ -87,15 +87,15 @@ def _row(stmt: ir.Assign, sums: _Sums, unrolled: frozenset[str]) -> ir.Expr | No
 def _locals(function: ir.Function) -> dict[str, ir.Expr | None]:
     """Return the value of each local; ``None`` if it has more than one."""
     params = {p.name for p in function.params}
-    found: dict[str, ir.Expr | None] = {}
+    result: dict[str, ir.Expr | None] = {}
     for stmt in walk_stmts(statements(function)):
         if isinstance(stmt, (ir.Assign, ir.Let)):
             target = root(stmt.target) if isinstance(stmt, ir.Assign) else stmt
             if target is not None:
                 whole = isinstance(stmt, ir.Let) or isinstance(stmt.target, ir.Var)
-                again = target.name in found or target.name in params
-                found[target.name] = stmt.value if whole and not again else None
-    return found
+                again = target.name in result or target.name in params
+                result[target.name] = stmt.value if whole and not again else None
+    return result
 
 
 @dataclass(slots=True)

@@ -74,9 +74,9 @@ def with_baseline(report: Report, known: frozenset[BaselineEntry], file: Path, *
     failing = {verdict.value for verdict in report.failing}
     results, present = [], set()
     for result in report.results:
-        own = set(entries_of(result, file))
-        present |= own
-        new = {entry for entry in own - known if entry.verdict in failing}
+        entries = set(entries_of(result, file))
+        present |= entries
+        new = {entry for entry in entries - known if entry.verdict in failing}
         results.append(replace(result, known=report.would_fail(result) and not new))
     checked = {(_relative(result.file, file), result.function if selected else "") for result in report.results}
     gone = [

@@ -73,8 +73,8 @@ def _property_type(cls: type, name: str) -> object:
 def _documented(cls: type) -> tuple[str, dict[str, str]]:
     """Return the first paragraph of a docstring and what it says about each attribute."""
     text = cleandoc(cls.__doc__ or "")
-    found = {name: " ".join(words.split()) for name, words in _ATTRIBUTE.findall(text)}
-    return " ".join(text.split("\n\n")[0].split()), found
+    documented = {name: " ".join(words.split()) for name, words in _ATTRIBUTE.findall(text)}
+    return " ".join(text.split("\n\n")[0].split()), documented
 
 
 def _of(kind: object, definitions: dict[str, Schema], *, closed: bool) -> Schema:

@@ -90,7 +90,7 @@ def lines_after_rows(report: Report) -> Iterator[Line]:
     if report.results:
         yield ()
     for result in report.failed:
-        for failure in result.told:
+        for failure in result.shown_failures:
             yield from _failure(result, failure)
             yield ()
     yield from _summary(report)
@@ -99,7 +99,7 @@ def lines_after_rows(report: Report) -> Iterator[Line]:
 def lines_of_result(result: Result) -> Iterator[Line]:
     """Yield one result: its row, then its failures in full."""
     yield from _row(result, 0)
-    for failure in result.told:
+    for failure in result.shown_failures:
         yield ()
         yield from _failure(result, failure)
 
@@ -240,8 +240,8 @@ def _row(result: Result, width: int) -> Iterator[Line]:
 def _single(tested: Float32) -> Line:
     """Return the coverage of float32, with the reasons for omitted samples."""
     left = "".join(f", {one.samples} {one.reason}" for one in tested.left)
-    told = f"{counted(tested.samples, 'sample')} compared on {_clean(tested.device)}{left}"
-    return StyledText(" " * (VERDICT_WIDTH + 4) + "float32: ", "help"), StyledText(told, "faint")
+    counted_samples = f"{counted(tested.samples, 'sample')} compared on {_clean(tested.device)}{left}"
+    return StyledText(" " * (VERDICT_WIDTH + 4) + "float32: ", "help"), StyledText(counted_samples, "faint")
 
 
 def _note(indent: str, note: Note) -> Line:

@@ -40,8 +40,8 @@ def workflow_commands(report: Report) -> str:
     """Return a command for each of the worst results. The command line adds the summary."""
     lines: list[str] = []
     for severity, command in COMMANDS.items():
-        found = [result for result in worst_first(report) if _level(result, report) == severity]
-        shown, rest = found[:MOST_ANNOTATIONS], found[MOST_ANNOTATIONS:]
+        results = [result for result in worst_first(report) if _level(result, report) == severity]
+        shown, rest = results[:MOST_ANNOTATIONS], results[MOST_ANNOTATIONS:]
         lines += [_annotation(command, result) for result in shown[:-1]]
         lines += [_annotation(command, result, _rest(severity, rest)) for result in shown[-1:]]
     lines += [f"::error title=slangad check::{_data(display(problem))}" for problem in report.problems]
@@ -91,7 +91,7 @@ def _level(result: Result, report: Report) -> str:
 
 
 def _annotation(command: str, result: Result, more: Sequence[str] = ()) -> str:
-    first = next((failure.span for failure in result.told if failure.span.line), result.span)
+    first = next((failure.span for failure in result.shown_failures if failure.span.line), result.span)
     span = first if first.line else result.span
     place = {"file": below_here(result.file if span == result.span else span.file)}
     if span.line:
@@ -109,16 +109,16 @@ def _rest(severity: str, results: Sequence[Result]) -> list[str]:
         return []
     places = [f"  {place_of(result)}: {result.verdict.value} {name_of(result)}" for result in results[:MOST_PLACES]]
     others = [f"  and {len(results) - MOST_PLACES} others"] if len(results) > MOST_PLACES else []
-    told = f"{counted(len(results), f'more {severity}')}, without an annotation; the summary of the step has all:"
-    return ["", *map(display, [told, *places, *others])]
+    summary = f"{counted(len(results), f'more {severity}')}, without an annotation; the summary of the step has all:"
+    return ["", *map(display, [summary, *places, *others])]
 
 
 def _message(result: Result) -> str:
     first = result.reason or VERDICTS[result.verdict].short
-    if not result.told:
+    if not result.shown_failures:
         return display(first)
-    failure = result.told[0]
-    more = [f"and {len(result.told) - 1} more"] if len(result.told) > 1 else []
+    failure = result.shown_failures[0]
+    more = [f"and {len(result.shown_failures) - 1} more"] if len(result.shown_failures) > 1 else []
     return "\n".join(map(display, [failure.message or first, *_facts(failure), *more]))
 
 
@@ -144,7 +144,7 @@ def _table_row(result: Result) -> str:
 
 
 def _failures(results: Iterable[Result]) -> Iterator[str]:
-    shown = [(result, failure) for result in results for failure in result.told]
+    shown = [(result, failure) for result in results for failure in result.shown_failures]
     for result, failure in shown[:MOST_FAILURES]:
         yield f"<details><summary>{escape(_line(f'{name_of(result)}: {failure.message}'))}</summary>"
         yield ""

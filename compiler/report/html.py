@@ -55,12 +55,12 @@ def page_holes(report: Report) -> dict[str, str]:
     """Return the texts for the holes of the page, by name."""
     numbers = {id(result): number for number, result in enumerate(report.results)}
     ordered = worst_first(report)
-    failed = [_article(result, numbers[id(result)]) for result in ordered if result.told]
+    failed = [_article(result, numbers[id(result)]) for result in ordered if result.shown_failures]
     rows = [_row(result, numbers[id(result)]) for result in ordered]
     counts = {verdict: report.count(verdict) for verdict in SEVERITY if report.count(verdict)}
     filters = (_filter(verdict.value, _badge(verdict), count) for verdict, count in counts.items())
     outcome = "passed" if report.ok else "failed"
-    heading = "Failures" if all(report.fails(one) for one in ordered if one.told) else "Failures and warnings"
+    heading = "Failures" if all(report.fails(one) for one in ordered if one.shown_failures) else "Failures and warnings"
     return {
         "title": f"Gradient check {outcome}: {html(tally(report))}",
         "outcome": f'<span class="verdict {"good" if report.ok else "bad"}">{outcome}</span>',
@@ -121,7 +121,7 @@ def _table(rows: list[str]) -> str:
 
 def _row(result: Result, number: int) -> str:
     name = html(name_of(result))
-    link = f'<a href="#result-{number}">{name}</a>' if result.told else name
+    link = f'<a href="#result-{number}">{name}</a>' if result.shown_failures else name
     kind = "" if result.kind == "function" else f' <span class="faint">{result.kind}</span>'
     notes = "".join(_notes(result))
     legs = "".join(_leg(leg) for leg in result.legs)
@@ -149,7 +149,9 @@ def _leg(leg: LegResult) -> str:
 
 
 def _article(result: Result, number: int) -> str:
-    failures = "".join(_failure(failure, folded=index >= MOST_OPEN) for index, failure in enumerate(result.told))
+    failures = "".join(
+        _failure(failure, folded=index >= MOST_OPEN) for index, failure in enumerate(result.shown_failures)
+    )
     made = f", in {html(made_from(result.generated))}" if result.generated else ""
     return (
         f'<article class="panel" id="result-{number}" data-verdict="{result.verdict.value}"><header>'

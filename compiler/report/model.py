@@ -357,7 +357,7 @@ class Result:
     cached: bool = False
 
     @property
-    def told(self) -> tuple[Failure, ...]:
+    def shown_failures(self) -> tuple[Failure, ...]:
         """The failures to show to people, without expected ones and those that other functions cause."""
         return () if self.because or self.verdict is Verdict.EXPECTED_FAIL else self.failures
 
@@ -398,11 +398,11 @@ class Coverage:
 
 def coverage_of(results: Iterable[Result]) -> Coverage:
     """Return the number of checked functions. Files and declarations that do not compile do not count."""
-    own = [one for one in results if one.function and one.kind != "declaration"]
-    verdicts = [one.verdict for one in own]
-    ran = sum(one.ran for one in own)
+    functions = [one for one in results if one.function and one.kind != "declaration"]
+    verdicts = [one.verdict for one in functions]
+    ran = sum(one.ran for one in functions)
     skipped, inconclusive = verdicts.count(Verdict.SKIPPED), verdicts.count(Verdict.INCONCLUSIVE)
-    return Coverage(ran, len(own), skipped, inconclusive, len(own) - ran - skipped - inconclusive)
+    return Coverage(ran, len(functions), skipped, inconclusive, len(functions) - ran - skipped - inconclusive)
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -46,7 +46,7 @@ def _value(kind: Any, content: Any) -> object:  # noqa: ANN401  (types of the mo
     if origin is tuple:
         if len(arguments) == 2 and arguments[1] is ...:
             return tuple(_value(arguments[0], one) for one in content)
-        return tuple(_value(own, one) for own, one in zip(arguments, content, strict=True))
+        return tuple(_value(type_, one) for type_, one in zip(arguments, content, strict=True))
     if kind is Span:
         return NOWHERE if content is None else Span(**content)
     if is_dataclass(kind):
@@ -62,7 +62,7 @@ def _one_of(kinds: tuple[Any, ...], content: Any) -> object:  # noqa: ANN401  (a
     """Return a value of one of several types: an optional one, or a number."""
     if content is None and NoneType in kinds:
         return None
-    own = [kind for kind in kinds if kind is not NoneType]
-    if len(own) == 1:
-        return _value(own[0], content)
+    types_ = [kind for kind in kinds if kind is not NoneType]
+    if len(types_) == 1:
+        return _value(types_[0], content)
     return float(content) if isinstance(content, str) else content

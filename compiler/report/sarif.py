@@ -90,7 +90,7 @@ def _rule(verdict: Verdict) -> Json:
 def _results(result: Result, report: Report) -> Iterator[Json]:
     if result.verdict.good:
         return
-    for failure in result.told or (None,):
+    for failure in result.shown_failures or (None,):
         span = failure.span if failure and failure.span.line else result.span
         verdict = failure.verdict if failure and not failure.verdict.good else result.verdict
         made: Json = {

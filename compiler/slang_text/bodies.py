@@ -109,8 +109,8 @@ class SlangSource:
 
     @cached_property
     def _sorted_headers(self) -> tuple[list[int], list[Header]]:
-        found = sorted(((self.offset(one.span) or 0, one) for one in self.scan.headers), key=lambda pair: pair[0])
-        return [offset for offset, _ in found], [one for _, one in found]
+        pairs = sorted(((self.offset(one.span) or 0, one) for one in self.scan.headers), key=lambda pair: pair[0])
+        return [offset for offset, _ in pairs], [one for _, one in pairs]
 
     def functions_in(self, start: int, end: int) -> list[SlangFunction]:
         """Return the functions that begin from one offset to another, both included."""
@@ -119,8 +119,8 @@ class SlangSource:
 
     @cached_property
     def _sorted_functions(self) -> tuple[list[int], list[SlangFunction]]:
-        found = sorted(self.functions, key=lambda one: one.start)
-        return [one.start for one in found], found
+        ordered = sorted(self.functions, key=lambda one: one.start)
+        return [one.start for one in ordered], ordered
 
     def is_differentiable(self, function: SlangFunction) -> bool:
         """Return True if the function or one of its derivatives declares that it can be differentiated."""
@@ -133,12 +133,12 @@ def read_source(text: str, file: str) -> SlangSource:
     code = read_text(text)
     starts = tuple(accumulate((len(line) + 1 for line in text.split("\n")), initial=0))[:-1]
     offsets = tuple(starts[token.line - 1] + token.column - 1 for token in code.tokens)
-    found = scan(code, file)
+    scanned = scan(code, file)
     at = {(token.line, token.column): k for k, token in enumerate(code.tokens)}
-    named = ((header, at[header.span.line, header.span.column]) for header in found.headers)
+    named = ((header, at[header.span.line, header.span.column]) for header in scanned.headers)
     functions = (_function(header, code.tokens, offsets, name) for header, name in named)
     kept = tuple(function for function in functions if function is not None)
-    return SlangSource(text, code, found, kept, are_closed(code.tokens), starts, offsets)
+    return SlangSource(text, code, scanned, kept, are_closed(code.tokens), starts, offsets)
 
 
 def _function(header: Header, tokens: Sequence[Token], offsets: Sequence[int], name: int) -> SlangFunction | None:

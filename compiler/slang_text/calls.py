@@ -114,7 +114,7 @@ def codes_of(span: Span, sources: Iterable[str]) -> tuple[FunctionCode, ...]:
     through = _reached(start, nodes, lambda node: node.name in of)
     backward = _reached(start, nodes, lambda node: "BackwardDerivative" in node.derivatives.values())
     wanted, named = [start.name], {start.name}
-    found: list[FunctionCode] = []
+    result: list[FunctionCode] = []
     for name in wanted:
         for node in nodes:
             if node.name != name or (name == start.name and node is not start):
@@ -122,11 +122,11 @@ def codes_of(span: Span, sources: Iterable[str]) -> tuple[FunctionCode, ...]:
             function, derivative_of = node.function, of.get(name, "")
             roles = not derivative_of and node not in backward, not derivative_of and node not in through
             tokens, params = _tokens(node.source, function, macros), function.header.params
-            found.append(FunctionCode(name, node.source.file, derivative_of, *roles, tokens, params, alone, storing))
+            result.append(FunctionCode(name, node.source.file, derivative_of, *roles, tokens, params, alone, storing))
             more = sorted({*function.called, *node.calls, *node.derivatives} - named)
             named |= {*more}
             wanted += more
-    return tuple(found)
+    return tuple(result)
 
 
 def names_reached(spans: Iterable[Span], sources: Iterable[str]) -> list[frozenset[str]]:
@@ -186,10 +186,10 @@ def _reached(start: _Node, nodes: Sequence[_Node], ends: Callable[[_Node], bool]
 
 def _tokens(source: SlangSource, function: SlangFunction, macros: Mapping[str, tuple[Token, ...]]) -> tuple[Token, ...]:
     """Return the tokens of a function with the lines of its file, and behind a macro's name those of its text."""
-    found: list[Token] = []
+    result: list[Token] = []
     for token in source.tokens[function.first : function.last + 1]:
-        found += (replace(one, line=token.line) for one in (token, *macros.get(token.text, ())))
-    return tuple(found)
+        result += (replace(one, line=token.line) for one in (token, *macros.get(token.text, ())))
+    return tuple(result)
 
 
 def _macros(files: Iterable[SlangSource]) -> dict[str, tuple[Token, ...]]:
@@ -203,14 +203,14 @@ def _macros(files: Iterable[SlangSource]) -> dict[str, tuple[Token, ...]]:
 
 def _derivatives_of(every: Iterable[tuple[SlangSource, SlangFunction]]) -> dict[str, dict[str, str]]:
     """Return by function name the functions with ``[BackwardDerivativeOf(name)]`` and the like, with the attribute."""
-    found: dict[str, dict[str, str]] = {}
+    result: dict[str, dict[str, str]] = {}
     every = tuple(every)
     names = frozenset(function.header.name for _, function in every)
     for _, function in every:
         for word, named in _named_by(function, names):
             if word.endswith("Of") and word.removesuffix("Of") in CUSTOM:
-                found.setdefault(named, {})[function.header.name] = word.removesuffix("Of")
-    return found
+                result.setdefault(named, {})[function.header.name] = word.removesuffix("Of")
+    return result
 
 
 def _named_by(function: SlangFunction, names: Collection[str]) -> Iterator[tuple[str, str]]:
@@ -265,7 +265,7 @@ def _derivatives(node: _Node, nodes: Sequence[_Node]) -> Iterator[CustomDerivati
 
 def _distance(node: _Node, derivative: _Node) -> tuple[bool, int, int]:
     """Return the distance of a function from its possible derivative: scope, types of parameters, lines between."""
-    own, other = node.function.header, derivative.function.header
-    words = [re.findall(r"\w+", " ".join(one.types)) for one in (own, other)]
-    lines = abs(own.span.line - other.span.line) if node.source is derivative.source else 1 << 30
-    return own.path != other.path, sum(word not in words[1] for word in words[0]), lines
+    start, other = node.function.header, derivative.function.header
+    words = [re.findall(r"\w+", " ".join(one.types)) for one in (start, other)]
+    lines = abs(start.span.line - other.span.line) if node.source is derivative.source else 1 << 30
+    return start.path != other.path, sum(word not in words[1] for word in words[0]), lines

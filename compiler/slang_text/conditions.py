@@ -65,9 +65,9 @@ def hidden_lines(directives: Iterable[Token], macros: Mapping[str, str], foreign
         if not all(level.shown for level in levels):
             hidden.update(range(start, line.line))
         start = line.line
-        found = _DIRECTIVE.match(line.text)
-        if found is not None:
-            word, rest = found[1], _COMMENT.sub("", found[2]).strip()
+        occurrence = _DIRECTIVE.match(line.text)
+        if occurrence is not None:
+            word, rest = occurrence[1], _COMMENT.sub("", occurrence[2]).strip()
             _follow(levels, word, _value(word, rest, known, foreign) if word in _CONDITIONS else None)
             if word == "define" and all(level.shown for level in levels):
                 name, _, value = rest.partition(" ")
@@ -102,14 +102,14 @@ def _value(word: str, rest: str, known: Mapping[str, str], foreign: Collection[s
 
 
 def _evaluated(text: str, known: Mapping[str, str], foreign: Collection[str], depth: int) -> int:
-    def defined(found: re.Match[str]) -> str:
-        name = found[1] or found[2]
+    def defined(match: re.Match[str]) -> str:
+        name = match[1] or match[2]
         if name not in known and (name in foreign or name.startswith("__")):
             raise _UnknownError
         return str(int(name in known))
 
-    def valued(found: re.Match[str]) -> str:
-        name = found[0]
+    def valued(match: re.Match[str]) -> str:
+        name = match[0]
         if name in known and depth:
             return f"({_evaluated(known[name], known, foreign, depth - 1)})"
         if name in known or name in foreign or name.startswith("__"):

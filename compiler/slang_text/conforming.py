@@ -32,17 +32,17 @@ def conforming_files(interface: str, sources: Sequence[str], folders: Sequence[s
         folders: The folders in which imports are searched.
     """
     known = {Path(file).resolve() for file in sources}
-    own = [Path(file).parent for file in sources if interface in _names(Path(file))[0]]
-    near = (file for folder in own for file in sorted(folder.glob(f"*{SLANG}")))
+    declaring = [Path(file).parent for file in sources if interface in _names(Path(file))[0]]
+    near = (file for folder in declaring for file in sorted(folder.glob(f"*{SLANG}")))
     far = (file for folder in folders for file in _below(str(folder)))
     for every in (near, far):
-        found = False
+        reached_interface = False
         for file in (one.resolve() for one in every):
             if file not in known and interface in _names(file)[1]:
                 known.add(file)
-                found = True
+                reached_interface = True
                 yield file
-        if found:
+        if reached_interface:
             return
 
 
@@ -63,5 +63,5 @@ def _names(file: Path) -> tuple[frozenset[str], frozenset[str]]:
 def _cached_names(file: str, _: tuple[int, int]) -> tuple[frozenset[str], frozenset[str]]:
     """Return the interfaces of a file, and the words behind the colons of its structs."""
     text = Path(file).read_text(encoding="utf-8", errors="replace")
-    bases = (word for found in _CONFORMS.finditer(text) for word in _WORD.findall(found["bases"]))
+    bases = (word for match in _CONFORMS.finditer(text) for word in _WORD.findall(match["bases"]))
     return frozenset(_DECLARED.findall(text)), frozenset(bases)

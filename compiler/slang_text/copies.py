@@ -35,7 +35,7 @@ class SourceTexts:
 
 
 def with_copies(
-    main: str, given: SourceTexts, libraries: Mapping[str, Collection[str]] = MappingProxyType({})
+    main: str, sources: SourceTexts, libraries: Mapping[str, Collection[str]] = MappingProxyType({})
 ) -> tuple[str, dict[str, str]]:
     """Return a text that imports Slang files, and copies of the files with a changed text, by their places.
 
@@ -44,14 +44,14 @@ def with_copies(
 
     Args:
         main: The text.
-        given: The files.
+        sources: The files.
         libraries: Files beside the text, each with the files that import it.
     """
-    files, folders = given.files, given.folders
-    placed = places_of(given)
+    files, folders = sources.files, sources.folders
+    placed = places_of(sources)
     texts = {place: files[file] + "".join(_imports(file, place, libraries)) for place, file in placed.items()}
     changed = [place for place, text in texts.items() if text != text_of(placed[place])]
-    if all(placed[place] == given.root for place in changed):
+    if all(placed[place] == sources.root for place in changed):
         return main, {place: texts[place] for place in changed}
     touched = {_folder(place) for place in changed}
     kept = [place for place in texts if not place.startswith(_OUTSIDE) or _folder(place) in touched]
@@ -67,21 +67,21 @@ def _imports(file: str, place: str, libraries: Mapping[str, Collection[str]]) ->
             yield f'\nimport "{"../" * place.count("/")}{library}";\n'
 
 
-def places_of(given: SourceTexts) -> dict[str, str]:
+def places_of(texts: SourceTexts) -> dict[str, str]:
     """Return the files by the places of their copies."""
-    return {p: file for file in reversed([*given.files]) for p in reversed([*_places(file, given.folders)])}
+    return {p: file for file in reversed([*texts.files]) for p in reversed([*_places(file, texts.folders)])}
 
 
 def _places(file: str, folders: tuple[str, ...]) -> Iterator[str]:
     """Yield the paths of a file from the folders that contain it. A file outside of them gets a separate folder."""
-    found = [
+    folders_of_file = [
         full.relative_to(root).as_posix()
         for full in (Path(file).absolute(), Path(file).resolve())
         for folder in folders
         for root in (Path(folder).absolute(), Path(folder).resolve())
         if full.is_relative_to(root)
     ]
-    yield from found or [f"{_OUTSIDE}{crc32(str(Path(file).parent).encode())}/{Path(file).name}"]
+    yield from folders_of_file or [f"{_OUTSIDE}{crc32(str(Path(file).parent).encode())}/{Path(file).name}"]
 
 
 def _folder(place: str) -> str:
@@ -91,11 +91,11 @@ def _folder(place: str) -> str:
 def _led(text: str, place: str, folders: tuple[str, ...], at: Mapping[Path, str]) -> str:
     """Return the text with imports by ``../`` redirected to the copies of their files."""
 
-    def lead(found: re.Match[str]) -> str:
-        meant = ((Path(folder) / found[2]).resolve() for folder in folders)
+    def lead(match: re.Match[str]) -> str:
+        meant = ((Path(folder) / match[2]).resolve() for folder in folders)
         copy = next((at[path] for path in meant if path in at), None)
         if copy is None:
-            return found[0]
-        return f"{found[1]}{relpath(copy, _folder(place) or '.').replace(sep, '/')}{found[3]}"
+            return match[0]
+        return f"{match[1]}{relpath(copy, _folder(place) or '.').replace(sep, '/')}{match[3]}"
 
     return _CLIMBING.sub(lead, text)

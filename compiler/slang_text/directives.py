@@ -39,9 +39,9 @@ def directive_lines(comments: Iterable[LineComment], file: str) -> Iterator[Dire
     for comment in comments:
         head = _HEAD.match(comment.text)
         if head is not None:
-            found = ((word.start(), word[0]) for word in _WORD.finditer(comment.text, head.end()))
+            occurrence = ((word.start(), word[0]) for word in _WORD.finditer(comment.text, head.end()))
             named = [(head.start(1), "range")] if head[1] else []
-            words = tuple((text, _span(comment, at, text, file)) for at, text in (*named, *found))
+            words = tuple((text, _span(comment, at, text, file)) for at, text in (*named, *occurrence))
             yield DirectiveLine(_span(comment, 0, comment.text, file), words)
 
 

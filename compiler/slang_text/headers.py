@@ -191,13 +191,13 @@ def scan(text: TokenizedText, file: str) -> Scan:
 
 def _derivatives_of(tokens: Sequence[Token]) -> dict[str, frozenset[str]]:
     """Return by function the attributes that ``[BackwardDerivativeOf(f)]`` and its like give to ``f``."""
-    found: dict[str, frozenset[str]] = {}
+    result: dict[str, frozenset[str]] = {}
     for index, token in enumerate(tokens):
         if token.text in DERIVATIVE_OF:
             inside = tokens[index + 2 : closing(tokens, index + 1)]
             for name in [t.text for t in inside if t.kind == "word"][-1:]:
-                found[name] = found.get(name, frozenset()) | {token.text.removesuffix("Of")}
-    return found
+                result[name] = result.get(name, frozenset()) | {token.text.removesuffix("Of")}
+    return result
 
 
 def _headers(text: TokenizedText, file: str) -> Iterator[Header]:
@@ -401,21 +401,21 @@ def declared_names(tokens: Sequence[Token]) -> Iterator[str]:
 def types_of(tokens: Sequence[Token]) -> Iterator[str]:
     """Yield the types in a list of parameters, each ``float x : semantic = value`` or ``x : float = value``."""
     depth, done = 0, False
-    own: list[Token] = []
+    tokens_here: list[Token] = []
     for token in tokens:
         depth += token.text in _NESTING
         if not depth and token.text == ",":
-            yield _type(own)
-            done, own = False, []
-        elif not depth and token.text == ":" and len(own) == 1:
-            own = []
+            yield _type(tokens_here)
+            done, tokens_here = False, []
+        elif not depth and token.text == ":" and len(tokens_here) == 1:
+            tokens_here = []
         elif not depth and token.text in ("=", ":"):
             done = True
         elif not done and token.text not in _PASSING:
-            own.append(token)
+            tokens_here.append(token)
         depth -= token.text in _NESTING.values()
-    if own:
-        yield _type(own)
+    if tokens_here:
+        yield _type(tokens_here)
 
 
 def _type(tokens: Sequence[Token]) -> str:

@@ -40,13 +40,13 @@ class Operators:
     def __init__(self, files: Sequence[SlangSource]) -> None:
         """Find the operators and the words that lead to their types."""
         every = [(file, function) for file in files for function in file.functions]
-        found = [(file, function) for file, function in every if is_operator(function)]
+        operators = [(file, function) for file, function in every if is_operator(function)]
         self._leads: dict[str, set[str]] = {}
-        for name, words in (pair for file in files for pair in _declared(file.tokens) if found):
+        for name, words in (pair for file in files for pair in _declared(file.tokens) if operators):
             self._leads.setdefault(name, set()).update(words)
         types = frozenset(self._leads)
-        self._types = {function: types & _head(file, function) for file, function in found}
-        for file, function in every if found else ():
+        self._types = {function: types & _head(file, function) for file, function in operators}
+        for file, function in every if operators else ():
             self._leads.setdefault(function.header.name, set()).update(_head(file, function))
 
     def used(self, text: str, calls: Iterable[str]) -> Iterator[SlangFunction]:

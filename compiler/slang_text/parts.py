@@ -75,8 +75,8 @@ class Parts:
         commented = (
             f for f in self.source.functions if any(comment.line == span.line for comment in f.header.comments)
         )
-        own = [part for part in self.every if part.span.file == span.file]
-        around = [part for part in own if part.start <= offset <= part.end]
+        parts = [part for part in self.every if part.span.file == span.file]
+        around = [part for part in parts if part.start <= offset <= part.end]
         return min(around, key=lambda part: part.end - part.start, default=next(commented, None))
 
     def is_in_head(self, part: Part, span: Span) -> bool:
@@ -245,8 +245,8 @@ def _blanked(source: SlangSource, ranges: Iterable[tuple[int, int]]) -> str:
         out[start:end] = blank[start:end]
     for directive in source.code.directives:
         if directive.text.startswith(_STAYING):
-            found = DIRECTIVE.match(text, source.starts[directive.line - 1] + directive.column - 1)
-            start, end = found.span() if found else (0, 0)
+            occurrence = DIRECTIVE.match(text, source.starts[directive.line - 1] + directive.column - 1)
+            start, end = occurrence.span() if occurrence else (0, 0)
             out[start:end] = text[start:end]
     return "".join(out)
 

@@ -66,21 +66,21 @@ class Reach:
         words = self._expanded({*start, *whole})
         kept: set[Node | None] = {None}
         waiting = [node for nodes in self._nodes.values() for node in nodes if node.part not in without]
-        while found := [node for node in waiting if node.owner in kept and node.is_used(words)]:
-            kept.update(found)
-            words |= self._expanded(word for node in found for word in node.words)
+        while used := [node for node in waiting if node.owner in kept and node.is_used(words)]:
+            kept.update(used)
+            words |= self._expanded(word for node in used for word in node.words)
             waiting = [node for node in waiting if node not in kept]
         return kept
 
     def _expanded(self, words: Iterable[str]) -> set[str]:
         """Return words with those of the macros among them, and the names that macros may make from two pieces."""
-        found = {*words}
-        macros = found & self._macros.keys()
-        found = found.union(*(self._macros[name] for name in macros))
+        expanded = {*words}
+        macros = expanded & self._macros.keys()
+        expanded = expanded.union(*(self._macros[name] for name in macros))
         if macros.isdisjoint(self._pasting):
-            return found
+            return expanded
         names = (name for nodes in self._nodes.values() for node in nodes for name in node.names)
-        return found.union(n for n in names if any(_joins(n[:k], n[k:], found) for k in range(1, len(n))))
+        return expanded.union(n for n in names if any(_joins(n[:k], n[k:], expanded) for k in range(1, len(n))))
 
     def _leads(self, node: Node, alive: Collection[str]) -> bool:
         """Return True if an import is needed: a file behind it is in use, or it cannot be followed."""

@@ -99,8 +99,8 @@ def references_of(file: str) -> tuple[Reference, ...]:
 
 def folders_of(file: Path, include_dirs: Sequence[str]) -> tuple[str, ...]:
     """Return the folders for the imports of a Slang file: its own, those of the options, its parents."""
-    found = (one.folder for one in search(file, include_dirs).folders)
-    return (str(file.absolute().parent), *include_dirs, *found)
+    import_folders = (one.folder for one in search(file, include_dirs).folders)
+    return (str(file.absolute().parent), *include_dirs, *import_folders)
 
 
 def shown_path(path: str) -> str:
@@ -111,48 +111,48 @@ def shown_path(path: str) -> str:
 
 def search(file: Path, include_dirs: Sequence[str]) -> Search:
     """Follow what a Slang file brings in, also through other files."""
-    own = os.path.realpath(file)
+    start = os.path.realpath(file)
     folders: dict[str, FoundFolder] = {}
-    is_text = {own: True}
+    is_text = {start: True}
     missing: dict[str, None] = {}
     waiting = deque([(str(file.absolute()), True)])
     while waiting:
         path, importer_is_text = waiting.popleft()
         for reference in references_of(path):
-            found = _find(reference, path, (*include_dirs, *folders)) or _find_above(reference, path, folders)
-            if found is None:
+            target = _find(reference, path, (*include_dirs, *folders)) or _find_above(reference, path, folders)
+            if target is None:
                 missing[reference.written] = None
                 continue
-            real, part = os.path.realpath(found), importer_is_text and reference.kind != "import"
+            real, part = os.path.realpath(target), importer_is_text and reference.kind != "import"
             if real not in is_text or (part and not is_text[real]):
                 is_text[real] = part
-                waiting.append((found, part))
-    textual = frozenset(Path(one) for one, part in is_text.items() if part and one != own)
-    return Search(tuple(folders.values()), textual, tuple(one for one in is_text if one != own), tuple(missing))
+                waiting.append((target, part))
+    textual = frozenset(Path(one) for one, part in is_text.items() if part and one != start)
+    return Search(tuple(folders.values()), textual, tuple(one for one in is_text if one != start), tuple(missing))
 
 
 def files_behind(file: Path, line: int, include_dirs: Sequence[str]) -> frozenset[Path]:
     """Return the files that a line of a Slang file brings in, also through other files."""
     folders = folders_of(file, include_dirs)[1:]
     waiting = [(str(file.absolute()), one) for one in references_of(str(file)) if one.line == line]
-    found: set[str] = set()
+    result: set[str] = set()
     for importer, reference in waiting:
         path = _find(reference, importer, folders)
-        if path is not None and path not in found:
-            found.add(path)
+        if path is not None and path not in result:
+            result.add(path)
             waiting += [(path, one) for one in references_of(path)]
-    return frozenset(Path(path).resolve() for path in found)
+    return frozenset(Path(path).resolve() for path in result)
 
 
 def textual_files(file: Path, dependencies: Iterable[str]) -> frozenset[str]:
     """Return those of a file's dependencies that are part of its text: by ``#include`` and ``__include``."""
     others = {os.path.realpath(path): path for path in dependencies}
-    found = [os.path.realpath(file)]
-    for path in found:
+    paths = [os.path.realpath(file)]
+    for path in paths:
         for name in (name for one in references_of(path) if one.kind != "import" for name in one.names):
             ending = os.path.normpath(name).replace(os.sep, "/").lstrip("./")
-            found += [other for other in others if other not in found and f"/{other}".endswith(f"/{ending}")]
-    return frozenset(others[path] for path in found[1:])
+            paths += [other for other in others if other not in paths and f"/{other}".endswith(f"/{ending}")]
+    return frozenset(others[path] for path in paths[1:])
 
 
 @lru_cache(maxsize=1024)
@@ -160,12 +160,12 @@ def _references(file: str, _: tuple[int, int]) -> tuple[Reference, ...]:
     text = Path(file).read_text(encoding="utf-8", errors="replace")
     return tuple(
         Reference(
-            found["kind"] or "#include",
-            found["quoted"] or found["file"] or found["dotted"].replace(".", "/"),
-            found[0].strip().removesuffix(";"),
-            text.count("\n", 0, found.start()) + 1,
+            match["kind"] or "#include",
+            match["quoted"] or match["file"] or match["dotted"].replace(".", "/"),
+            match[0].strip().removesuffix(";"),
+            text.count("\n", 0, match.start()) + 1,
         )
-        for found in _REFERENCE.finditer(text)
+        for match in _REFERENCE.finditer(text)
     )
 
 
@@ -185,10 +185,10 @@ def _find_above(reference: Reference, importer: str, folders: dict[str, FoundFol
     Return None if no parent folder has it or if several have.
     """
     parent = Path(importer).parent
-    found = [(folder, path) for folder in folders_above(parent) if (path := _find(reference, str(folder / "_"), ()))]
-    if len(found) != 1:
+    hits = [(folder, path) for folder in folders_above(parent) if (path := _find(reference, str(folder / "_"), ()))]
+    if len(hits) != 1:
         return None
-    (folder, path) = found[0]
+    (folder, path) = hits[0]
     folders[str(folder)] = FoundFolder(str(folder), importer, reference)
     return path
 

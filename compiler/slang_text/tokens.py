@@ -71,24 +71,24 @@ def read_text(source: str) -> TokenizedText:
     while position < len(source):
         if fresh and source[position] == "#":
             text = DIRECTIVE.match(source, position)
-            found = text[0] if text else "#"
+            first = text[0] if text else "#"
             kind = "directive"
         else:
             match = _TOKEN.match(source, position)
-            found = match[0] if match else source[position]
+            first = match[0] if match else source[position]
             kind = (match.lastgroup if match else None) or "mark_"
         column = position - start + 1
         if kind == "directive":
-            directives.append(Token(kind, " ".join(found[1:].replace("\\\n", " ").split()), line, column))
+            directives.append(Token(kind, " ".join(first[1:].replace("\\\n", " ").split()), line, column))
         if kind == "line_comment" and fresh:
-            comments[line] = LineComment(found.rstrip(), line, column)
+            comments[line] = LineComment(first.rstrip(), line, column)
         elif kind in ("word", "number", "string", "char", "raw", "mark_"):
-            tokens.append(Token("mark" if kind == "mark_" else kind, found, line, column))
+            tokens.append(Token("mark" if kind == "mark_" else kind, first, line, column))
         fresh = kind == "newline" or (fresh and kind in ("space", "block_comment"))
-        position += len(found)
-        if "\n" in found:
-            line += found.count("\n")
-            start = position - len(found) + found.rindex("\n") + 1
+        position += len(first)
+        if "\n" in first:
+            line += first.count("\n")
+            start = position - len(first) + first.rindex("\n") + 1
     return TokenizedText(tuple(tokens), comments, tuple(directives))
 
 

@@ -173,9 +173,9 @@ def _home() -> Path:
 
 def _entries(directory: Path) -> list[tuple[float, int, Path]]:
     """Yield the time of last use, size and path of each entry, abandoned temporary files included."""
-    found = []
+    result = []
     for path in directory.glob("??/*"):
         with suppress(OSError):
             status = path.stat()
-            found.append((status.st_mtime, status.st_size, path))
-    return found
+            result.append((status.st_mtime, status.st_size, path))
+    return result

@@ -28,8 +28,8 @@ def find_library() -> Path:
         return Path(named)
     for folder in _package_folders():
         for pattern in _PATTERNS:
-            for found in sorted(folder.glob(pattern)):
-                return found
+            for path in sorted(folder.glob(pattern)):
+                return path
     raise failed(
         "SA244",
         "the Slang compiler was not found: slangpy is not installed, or its package has no Slang library",
@@ -48,10 +48,10 @@ def find_slangc(named: Path) -> Path:
     Raises:
         ToolchainError: It does not exist or can't be executed.
     """
-    found = shutil.which(named)
-    if found is None:
+    path = shutil.which(named)
+    if path is None:
         raise failed("SA243", f"{named} is not a program that can be run", help="correct --slangc, or omit it")
-    return Path(found)
+    return Path(path)
 
 
 def toolchain_record(slangc: Path | None) -> dict[str, str]:
@@ -67,8 +67,8 @@ def toolchain_record(slangc: Path | None) -> dict[str, str]:
 
 
 def _version_in(name: str) -> str:
-    found = _VERSION.search(name)
-    return found[0] if found else "unknown"
+    match = _VERSION.search(name)
+    return match[0] if match else "unknown"
 
 
 def _package_folders() -> list[Path]:

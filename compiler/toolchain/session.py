@@ -218,8 +218,8 @@ def _refuse_flags(results: Sequence[CompileResult]) -> None:
     Raises:
         ToolchainError: A message is about the command line.
     """
-    said = (m for result in results for m in result.messages if m.is_error and m.file == COMMAND_LINE)
-    message = next((m for m in said if m.code in _ABOUT_ARGUMENTS), None)
+    options = (m for result in results for m in result.messages if m.is_error and m.file == COMMAND_LINE)
+    message = next((m for m in options if m.code in _ABOUT_ARGUMENTS), None)
     if message is not None:
         raise failed("SA256", f"Slang does not take an argument: {message.text}", help="correct -X, or the key 'flags'")
 

@@ -53,9 +53,9 @@ def find_nvrtc() -> Path | None:
 def _library(variables: tuple[str, ...], patterns: tuple[str, ...]) -> Path | None:
     for folder in _folders(variables):
         for pattern in patterns:
-            found = sorted(folder.glob(pattern))
-            if found:
-                return found[0]
+            files = sorted(folder.glob(pattern))
+            if files:
+                return files[0]
     return None
 
 

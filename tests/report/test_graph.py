@@ -108,7 +108,7 @@ def test_graph__as_a_picture__has_every_node_inside_and_apart(file: Path) -> Non
 
 @pytest.mark.parametrize("name", GRAPH_FORMATS)
 def test_graph__in_each_format__is_written_by_the_suffix(file: Path, tmp_path: Path, name: str) -> None:
-    output = tmp_path / f"graph.{ {'mermaid': 'mmd'}.get(name, name)}"
+    output = tmp_path / f"graph.{ {'mermaid': 'mmd'}.get(name, name) }"
     result = CliRunner().invoke(cli, ["graph", f"{file}:fit", "--mode", "backward", "-o", str(output)])
     assert result.exit_code == 0, result.output
     graph = graph_of(load(file), "fit", backward=True)

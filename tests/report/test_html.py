@@ -141,7 +141,7 @@ def test_browser__any_report__shows_every_result_and_is_not_wider_than_the_windo
     tab: Browser = show(report, width=width)  # type: ignore[operator]  # the fixture above
     assert tab.ask("document.compatMode") == "CSS1Compat"
     assert tab.ask("document.querySelectorAll('tbody tr[data-verdict]').length") == len(report.results)
-    assert tab.ask("document.querySelectorAll('.failure').length") == sum(len(r.told) for r in report.results)
+    assert tab.ask("document.querySelectorAll('.failure').length") == sum(len(r.shown_failures) for r in report.results)
     assert tab.ask("document.documentElement.scrollWidth <= window.innerWidth")
     assert tab.ask("document.scripts.length") == 0
 

@@ -44,9 +44,9 @@ def without_faults(code: bytes, messages: str) -> tuple[bytes, frozenset[str]] |
         messages: The messages of the compiler.
     """
     lines = code.decode("utf-8", "replace").split("\n")
-    own = split_prelude(code)[0].count(b"\n") + 1
+    first_line = split_prelude(code)[0].count(b"\n") + 1
     places = {int(number) - 1 for number in _AT.findall(messages)}
-    parts = list(_parts(lines, own))
+    parts = list(_parts(lines, first_line))
     faulty = {part for part in parts if any(part.start <= place < part.stop for place in places)}
     if not faulty or not all(part.name for part in faulty):
         return None
@@ -59,9 +59,9 @@ def without_faults(code: bytes, messages: str) -> tuple[bytes, frozenset[str]] |
 
 def first_error(messages: str, code: bytes = b"") -> str:
     """Return the first error of a compiler with the line that it is about, in place of its number."""
-    found = _ERROR.search(messages)
-    error = (found[1] if found else messages.strip().partition("\n")[0]).strip()
-    places = _AT.findall(messages, 0, found.start()) if found else []
+    match = _ERROR.search(messages)
+    error = (match[1] if match else messages.strip().partition("\n")[0]).strip()
+    places = _AT.findall(messages, 0, match.start()) if match else []
     lines = code.decode("utf-8", "replace").split("\n") if places else []
     line = lines[int(places[-1]) - 1].strip() if places and int(places[-1]) <= len(lines) else ""
     return f"{error}: {line}" if line else error

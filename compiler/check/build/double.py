@@ -86,7 +86,7 @@ def _changed(text: str) -> str:
 
 
 def _in_double(text: str) -> str:
-    found = _IMPORT.search(text)
-    if not found:
+    match = _IMPORT.search(text)
+    if not match:
         return text
-    return _IMPORT.sub("", text[: found.start()] + f"import {DOUBLE.removesuffix('.slang')};" + text[found.end() :])
+    return _IMPORT.sub("", text[: match.start()] + f"import {DOUBLE.removesuffix('.slang')};" + text[match.end() :])

@@ -175,13 +175,13 @@ def _build_text_twins(
     twins: Iterable[TextTwins], setting: BuildSetting, compilers: SlangCompilers
 ) -> tuple[Library, ...]:
     """Return twins from changed texts, as far as they can be built."""
-    found: list[Library] = []
+    result: list[Library] = []
     for one in twins:
         keep = setting.keep.below("twins") if setting.keep else None
         changed = replace(setting, texts={**setting.texts, **one.texts}, keep=keep)
         builder = _Builder(one.module, changed, compilers, f64=True, reached=_reached_texts(one.module, changed))
-        found += builder.build(one.module.kernels).libraries
-    return tuple(found)
+        result += builder.build(one.module.kernels).libraries
+    return tuple(result)
 
 
 def _reached_texts(module: Module, setting: BuildSetting) -> ReachedTexts | None:
@@ -252,13 +252,13 @@ class _Builder:
         modes = {one.kernel: tuple(other.mode for other in lost if other.kernel == one.kernel) for one in lost}
         kernels = [replace(k, modes=tuple(filter(None, modes[k.name]))) for k in self.module.kernels if k.name in modes]
         whole = replace(self, reached=None, suspects=frozenset).build(kernels)
-        found = {entry.kernel for library in whole.libraries for entry in library.entries}
-        found |= {one.kernel for one in whole.refusals if one.reason.startswith(GIVEN_UP)}
-        if not found:
+        left_out = {entry.kernel for library in whole.libraries for entry in library.entries}
+        left_out |= {one.kernel for one in whole.refusals if one.reason.startswith(GIVEN_UP)}
+        if not left_out:
             return built
-        refusals = [one for one in built.refusals if one not in lost or one.kernel not in found]
-        refusals += [one for one in whole.refusals if one.kernel in found]
-        return Built((*built.libraries, *whole.libraries), tuple(refusals), frozenset(found))
+        refusals = [one for one in built.refusals if one not in lost or one.kernel not in left_out]
+        refusals += [one for one in whole.refusals if one.kernel in left_out]
+        return Built((*built.libraries, *whole.libraries), tuple(refusals), frozenset(left_out))
 
     def tried_elsewhere(self, built: Built) -> Built:
         """Return a build whose refusals say if Slang makes code for GPUs."""
@@ -312,8 +312,8 @@ class _Builder:
     def _without_refused(self, kernels: Sequence[Kernel]) -> Built:
         """Build kernels that Slang refuses together without those that cause it: modes of functions of Slang files."""
         if not is_slang(self.module.source):  # launches need all entry points in one library
-            found, alone = self._searched(_halves(kernels) or [kernels])
-            return _joined([found, self._mode_by_mode([kernel for kernel, _ in alone])])
+            built, alone = self._searched(_halves(kernels) or [kernels])
+            return _joined([built, self._mode_by_mode([kernel for kernel, _ in alone])])
         nearby = sorted(kernels, key=lambda one: (one.span.file, one.span.line))  # a kernel and its twins
         singles = [replace(one, modes=(mode,)) for one in nearby for mode in _modes(self._emit([one]))]
         forward = [one for one in singles if one.modes == (Mode.FORWARD.value,)]
@@ -330,19 +330,19 @@ class _Builder:
 
     def _searched(self, groups: Sequence[Sequence[Kernel]]) -> tuple[Built, list[tuple[Kernel, str]]]:
         """Build groups of kernels. Halve what Slang refuses. Return each refused kernel with the reason."""
-        found: list[Built] = []
+        collected: list[Built] = []
         alone: list[tuple[Kernel, str]] = []
         while groups and not self.time.is_over:
             refused = []
             for group, tried in zip(groups, self._tried(groups), strict=True):
                 if _is_accepted(tried.result):
-                    found.append(self._link(group, tried))
+                    collected.append(self._link(group, tried))
                 elif len(group) == 1:
                     alone.append((group[0], self._located_reason(tried)))
                 else:
                     refused += _halves(group)
             groups = refused
-        return _joined([*found, self._given_up([kernel for group in groups for kernel in group])]), alone
+        return _joined([*collected, self._given_up([kernel for group in groups for kernel in group])]), alone
 
     def _known_apart(self, groups: Sequence[Sequence[Kernel]]) -> list[Sequence[Kernel]]:
         """Return groups of modes with each one apart that the other precision can't build. That saves a search."""
@@ -379,11 +379,11 @@ class _Builder:
     def _tried(self, groups: Sequence[Sequence[Kernel]]) -> list[_Attempt]:
         """Return the same, and count what fails as time of the search."""
         before = self.compilers.seconds
-        found = self._compiled(groups)
-        lost = sum(len(one.job.entry_points) for one in found if not _is_accepted(one.result))
-        failing = lost / max(1, sum(len(one.job.entry_points) for one in found))
-        self.time.add_seconds(self._seconds_since(before, len(found)), failing)
-        return found
+        built = self._compiled(groups)
+        lost = sum(len(one.job.entry_points) for one in built if not _is_accepted(one.result))
+        failing = lost / max(1, sum(len(one.job.entry_points) for one in built))
+        self.time.add_seconds(self._seconds_since(before, len(built)), failing)
+        return built
 
     def _seconds_since(self, before: float, jobs: int) -> float:
         """Return about how long some jobs took, if nothing else used the machine: from their processor time."""
@@ -553,10 +553,10 @@ def _modes(emitted: EmittedModule) -> list[str]:
 
 
 def _joined(parts: Iterable[Built]) -> Built:
-    found = list(parts)
+    all_parts = list(parts)
     return Built(
-        tuple(library for part in found for library in part.libraries),
-        tuple(refusal for part in found for refusal in part.refusals),
+        tuple(library for part in all_parts for library in part.libraries),
+        tuple(refusal for part in all_parts for refusal in part.refusals),
     )
 
 

@@ -59,8 +59,8 @@ class ReachedTexts:
         return self._equal_overloads(())
 
     def _at(self, spans: Iterable[Span]) -> Iterator[SlangFunction]:
-        found = (function_at(file.source, span) for span in spans for file in self._parts)
-        return (function for function in found if function is not None)
+        functions = (function_at(file.source, span) for span in spans for file in self._parts)
+        return (function for function in functions if function is not None)
 
     def _equal_overloads(self, checked: Collection[Part]) -> list[Part]:
         """Return the functions and extensions that a float64 twin has no place for. Those in ``checked`` stay."""

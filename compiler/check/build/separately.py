@@ -70,14 +70,14 @@ def _interface_methods(source: SlangSource) -> Iterator[str]:
 
 def _words(files: Sequence[SlangSource]) -> dict[str, set[str]]:
     """Return the words in functions and macros by their names."""
-    found: dict[str, set[str]] = {"": set()}
+    result: dict[str, set[str]] = {"": set()}
     for source in files:
         for function in source.functions:
             name = function.header.name
-            found.setdefault("" if name.startswith(_UNNAMED) else name, set()).update({name, *function.words})
+            result.setdefault("" if name.startswith(_UNNAMED) else name, set()).update({name, *function.words})
         for name, tokens in source.scan.defines:
-            found.setdefault(name, set()).update(words_of(tokens))
-    return found
+            result.setdefault(name, set()).update(words_of(tokens))
+    return result
 
 
 def _start(span: Span, files: Sequence[SlangSource]) -> set[str]:

@@ -207,8 +207,8 @@ class _LaunchSize:
         size = np.zeros(gradients.shape)
         owners = np.array([owner_of(column.path) for column in self.launches.f64(self.extents).inputs.columns])
         for owner in dict.fromkeys(owners):
-            own = owners == owner
-            size[:, own] = np.abs(gradients[:, own]).max(axis=1, keepdims=True)
+            mask = owners == owner
+            size[:, mask] = np.abs(gradients[:, mask]).max(axis=1, keepdims=True)
         return size
 
     def _rows(self, f64: LaunchRunner) -> Floats:
@@ -267,12 +267,12 @@ class _LaunchSize:
         far = np.abs(actual - expected) / np.maximum(slack, tol.UNDERFLOW)
         far = np.where(np.isfinite(expected), np.where(np.isnan(far), np.inf, far), -1.0)
         for owner in dict.fromkeys(owners):
-            own = [k for k, name in enumerate(owners) if name == owner]
-            row, place = (int(k) for k in np.unravel_index(int(np.argmax(far[:, own])), (len(far), len(own))))
-            at = row, own[place]
+            columns = [k for k, name in enumerate(owners) if name == owner]
+            row, place = (int(k) for k in np.unravel_index(int(np.argmax(far[:, columns])), (len(far), len(columns))))
+            at = row, columns[place]
             if far[at] >= 0.0:
                 numbers = float(actual[at]), float(expected[at]), float(slack[at]), float(size[at])
-                yield ComparedSum(names[own[place]], self.extents.domain, *numbers)
+                yield ComparedSum(names[columns[place]], self.extents.domain, *numbers)
 
     def _along(
         self, f64: LaunchRunner, gradients: Floats, rows: Floats, weights: Floats, grain: Floats
@@ -313,10 +313,10 @@ class _LaunchSize:
         if f32 is None or Mode.BACKWARD not in f32.entries:
             return
         half = any(column.scalar == "half" for column in (*f64.inputs.columns, *f64.results.columns))
-        expected, own, moves = self._expected_in_f32(
+        expected, in_f32, moves = self._expected_in_f32(
             f64, f32, (rows, weights, expected), tol.ULP16 if half else tol.ULP32
         )
-        size, grain = np.fmax(sizes[0], own), sizes[1]
+        size, grain = np.fmax(sizes[0], in_f32), sizes[1]
         held = (tol.SUM_HELD_HALF if half else tol.SUM_HELD_F32) * abs(self.sums.start)
         close = tol.SUM_CLOSE_HALF if half else tol.SUM_CLOSE_F32
         slack = close * size + tol.SUM_ULPS * moves + held + tol.UNDERFLOW_F32
@@ -359,15 +359,15 @@ class _LaunchSize:
         def evaluate(rows: Floats, weights: Floats) -> Floats:
             return f64.gradients(rows, weights) if threads is None else threads.gradients(rows, weights)[0]
 
-        base, own = evaluate(rows, weights), np.zeros(expected.shape)
+        base, sizes = evaluate(rows, weights), np.zeros(expected.shape)
         far = self._largest(spread_in_one_call(evaluate, rows, weights, units, rng, tol.SUM_TRIES))
         if threads is None or not on_cpu:
             far = np.fmax(
                 far, spread_by_inputs(lambda r: evaluate(r, weights), rows, base, floating, unit, rng, tol.SUM_TRIES)
             )
         if threads is not None:
-            own = np.nan_to_num(threads.gradients(rows, weights)[1], posinf=0.0, neginf=0.0)
-            return np.where(np.isfinite(base), base, expected), own, far
+            sizes = np.nan_to_num(threads.gradients(rows, weights)[1], posinf=0.0, neginf=0.0)
+            return np.where(np.isfinite(base), base, expected), sizes, far
         if isinstance(f32, LaunchRunner):
             one = replace(f32, sums=_PLAIN)
             alone = one.gradients(rows, weights)
@@ -375,5 +375,5 @@ class _LaunchSize:
             far = np.fmax(far, self._largest(left))
             close = tol.SUM_CLOSE_F32 * (np.abs(expected) + np.abs(alone)) + tol.SUM_ULPS * far
             astray = np.abs(alone - expected) > close
-            return np.where(astray & np.isfinite(alone), alone, expected), own, far
-        return expected, own, far
+            return np.where(astray & np.isfinite(alone), alone, expected), sizes, far
+        return expected, sizes, far

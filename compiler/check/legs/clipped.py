@@ -50,7 +50,7 @@ def _clipped(jacobian: Floats, paths: list[str], clip: ClipGradient) -> Floats:
     clipped, owners = jacobian.copy(), [re.split(r"[.\[]", path)[0] for path in paths]
     if clip.norm is not None:
         for owner in dict.fromkeys(owners):
-            own = [k for k, name in enumerate(owners) if name == owner]
-            size = np.sqrt((clipped[:, :, own] ** 2).sum(axis=2, keepdims=True))
-            clipped[:, :, own] *= np.minimum(1.0, clip.norm / np.where(size > 0, size, 1.0))
+            columns = [k for k, name in enumerate(owners) if name == owner]
+            size = np.sqrt((clipped[:, :, columns] ** 2).sum(axis=2, keepdims=True))
+            clipped[:, :, columns] *= np.minimum(1.0, clip.norm / np.where(size > 0, size, 1.0))
     return clipped

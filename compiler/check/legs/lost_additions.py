@@ -35,12 +35,12 @@ def compare_two_threads(context: LegContext) -> Compared:
     cotangents = np.zeros((len(rows), len(function.results.columns)))
     cotangents[:, function.results.differentiable] = 1.0
     expected = 2.0 * function.gradients(rows, cotangents)[:, columns]
-    found = racing.gradients(rows, cotangents)[:, columns]
+    actual = racing.gradients(rows, cotangents)[:, columns]
     certain = np.isfinite(expected)
     slack = (
         tol.MEMORY_CLOSE * np.where(certain, np.abs(expected), 0.0).max(axis=1, initial=0.0)[:, None] + tol.UNDERFLOW
     )
-    far = np.where(certain, np.abs(found - expected) / slack, 0.0)
+    far = np.where(certain, np.abs(actual - expected) / slack, 0.0)
     count, worst = int(certain.sum()), float(np.nan_to_num(far, nan=np.inf).max(initial=0.0))
     if not count:
         return Compared(LegResult(Leg.ACCUMULATION, LegState.UNDECIDED, detail="nothing finite to add up"))
@@ -56,7 +56,7 @@ def compare_two_threads(context: LegContext) -> Compared:
         column=path,
         expected=float(expected[row, column]),
         error=float(slack[row, 0]),
-        found=float(found[row, column]),
+        found=float(actual[row, column]),
         cause=_CAUSE,
     )
     result = LegResult(Leg.ACCUMULATION, LegState.DISAGREES, count, worst, "two threads")

@@ -54,13 +54,13 @@ def lost_gradients(plan: SubjectPlan, functions: SubjectFunctions) -> Iterator[D
 def _loss(plan: SubjectPlan, functions: SubjectFunctions, name: str, struct: str) -> Iterator[Disagreement]:
     f64 = functions.f64
     inputs, results = f64.inputs.columns, f64.results.columns
-    own = [k for k, c in enumerate(inputs) if c.floating and c.path.startswith((f"{name}.", f"{name}["))]
+    indices = [k for k, c in enumerate(inputs) if c.floating and c.path.startswith((f"{name}.", f"{name}["))]
     outputs = [k for k, c in enumerate(results) if c.floating]
     samples = draw(inputs, plan.ranges, tol.LOST_SAMPLES, plan.seed, f"silent {plan.subject.name}", plan.constants)
     samples = chosen(samples, functions.inside(samples.rows))
-    if not own or not outputs or not len(samples.rows):
+    if not indices or not outputs or not len(samples.rows):
         return
-    row, column = np.repeat(np.arange(len(samples.rows)), len(own)), np.tile(np.array(own), len(samples.rows))
+    row, column = np.repeat(np.arange(len(samples.rows)), len(indices)), np.tile(np.array(indices), len(samples.rows))
     slices = Slices(samples.rows[row], column, samples.scales[row, column])
     with np.errstate(all="ignore"):
         slopes = measure(lambda rows, _: f64.values(rows)[:, outputs], slices, tol.EXPLAIN_LEVELS, central())

@@ -68,7 +68,10 @@ def _without_overflow(compare: Callable[[LegContext], Compared], context: LegCon
     over = findings.finite & overflows_if_large(context.f64, context.rows, context.jacobians)
     if not over.any() or over.sum() > tol.OVERFLOW_SHARE * findings.finite.sum():
         return compared
-    states = {leg: np.where(over[:, None, None], State.UNDECIDED, own) for leg, own in findings.states.items()}
+    states = {
+        leg: np.where(over[:, None, None], State.UNDECIDED, states_of_leg)
+        for leg, states_of_leg in findings.states.items()
+    }
     return compare(replace(context, findings=replace(findings, finite=findings.finite & ~over, states=states)))
 
 
@@ -81,10 +84,10 @@ def _compare_linearity(context: LegContext, mode: Leg) -> Compared:
     sizes = np.where(np.arange(len(rows)) % 2, 1.0, tol.LEG_SIZE)
     weights = rng.normal(size=(len(rows), len(derivative.weighted.differentiable))) * sizes[:, None]
     over_entries, all_weights = np.expand_dims(weights, 3 - axis), derivative.all_columns(weights)
-    other, own = Leg.FORWARD if reverse else Leg.REVERSE, context.jacobians[mode]
+    other, jacobian = Leg.FORWARD if reverse else Leg.REVERSE, context.jacobians[mode]
     with np.errstate(all="ignore"):
         actual = derivative.along(rows, all_weights)
-        jacobians = context.jacobians.get(other, own), own
+        jacobians = context.jacobians.get(other, jacobian), jacobian
         expected, slack = _weighted_sum(over_entries, jacobians, context.findings, axis)
         slack += tol.LEG_ROUNDING * spread_by_inputs(
             lambda near: derivative.along(near, all_weights), rows, actual, inputs, tol.ULP64, rng

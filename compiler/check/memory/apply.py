@@ -106,15 +106,15 @@ def add_memory(
     others = {file: changed.get(os.path.realpath(file), text_of(file)).removeprefix(_MARK) for file in rest}
     whole = read_source(whole_text(text, others), str(path))
     words = word_types(whole)
-    found = (typed(one, words) for one in by_name([*global_parameters(whole)]).values())
-    parameters = tuple(one for one in found if one.type)
+    typed_globals = (typed(one, words) for one in by_name([*global_parameters(whole)]).values())
+    parameters = tuple(one for one in typed_globals if one.type)
     if not source.is_closed or not (parameters or _takes_memory(source) or _holds_memory(module)):
         return None
     facts = facts_of(files), facts_of(files, {one.name for one in parameters})
     instances = (*(name for left in module.left_out for name in left.instances), *_unset_instances(module, facts[0]))
     declared, candidates = candidates_of(path, text, setting, instances)
     holders = {name for name in declared.structs if holds_memory(name, declared.structs)}
-    sources = {str(path): source} | {shown(file): read_source(own, shown(file)) for file, own in others.items()}
+    sources = {str(path): source} | {shown(file): read_source(content, shown(file)) for file, content in others.items()}
     planner = WrapperPlanner(
         sources, whole, declared, parameters, module, facts, declared_shapes(whole, str(path)), words
     )
@@ -159,7 +159,7 @@ def _cuts(whole: SlangSource, plans: Sequence[WrapperPlan]) -> Iterator[Sequence
     """
     kinds = {i.parameter.kind for plan in plans for i in plan.wrapped.inputs}
     if any(kind and MEMORY[kind].library for kind in kinds):
-        yield [(found.start(), found.end(), "") for found in _IMPORT.finditer(whole.text)]
+        yield [(match.start(), match.end(), "") for match in _IMPORT.finditer(whole.text)]
     yield ()
 
 
@@ -264,13 +264,13 @@ def _joined(module: Module, made: Module, plans: Sequence[WrapperPlan], copy: st
     kept = (kernel for kernel in module.kernels if kernel.span not in added)
     every = sorted((*kept, *(kernel for both in added.values() for kernel in both)), key=_place)
     gone = {kernel.function for kernel in module.kernels if kernel.span in added}
-    own = tuple(function for function in module.functions if function.key not in gone)
+    remaining = tuple(function for function in module.functions if function.key not in gone)
     left_out = tuple(left for left in module.left_out if left.span not in added)
     structs = {struct.struct.key: struct for struct in (*made.structs, *module.structs)}
     joined = replace(
         made,
         structs=tuple(structs.values()),
-        functions=(*own, *replaced.values()),
+        functions=(*remaining, *replaced.values()),
         kernels=tuple(every),
         left_out=left_out,
         slang_imports=tuple(dict.fromkeys((*made.slang_imports, *module.slang_imports))),

@@ -36,13 +36,13 @@ def word_types(source: SlangSource) -> Mapping[str, str]:
     """Return the types of the words of byte-address buffers by name. It is empty for those that the copy can't have."""
     tokens = source.tokens
     names = {name.text for _, name in _declared(tokens)}
-    found: dict[str, set[str]] = {name: set() for name in names}
+    result: dict[str, set[str]] = {name: set() for name in names}
     for k, token in enumerate(tokens):
         if token.text in names and k + 3 < len(tokens) and tokens[k + 1].text == ".":
-            found[token.text].add(_type_of(tokens, k))
+            result[token.text].add(_type_of(tokens, k))
     bits = sum(token.text == _FROM_BITS for token in tokens)
     wrapped = sum(_is_from_bits(tokens, k) for k, token in enumerate(tokens) if token.text in names)
-    return {name: _only(used - {""}, clear=bits == wrapped) for name, used in found.items()}
+    return {name: _only(used - {""}, clear=bits == wrapped) for name, used in result.items()}
 
 
 def _only(used: set[str], *, clear: bool) -> str:

@@ -30,14 +30,14 @@ _NUMBERS: Final = re.compile(r"u?int(8|16|32|64)?(_t)?[234]?|bool[234]?")
 
 def bodies_of(codes: Iterable[FunctionCode]) -> Mapping[str, frozenset[str]]:
     """Return the words in the bodies of functions by their names. Members begin with a dot."""
-    found: dict[str, frozenset[str]] = {}
+    result: dict[str, frozenset[str]] = {}
     for code in codes:
         tokens = code.tokens[code.opening :]
         dots = ("." if tokens[k - 1].text in _MEMBER else "" for k in range(len(tokens)))
         words = {dot + token.text for dot, token in zip(dots, tokens, strict=True) if token.kind == "word"}
         methods = {t.text for k, t in enumerate(tokens) if t.kind == "word" and tokens[k + 1].text == "("}
-        found[code.name] = found.get(code.name, frozenset()) | words | methods
-    return found
+        result[code.name] = result.get(code.name, frozenset()) | words | methods
+    return result
 
 
 def gradients_of(
@@ -56,16 +56,16 @@ def gradients_of(
         words = closure(bodies.get(name, ()), lambda word: bodies.get(word, ()))
         return [one for one in memory.values() if one.words & words]
 
-    found: dict[str, GlobalParameter] = {}
+    result: dict[str, GlobalParameter] = {}
     getters = {code.name for code in codes if _PAIR not in {t.text for t in code.tokens[: code.opening]}}
     for function, derivative in _backward(codes):
         read = used(function)
         held = [one for one in read if _may_have_gradient(one)]
         free = [one for one in memory.values() if one.writable and one not in read]
         stored = [one for one in free if one in used(derivative)]
-        found |= _pairs(held, stored)
-        found |= _forgotten([one for one in held if one.name not in found], free, alone=derivative in getters)
-    return found
+        result |= _pairs(held, stored)
+        result |= _forgotten([one for one in held if one.name not in result], free, alone=derivative in getters)
+    return result
 
 
 def _backward(codes: Sequence[FunctionCode]) -> Iterator[tuple[str, str]]:
@@ -106,8 +106,8 @@ def _forgotten(
     for one in held:
         fitting = [other for other in free if _fits(one, other) and _words(other.name) & _GRADIENT]
         alike = [other for other in fitting if _words(other.name) - _GRADIENT - _PLAIN == _words(one.name) - _PLAIN]
-        found = alike or (fitting if alone else [])
-        pairs |= {one.name: found[0]} if found else {}
+        candidates = alike or (fitting if alone else [])
+        pairs |= {one.name: candidates[0]} if candidates else {}
     return pairs
 
 

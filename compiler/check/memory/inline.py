@@ -30,10 +30,10 @@ def whole_text(text: str, others: Mapping[str, str]) -> str:
         text: The text.
         others: The texts of the files that it imports or includes.
     """
-    own = {file: other for file, other in others.items() if not _SLANGPY.search(other)}
-    if not any(_has_memory(other, file) for file, other in own.items()):
+    texts = {file: other for file, other in others.items() if not _SLANGPY.search(other)}
+    if not any(_has_memory(other, file) for file, other in texts.items()):
         return text
-    return _Inliner(own).whole(_MODULE.sub("", text))
+    return _Inliner(texts).whole(_MODULE.sub("", text))
 
 
 def _has_memory(text: str, file: str) -> bool:
@@ -61,20 +61,20 @@ class _Inliner:
         text = _IMPORT.sub(self._imported, text)
         return _INCLUDE.sub(self._included, text)
 
-    def _imported(self, found: re.Match[str]) -> str:
-        file = self._meant(found[1]) or self._meant(found[1].replace(".", "/"))
+    def _imported(self, match: re.Match[str]) -> str:
+        file = self._meant(match[1]) or self._meant(match[1].replace(".", "/"))
         if file is None:
-            return found[0]
+            return match[0]
         if file not in self._read:
             self._read.add(file)
-            own = self._text(_MODULE.sub("", self._files[file]))
-            self._behind.append(own)
-        return "\n" * found[0].count("\n")
+            text = self._text(_MODULE.sub("", self._files[file]))
+            self._behind.append(text)
+        return "\n" * match[0].count("\n")
 
-    def _included(self, found: re.Match[str]) -> str:
-        file = self._meant(found[1])
+    def _included(self, match: re.Match[str]) -> str:
+        file = self._meant(match[1])
         if file is None:
-            return found[0]
+            return match[0]
         if file in self._read:
             return ""
         self._read.add(file)

@@ -70,7 +70,7 @@ def enums_of(text: str) -> Mapping[str, tuple[str, ...]]:
     """Return the cases of the enums that a text declares, by name."""
     plain = _COMMENT.sub(" ", text)
     cases = ((name, (one.partition("=")[0].strip() for one in body.split(","))) for name, body in _ENUM.findall(plain))
-    return {name: tuple(case for case in found if case.isidentifier()) for name, found in cases}
+    return {name: tuple(case for case in names if case.isidentifier()) for name, names in cases}
 
 
 def reflected_memory(record: Json) -> MemoryType | None:
@@ -133,9 +133,9 @@ class ObjectReader:
         Raises:
             Unbuildable: A field can have no value.
         """
-        found = [*self._fields(struct, "", [param] if param else [])]
-        memory = tuple(one for one in found if isinstance(one, GlobalParameter))
-        values = tuple(one for one in found if isinstance(one, Value))
+        leaves = [*self._fields(struct, "", [param] if param else [])]
+        memory = tuple(one for one in leaves if isinstance(one, GlobalParameter))
+        values = tuple(one for one in leaves if isinstance(one, Value))
         if len(memory) > tol.MEMORY_FIELDS:
             raise Unbuildable(f"{struct} holds {len(memory)} buffers")
         return HeldObject(f"check_object_{param or 'this'}", struct, memory, values, pointed)

@@ -191,14 +191,14 @@ class WrapperPlanner:
         The object of a method has no name.
         """
         declared, structs = candidate.declared, self.declared.structs
-        found: dict[str, tuple[str, bool]] = {}
+        result: dict[str, tuple[str, bool]] = {}
         if declared.owner and not declared.static and holds_memory(declared.owner, structs):
-            found[""] = declared.owner, False
+            result[""] = declared.owner, False
         for param in declared.params:
             pointed = pointed_struct(param.type, structs)
             if pointed or (param.type.get("kind") == "struct" and holds_memory(param.type["name"], structs)):
-                found[param.name] = pointed or param.type["name"], bool(pointed)
-        return found
+                result[param.name] = pointed or param.type["name"], bool(pointed)
+        return result
 
     def _objects(self, candidate: Candidate) -> dict[str, HeldObject]:
         """Return the objects with memory that a function takes, by parameter.
@@ -322,7 +322,7 @@ def declared_shapes(whole: SlangSource, file: str) -> dict[str, tuple[int, ...]]
 
 def _values_alone(codes: Sequence[FunctionCode]) -> Mapping[str, bool]:
     """Return the tensors of which functions read ``t.primal``: True if they use nothing else that has a gradient."""
-    found: dict[str, bool] = {}
+    result: dict[str, bool] = {}
     for code in codes:
         tokens = code.tokens[code.opening :]
         uses = [
@@ -332,20 +332,20 @@ def _values_alone(codes: Sequence[FunctionCode]) -> Mapping[str, bool]:
         ]
         for name in {name for name, behind in uses if behind == _PRIMAL}:
             alone = all(behind in (_PRIMAL, *_EXTENTS) for other, behind in uses if other == name)
-            found[name] = found.get(name, True) and alone
-    return found
+            result[name] = result.get(name, True) and alone
+    return result
 
 
 def _stored(codes: Sequence[FunctionCode]) -> frozenset[str]:
     """Return the names to which functions store: ``t[i] = x``, ``t.store(i, x)``, ``t.storeOnce(i, x)``."""
-    found: set[str] = set()
+    result: set[str] = set()
     for code in codes:
         tokens = code.tokens[code.opening :]
         for k, token in enumerate(tokens):
             behind = "".join(one.text for one in tokens[k + 1 : k + 3])
             if token.kind == "word" and (behind.startswith(_STORE) or (behind[:1] == "[" and is_stored(tokens, k))):
-                found.add(token.text)
-    return frozenset(found)
+                result.add(token.text)
+    return frozenset(result)
 
 
 def _is_differentiable(record: Json, structs: Mapping[str, DeclaredStruct]) -> bool:

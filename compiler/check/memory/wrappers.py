@@ -293,20 +293,20 @@ def _backward(one: Wrapped, name: str, threads: int) -> Iterator[str]:
 
 def _gradient(one: Wrapped, i: MemoryInput) -> Iterator[str]:
     """Yield the lines that give memory its gradient."""
-    found = f"check_found_{i.number}"
+    variable = f"check_found_{i.number}"
     if i.is_pair:
         value = f"check_gradient_{i.number}.end({{}})"
     else:
         memory = next(other.parameter for other in one.inputs if other.number == i.gradient)
         value = f"check_{i.gradient}.end({{}}){'.value' if memory.is_atomic else ''}"
-    yield f"{_differential(i.type)} {found};"
+    yield f"{_differential(i.type)} {variable};"
     yield f"for (int k = 0; k < {i.entries}; ++k)"
     if i.scalars > 1:
         yield f"for (int c = 0; c < {i.scalars}; ++c)"
-        yield f"{found}[k][c] = {value.format(f'k * {i.scalars} + c')};"
+        yield f"{variable}[k][c] = {value.format(f'k * {i.scalars} + c')};"
     else:
-        yield f"{found}[k] = {value.format('k')};"
-    yield f"{i.name} = diffPair({i.name}.p, {found});"
+        yield f"{variable}[k] = {value.format('k')};"
+    yield f"{i.name} = diffPair({i.name}.p, {variable});"
 
 
 def _forward(one: Wrapped, name: str) -> Iterator[str]:

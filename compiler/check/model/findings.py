@@ -86,7 +86,7 @@ class Findings:
     @property
     def guarded(self) -> Bools:
         """Return True for finite samples without derivatives that are not finite at a degenerate input."""
-        unguarded = [(own == State.UNGUARDED).any(axis=(1, 2)) for own in self.states.values()]
+        unguarded = [(leg_states == State.UNGUARDED).any(axis=(1, 2)) for leg_states in self.states.values()]
         return np.asarray(self.finite & ~np.any(unguarded, axis=0))
 
 

@@ -79,10 +79,10 @@ def _table(values: tuple[tuple[str, Type, Shape, bool], ...]) -> ColumnTable:
             start = len(columns)
             plain = [column.path.removeprefix(name) for column in columns_of_leaf(name, leaf, passive=passive)]
             for index in _indices(shape):
-                own = columns_of_leaf(f"{name}{index}", leaf, passive=passive)
+                leaf_columns = columns_of_leaf(f"{name}{index}", leaf, passive=passive)
                 columns += (
                     Column(c.path, c.scalar, c.differentiable, c.group, f"{name}{rest}" if index else "")
-                    for c, rest in zip(own, plain, strict=True)
+                    for c, rest in zip(leaf_columns, plain, strict=True)
                 )
             stretches[name, leaf.path] = (start, len(columns))
     return ColumnTable(tuple(columns), stretches)

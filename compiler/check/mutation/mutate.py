@@ -40,17 +40,17 @@ def add_mutants(module: ir.Module, probed: Collection[str] = ()) -> ir.Module:
     """
     functions = {f.key: f for f in module.functions}
     added: list[ir.Function] = []
-    for function, own in _owned(module, functions):
+    for function, names in _owned(module, functions):
         if function.span.file != module.source:
             continue
-        changes = [(one, change) for one in own for change in _changes(one)]
+        changes = [(one, change) for one in names for change in _changes(one)]
         if probed:
-            changes = [(one, probe) for one in own for probe in _probes_of(function.name, one, probed)]
+            changes = [(one, probe) for one in names for probe in _probes_of(function.name, one, probed)]
         for place, (broken, change) in enumerate(changes):
             key = f"{function.key} mutant {place}"
             twins = {
                 one.role: replace(one, key=f"{key} {one.role.value}", name=f"{one.name}_mutant_{place}", of=key)
-                for one in own
+                for one in names
             }
             twins[broken.role] = replace(twins[broken.role], body=change.body)
             keys = {role: one.key for role, one in twins.items()}
@@ -76,10 +76,10 @@ def _probes_of(name: str, derivative: ir.Function, probed: Collection[str]) -> I
 def left_alone(module: ir.Module) -> Iterator[tuple[str, Span, str]]:
     """Yield the custom derivatives without mutants: name, location and reason."""
     functions = {f.key: f for f in module.functions}
-    for function, own in _owned(module, functions):
+    for function, names in _owned(module, functions):
         if function.span.file != module.source:
             yield f"{function.name}: not mutated", function.span, f"it stands in {function.span.file}: name that file"
-        elif not any(change for one in own for change in _changes(one)):
+        elif not any(change for one in names for change in _changes(one)):
             yield f"{function.name}: not mutated", function.span, "nothing in its derivative is a number to be changed"
 
 

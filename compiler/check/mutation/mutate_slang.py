@@ -155,8 +155,8 @@ class _Mutable:
                 if named is not None:
                     name = self._tokens[named].text
                     derivative = self._named(name)
-                    said = f"its derivative '{name}'"
-                    yield _Owned(function, derivative, kind, said, [self.renamed(named)], [])
+                    owner = f"its derivative '{name}'"
+                    yield _Owned(function, derivative, kind, owner, [self.renamed(named)], [])
         for function in self.source.functions:
             for word, kind in _DERIVATIVES.items():
                 of = self._argument(function, f"{word}Of")
@@ -174,14 +174,14 @@ class _Mutable:
     def changes(self, derivative: SlangFunction) -> Iterator[Way]:
         """Yield every way to break a derivative, as edits."""
         body = range(derivative.opening + 1, derivative.last)
-        found = list(self._gradients(body))
-        for k, (start, end) in enumerate(found):
+        edits = list(self._gradients(body))
+        for k, (start, end) in enumerate(edits):
             text = self.source.text[start:end]
             probes = (start, end, f"1.0 + ({text})"), (start, end, f"{_LOST} ({text})")
             for what, factor in _FACTORS:
                 yield f"gradient {k + 1} {what}{self._line(start)}", [(start, end, f"{factor}({text})")], probes
-        for k, (start, end) in enumerate(found):
-            for other, (first, last) in list(enumerate(found))[k + 1 :]:
+        for k, (start, end) in enumerate(edits):
+            for other, (first, last) in list(enumerate(edits))[k + 1 :]:
                 one, two = self.source.text[start:end], self.source.text[first:last]
                 if one != two:
                     probes = (start, end, f"1.0 + ({one})"), (start, end, f"{_LOST} ({one})")

@@ -67,8 +67,8 @@ def _when_used(name: str) -> str:
 
 def place_in(result: Result) -> tuple[int, int]:
     """Return the line and column of a mutant's change; 0 if unknown."""
-    found = _PLACE.search(result.function)
-    return (int(found["line"]), int(found["column"] or 0)) if found else (0, 0)
+    match = _PLACE.search(result.function)
+    return (int(match["line"]), int(match["column"] or 0)) if match else (0, 0)
 
 
 def line_of(result: Result) -> str:

@@ -14,7 +14,7 @@ from slangad.compiler.check.mutation.mutate import add_mutants, left_alone
 from slangad.compiler.check.planning.directives import with_directives
 from slangad.compiler.check.repair.conforming import with_conforming_types
 from slangad.compiler.check.repair.load import decoded_text, load_what_compiles
-from slangad.compiler.check.repair.repaired import Mended
+from slangad.compiler.check.repair.repaired import Repaired
 from slangad.compiler.check.subjects.find import find_subjects, with_shapes
 from slangad.compiler.check.subjects.second_order import with_second_order
 from slangad.compiler.check.twins.declared import TwinModule, add_frozen_twins
@@ -92,16 +92,16 @@ def describe_file(item: Input, options: CheckOptions, compilers: SlangCompilers)
         included=options.included,
     )
     repair = options.repair and item.live is None
-    mended = load_what_compiles(item.path, setting) if repair else Mended(None, load(item.source, setting))
-    setting = replace(setting, reflect=partial(setting.reflect, others=mended.others))
-    mended, brought = (mended, {}) if options.mutate else with_conforming_types(item.path, mended, setting)
-    loaded = with_shapes(mended.module, options.shapes)
+    repaired = load_what_compiles(item.path, setting) if repair else Repaired(None, load(item.source, setting))
+    setting = replace(setting, reflect=partial(setting.reflect, others=repaired.others))
+    repaired, brought = (repaired, {}) if options.mutate else with_conforming_types(item.path, repaired, setting)
+    loaded = with_shapes(repaired.module, options.shapes)
     loaded = add_mutants(loaded, options.probed) if options.mutate else loaded
     loaded, unproduced = _with_second_order(item, loaded, options)
-    memory = _memory(item, mended, loaded, setting) if not options.mutate else None
+    memory = _memory(item, repaired, loaded, setting) if not options.mutate else None
     module, subjects = find_subjects(memory.module if memory else loaded, _is_users if item.live else None)
     subjects = with_memory(subjects, memory) if memory else subjects
-    subjects = (*mended.with_broken(subjects), *unproduced)
+    subjects = (*repaired.with_broken(subjects), *unproduced)
     if options.mutate:
         alone = (Subject(name, "function", span, skipped=why) for name, span, why in left_alone(loaded))
         subjects = (*(subject for subject in subjects if is_mutant(subject.name)), *alone)
@@ -114,8 +114,8 @@ def describe_file(item: Input, options: CheckOptions, compilers: SlangCompilers)
     module, loose = without_clips(module)
     subjects = tuple(replace(subject, unclipped=_is_loose(subject, loose)) for subject in subjects)
     twins = _with_twins(module)
-    text = memory.text if memory else mended.text
-    texts = {**mended.others, **({} if text is None else {item.path.name: text})}
+    text = memory.text if memory else repaired.text
+    texts = {**repaired.others, **({} if text is None else {item.path.name: text})}
     twins = replace(twins, racing=memory.racing if memory else {})
     if not is_slang(item.path) or options.mutate:
         return FileDescription(subjects, module, twins, texts)
@@ -141,11 +141,11 @@ def _is_users(file: str) -> bool:
     return bool(file) and not is_library(file)
 
 
-def _memory(item: Input, mended: Mended, module: Module, setting: SlangSetting) -> MemoryCopy | None:
+def _memory(item: Input, repaired: Repaired, module: Module, setting: SlangSetting) -> MemoryCopy | None:
     """Return the module of a Slang file with memory as inputs of functions, if some use memory."""
     if not is_slang(item.path):
         return None
-    return add_memory(item.path, mended.text or decoded_text(item.path), module, setting, mended.others)
+    return add_memory(item.path, repaired.text or decoded_text(item.path), module, setting, repaired.others)
 
 
 def _with_twins(module: Module) -> TwinModule:

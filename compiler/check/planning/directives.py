@@ -40,11 +40,11 @@ def with_directives(
     problems = Problems()
     sources = [source_of(file) for file in module.sources or (path,) if is_slang(file)]
     read = [one for source in sources for one in _read(source, subjects, module, problems)]
-    given = [_with(subject, _of(subject, read), path, options) for subject in subjects]
+    updated = [_with(subject, _of(subject, read), path, options) for subject in subjects]
     names = {function.header.name for source in sources for function in source.functions}
-    given = [_with_fitting_derivative(subject, module, names, problems) for subject in given]
+    updated = [_with_fitting_derivative(subject, module, names, problems) for subject in updated]
     mistakes = [_mistake(one) for one in problems.sorted()]
-    every = (*given, *mistakes)
+    every = (*updated, *mistakes)
     return tuple(sorted(every, key=_by_place)) if mistakes else every
 
 
@@ -56,11 +56,11 @@ def _read(
     source: SlangSource, subjects: Iterable[Subject], module: Module, problems: Problems
 ) -> Iterator[tuple[Header, Directives]]:
     """Yield the declarations of comment lines of a text, by function. Report wrong lines of the file itself."""
-    own = [s for s in subjects if same_file(s.span.file, source.file)]
-    if not own:
+    subjects_here = [s for s in subjects if same_file(s.span.file, source.file)]
+    if not subjects_here:
         return
-    file = own[0].span.file
-    checked = {(s.span.line, s.span.column) for s in own}
+    file = subjects_here[0].span.file
+    checked = {(s.span.line, s.span.column) for s in subjects_here}
     types = {(f.span.line, f.span.column): _types(f) for f in module.functions if f.span.file == file}
     attached: set[Span] = set()
     for function in source.functions:
@@ -101,20 +101,20 @@ def _of(subject: Subject, read: Sequence[tuple[Header, Directives]]) -> Directiv
     return NO_DIRECTIVES
 
 
-def _with(subject: Subject, own: Directives, path: str, options: CheckOptions) -> Subject:
+def _with(subject: Subject, lines: Directives, path: str, options: CheckOptions) -> Subject:
     """Return a subject with its directives and those of the project. Its own win."""
-    found = NO_DIRECTIVES
+    result = NO_DIRECTIVES
     for pattern, directives in options.directives:
         if _matches(pattern, subject, path):
-            found = found.and_then(directives)
-    ranges = tuple(declared for declared, _ in found.ranges)
-    found = found.and_then(own)
-    if found == NO_DIRECTIVES:
+            result = result.and_then(directives)
+    ranges = tuple(declared for declared, _ in result.ranges)
+    result = result.and_then(lines)
+    if result == NO_DIRECTIVES:
         return subject
     return replace(
         subject,
-        directives=found,
-        skipped=found.skip or subject.skipped,
+        directives=result,
+        skipped=result.skip or subject.skipped,
         ranges=(*ranges, *subject.ranges),
     )
 

@@ -33,13 +33,13 @@ class Describe(Protocol):
 
 def with_main_files(inputs: Iterable[Input], include_dirs: Sequence[str]) -> tuple[Input, ...]:
     """Return the inputs with the main file of the module in place of parts. Each file stays once."""
-    found: dict[Path, Input] = {}
+    result: dict[Path, Input] = {}
     for item in inputs:
         main = next(_includers(item.path, include_dirs), None) if _is_part(item.path) else None
         one = replace(item, path=main, files=(_real(item.path),)) if main else item
-        known = found.get(_real(one.path))
-        found[_real(one.path)] = _both(known, one) if known else one
-    return tuple(found.values())
+        known = result.get(_real(one.path))
+        result[_real(one.path)] = _both(known, one) if known else one
+    return tuple(result.values())
 
 
 def groups_of(inputs: Sequence[Input], include_dirs: Sequence[str]) -> dict[Path, tuple[Input, ...]]:
@@ -64,20 +64,20 @@ def describe_all(inputs: Sequence[Input], describe: Describe, include_dirs: Sequ
     """
     textual = {item.path: _textual(item.path, include_dirs) for item in inputs}
     included = frozenset[Path]().union(*textual.values())
-    found: dict[Path, Described] = {}
+    result: dict[Path, Described] = {}
     for item in inputs:
-        found[item.path] = (item, describe(item, repair=_real(item.path) not in included))
-    for item, one in [*found.values()]:
+        result[item.path] = (item, describe(item, repair=_real(item.path) not in included))
+    for item, one in [*result.values()]:
         if not is_slang(item.path) or not _is_broken(one):
             continue
         known = [path for path, files in textual.items() if _real(item.path) in files]
-        if any(_has_functions_of(item, found.get(path)) for path in known):
-            del found[item.path]
-        elif other := _through_includer(item, describe, include_dirs, found):
-            found[item.path] = other
+        if any(_has_functions_of(item, result.get(path)) for path in known):
+            del result[item.path]
+        elif other := _through_includer(item, describe, include_dirs, result):
+            result[item.path] = other
         elif known:
-            found[item.path] = (item, describe(item))
-    return dict(zip(found, _limited(list(found.values())), strict=True))
+            result[item.path] = (item, describe(item))
+    return dict(zip(result, _limited(list(result.values())), strict=True))
 
 
 def _textual(path: Path, include_dirs: Sequence[str]) -> frozenset[Path]:

@@ -18,7 +18,7 @@ from slangad.compiler.ir import nodes as ir
 from slangad.compiler.ir import types
 from slangad.compiler.ir.walk import body_exprs, statements
 from slangad.compiler.report.model import Generated, Note, NoteKind
-from slangad.compiler.runtime.pipeline.narrowing import told_narrowed
+from slangad.compiler.runtime.pipeline.narrowing import narrowed_message
 from slangad.compiler.slang_text.calls import codes_of
 from slangad.compiler.slang_text.endings import is_slang
 from slangad.compiler.slang_text.files import text_of
@@ -118,8 +118,8 @@ def _without_gradient(subject: Subject, twins: TwinModule) -> tuple[tuple[str, s
 
 def _sampling(subject: Subject, module: ir.Module, options: CheckOptions) -> tuple[int, int]:
     """Return the number of samples and the seed: of the command line, else of the subject, its file, the project."""
-    own = subject.name if subject.pipeline else subject.function
-    declared = [one for of in ("", own) for one in module.sampling if one.of == of]
+    key = subject.name if subject.pipeline else subject.function
+    declared = [one for of in ("", key) for one in module.sampling if one.of == of]
     samples = (
         options.samples if options.samples_from_user else _last([one.samples for one in declared], options.samples)
     )
@@ -178,7 +178,7 @@ def _untried(
 def _narrowed(subject: Subject, emitted: EmittedModule, device: str) -> Iterator[Note]:
     """Yield a note if gradients of doubles have only the digits of float on the device."""
     kernels = (subject.kernel, subject.launch, *(subject.pipeline.kernels if subject.pipeline else ()))
-    narrowed = told_narrowed((entry for entry in emitted.entry_points if entry.kernel in kernels), device)
+    narrowed = narrowed_message((entry for entry in emitted.entry_points if entry.kernel in kernels), device)
     if narrowed and device != "cpu":
         yield Note(NoteKind.MISSING, f"digits of double; {narrowed}")
 

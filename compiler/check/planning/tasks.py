@@ -46,8 +46,8 @@ def make_task(
 
     if subject.pipeline is not None:
         names = subject.pipeline.kernels
-        own = {name: kernels[name] for name in names}
-        return PipelineTask(plan, subject.pipeline, own, {name: twins_of(name) for name in names})
+        chosen = {name: kernels[name] for name in names}
+        return PipelineTask(plan, subject.pipeline, chosen, {name: twins_of(name) for name in names})
     return SubjectTask(
         plan,
         kernels[subject.kernel],

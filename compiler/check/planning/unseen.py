@@ -74,18 +74,20 @@ def _parts_of(item: Input, include_dirs: Sequence[str]) -> Iterator[Path]:
     """Yield the files of an input's module, as real paths. An input without its own file means all its files."""
     if not is_slang(item.path):
         return
-    own = item.path.resolve()
-    if item.files and own not in item.files:
+    main_file = item.path.resolve()
+    if item.files and main_file not in item.files:
         yield from item.files
         return
-    yield own
+    yield main_file
     yield from (file for file in search(item.path, include_dirs).textual if source_of(str(file)).scan.is_part)
 
 
 def _source(file: Path, item: Input, seen: Iterable[Subject]) -> SlangSource:
     """Return a file by the name that reports use."""
-    own = item.path if file == item.path.resolve() else file
-    return source_of(next((s.span.file for s in seen if s.span.file and same_file(s.span.file, str(own))), str(own)))
+    source_file = item.path if file == item.path.resolve() else file
+    return source_of(
+        next((s.span.file for s in seen if s.span.file and same_file(s.span.file, str(source_file))), str(source_file))
+    )
 
 
 def _unseen(source: SlangSource, seen: Sequence[Subject]) -> Iterator[SlangFunction]:

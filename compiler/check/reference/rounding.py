@@ -65,8 +65,8 @@ def spread_in_one_call(
 ) -> Floats:
     """Return the same for a function of rows and weights that takes any number of both: it is called once."""
     stacked = np.concatenate([weights, *_moved(weights, unit, rng, tries)])
-    base, *found = np.split(evaluate(np.tile(rows, (1 + tries, 1)), stacked), 1 + tries)
-    return np.asarray(np.fmax.reduce([_finite_distance(one, base) for one in found]))
+    base, *spreads = np.split(evaluate(np.tile(rows, (1 + tries, 1)), stacked), 1 + tries)
+    return np.asarray(np.fmax.reduce([_finite_distance(one, base) for one in spreads]))
 
 
 def _moved(weights: Floats, unit: float, rng: np.random.Generator, tries: int) -> Iterator[Floats]:

@@ -25,34 +25,36 @@ from slangad.compiler.slang_text.search import folders_of, shown_path
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from slangad.compiler.check.repair.repaired import Mended
+    from slangad.compiler.check.repair.repaired import Repaired
     from slangad.compiler.frontends.slang.model import SlangSetting
     from slangad.compiler.ir.nodes import Module
 
 
-def with_conforming_types(path: Path, mended: Mended, setting: SlangSetting) -> tuple[Mended, Mapping[str, str]]:
+def with_conforming_types(path: Path, repaired: Repaired, setting: SlangSetting) -> tuple[Repaired, Mapping[str, str]]:
     """Return a Slang file with imports of modules for the interfaces that no type of its files has.
 
     Return also a sentence about the import, by generic function that has arguments through it.
     """
     notes: dict[str, str] = {}
-    for interface in dict.fromkeys(name for left in mended.module.left_out for name in left.lacking):
-        waiting = {left.function for left in mended.module.left_out if interface in left.lacking}
-        for file, module, text in _attempts(path, interface, mended, setting):
+    for interface in dict.fromkeys(name for left in repaired.module.left_out for name in left.lacking):
+        waiting = {left.function for left in repaired.module.left_out if interface in left.lacking}
+        for file, module, text in _attempts(path, interface, repaired, setting):
             gained = waiting.difference(left.function for left in module.left_out if interface in left.lacking)
             if gained:
                 note = f"{interface} has no type in the files: {shown_path(str(file))} is imported, which has some"
                 notes |= dict.fromkeys(gained, note)
-                mended = replace(mended, text=text, module=module)
+                repaired = replace(repaired, text=text, module=module)
                 break
-    return mended, notes
+    return repaired, notes
 
 
-def _attempts(path: Path, interface: str, mended: Mended, setting: SlangSetting) -> Iterator[tuple[Path, Module, str]]:
+def _attempts(
+    path: Path, interface: str, repaired: Repaired, setting: SlangSetting
+) -> Iterator[tuple[Path, Module, str]]:
     """Yield the modules with the interface that Slang accepts, each with the file that imports it, and its text."""
-    text = mended.text or decoded_text(path)
+    text = repaired.text or decoded_text(path)
     folders = folders_of(path, setting.include_dirs)
-    for file in islice(conforming_files(interface, mended.module.sources, folders[1:]), tol.CONFORMING_MODULES):
+    for file in islice(conforming_files(interface, repaired.module.sources, folders[1:]), tol.CONFORMING_MODULES):
         longer = f'{text}\nimport "{_written(file, folders)}";\n'
         try:
             yield file, load_slang(path, replace(setting, text=longer)), longer
@@ -63,5 +65,5 @@ def _attempts(path: Path, interface: str, mended: Mended, setting: SlangSetting)
 def _written(file: Path, folders: Sequence[str]) -> str:
     """Return a path that names a file in an import: from the nearest folder that contains it, else from the first."""
     below = (os.path.relpath(file, Path(folder).resolve()) for folder in folders)
-    found = sorted((one.count(os.sep), one) for one in below if not one.startswith(os.pardir))
-    return (found[0][1] if found else os.path.relpath(file, Path(folders[0]).resolve())).replace(os.sep, "/")
+    paths = sorted((one.count(os.sep), one) for one in below if not one.startswith(os.pardir))
+    return (paths[0][1] if paths else os.path.relpath(file, Path(folders[0]).resolve())).replace(os.sep, "/")

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 from slangad.compiler.check import tolerances as tol
 from slangad.compiler.check.build.libraries import DEATHS
 from slangad.compiler.check.build.repair_time import RepairTime
-from slangad.compiler.check.repair.repaired import FaultReport, Mended
+from slangad.compiler.check.repair.repaired import FaultReport, Repaired
 from slangad.compiler.errors.diagnostics import CompileError, ToolchainError
 from slangad.compiler.frontends import load
 from slangad.compiler.frontends.reading.encoding import decode, read_bytes
@@ -59,7 +59,7 @@ _EMPTY: Final = frozenset({"SA080", "SA081"})
 """Codes of files with nothing to check. The rest of a file may be such a file, too."""
 
 
-def load_what_compiles(path: Path, setting: SlangSetting) -> Mended:
+def load_what_compiles(path: Path, setting: SlangSetting) -> Repaired:
     """Load a file. If a Slang file does not compile, load the parts that do.
 
     Raises:
@@ -69,18 +69,18 @@ def load_what_compiles(path: Path, setting: SlangSetting) -> Mended:
     spent = RepairTime(setting.clock)
     start = spent.clock()
     try:
-        return Mended(None, load(path, setting))
+        return Repaired(None, load(path, setting))
     except (CompileError, ToolchainError) as error:
         spent.add(start)
         dead = isinstance(error, ToolchainError) and error.diagnostics[0].code not in DEATHS
         if not is_slang(path) or dead or error.diagnostics[0].code in _EMPTY:
             raise
-        mended = mend(path, setting, error, spent)
-        if mended is None and spent.is_over:
+        repaired = repair_file(path, setting, error, spent)
+        if repaired is None and spent.is_over:
             raise _unfinished(error, spent) from None
-        if mended is None:
+        if repaired is None:
             raise
-        return mended
+        return repaired
 
 
 def _unfinished(error: CompileError | ToolchainError, spent: RepairTime) -> CompileError | ToolchainError:
@@ -90,7 +90,9 @@ def _unfinished(error: CompileError | ToolchainError, spent: RepairTime) -> Comp
     return type(error)([replace(first, message=f"{message}: one reading takes {spent.one:.1f} s"), *others])
 
 
-def mend(path: Path, setting: SlangSetting, error: CompileError | ToolchainError, spent: RepairTime) -> Mended | None:
+def repair_file(
+    path: Path, setting: SlangSetting, error: CompileError | ToolchainError, spent: RepairTime
+) -> Repaired | None:
     """Return the checkable rest of a Slang file, or None if an error lies in no function and no declaration.
 
     Args:
@@ -106,7 +108,7 @@ def mend(path: Path, setting: SlangSetting, error: CompileError | ToolchainError
     parts = read_parts(text, str(path))
     if not parts.source.is_closed:
         return None
-    return _Mender(path, setting, parts.with_others([*_parts_of_module(path, setting)]), spent).run(error)
+    return _Repair(path, setting, parts.with_others([*_parts_of_module(path, setting)]), spent).run(error)
 
 
 def _parts_of_module(path: Path, setting: SlangSetting) -> Iterator[Parts]:
@@ -128,7 +130,7 @@ def decoded_text(path: Path) -> str:
 
 
 @dataclass
-class _Mender:
+class _Repair:
     """The search.
 
     Attributes:
@@ -152,17 +154,17 @@ class _Mender:
     current: dict[str, Remains] = field(default_factory=dict)
     warnings: tuple[Diagnostic, ...] = ()
 
-    def run(self, error: CompileError | ToolchainError) -> Mended | None:
+    def run(self, error: CompileError | ToolchainError) -> Repaired | None:
         """Remove the causes until Slang accepts the rest, then the users of removed parts until there are none."""
-        found: Module | CompileError | ToolchainError = self._with_names(error)
+        outcome: Module | CompileError | ToolchainError = self._with_names(error)
         for _ in range(tol.REPAIR_ROUNDS):
             removed = len(self.faults), len(self.users), len(self.gone)
-            if isinstance(found, Module):
+            if isinstance(outcome, Module):
                 if not self._add_users():
-                    return self._mended(self._with_instances(found))
+                    return self._repaired(self._with_instances(outcome))
             else:
-                dead = isinstance(found, ToolchainError)
-                faulty = self._deadly(found.diagnostics[0]) if dead else self._faulty(found.diagnostics)
+                dead = isinstance(outcome, ToolchainError)
+                faulty = self._deadly(outcome.diagnostics[0]) if dead else self._faulty(outcome.diagnostics)
                 if not faulty:
                     return None
                 if self.spent.is_over:
@@ -171,15 +173,15 @@ class _Mender:
             self._add_unnoticed_users()
             if removed == (len(self.faults), len(self.users), len(self.gone)):
                 return None
-            found = self._read({*self.faults, *self.users})
+            outcome = self._read({*self.faults, *self.users})
         return None
 
-    def _with_instances(self, found: Module) -> Module:
+    def _with_instances(self, module: Module) -> Module:
         """Return the module with instances of generic functions, which the search goes without."""
         whole = (
-            self._read({*self.faults, *self.users}, self.setting.instances) if any(self.setting.instances) else found
+            self._read({*self.faults, *self.users}, self.setting.instances) if any(self.setting.instances) else module
         )
-        return whole if isinstance(whole, Module) else found
+        return whole if isinstance(whole, Module) else module
 
     def _read(
         self, emptied: Collection[Part], instances: tuple[int, int] = (0, 0)
@@ -271,16 +273,16 @@ class _Mender:
                 if isinstance(one, SlangFunction) or diagnostic.code.startswith(_SLANGS):
                     faulty.setdefault(one, []).append(replace(diagnostic, span=self._place(diagnostic.span)))
         declarations: dict[Part, list[Diagnostic]] = {
-            one: found for one, found in faulty.items() if isinstance(one, Declaration)
+            one: fault for one, fault in faulty.items() if isinstance(one, Declaration)
         }
         if not declarations:
             return faulty
         first = next(iter(faulty))
-        unread = any(d.message.startswith(_UNREAD) for found in declarations.values() for d in found)
+        unread = any(d.message.startswith(_UNREAD) for fault in declarations.values() for d in fault)
         chosen = {first: faulty[first]} if unread and first in declarations else declarations
-        later = [(part, found) for part, found in faulty.items() if part not in chosen]
-        own = [(part, found) for part, found in later if self._culprit(part, found) is None]
-        self.own |= {(part, d.message) for part, found in own for d in found}
+        later = [(part, fault) for part, fault in faulty.items() if part not in chosen]
+        culprits = [(part, fault) for part, fault in later if self._culprit(part, fault) is None]
+        self.own |= {(part, d.message) for part, fault in culprits for d in fault}
         return chosen
 
     def _take_out(self, faulty: dict[Part, list[Diagnostic]]) -> None:
@@ -341,12 +343,12 @@ class _Mender:
         known = {*self.faults, *self.users}
         functions = {part: None for part in self.parts.every if isinstance(part, SlangFunction)}
         declarations = {part: None for part in self.parts.every if isinstance(part, Declaration)}
-        found = self._killers([part for part in functions if part not in known], {*functions, *known})
-        if found is None:
+        deadly = self._killers([part for part in functions if part not in known], {*functions, *known})
+        if deadly is None:
             suspects = [part for part in declarations if part not in known]
-            found = self._killers(suspects, {*functions, *declarations})
+            deadly = self._killers(suspects, {*functions, *declarations})
         what = replace(death, message=DEATHS[death.code], notes=())
-        return {part: [replace(what, span=part.span)] for part in found or ()}
+        return {part: [replace(what, span=part.span)] for part in deadly or ()}
 
     def _killers(self, suspects: Sequence[Part], emptied: Collection[Part]) -> list[Part] | None:
         """Return those of some parts that kill Slang without the others; None if it dies without any of them."""
@@ -362,7 +364,7 @@ class _Mender:
 
         return None if dies(()) else among(suspects)
 
-    def _mended(self, module: Module) -> Mended:
+    def _repaired(self, module: Module) -> Repaired:
         out = {*self.faults, *self.users}
         whole = [kernel for kernel in module.kernels if self._at(kernel.span) not in out]
         lost = {name: part for part in out for name in _types_of(part)}
@@ -374,7 +376,7 @@ class _Mender:
         )
         broken = tuple(FaultReport(self.parts, self.faults, self.users).broken())
         text = self.current[str(self.path)].text if self.current else None
-        return Mended(text, replace(module, kernels=kept, left_out=left_out), broken, self._others())
+        return Repaired(text, replace(module, kernels=kept, left_out=left_out), broken, self._others())
 
 
 def _types_of(part: Part) -> Iterator[str]:

@@ -29,7 +29,7 @@ _UNDEFINED: Final = "undefined identifier "
 _NOT_FOUND: Final = re.compile(r"(?:cannot open file|failed to find include file) '([^']+)'")
 """Slang's message about an import or included file that does not exist."""
 _UNKNOWN: Final = re.compile(r"undefined identifier |no overload|'[^']+' is not a member|ambiguous")
-"""Errors that the declarations of a failing import could mend."""
+"""Errors that the declarations of a failing import could repair."""
 _SHOWN: Final = 3
 """Missing files that are named for one function."""
 
@@ -57,7 +57,7 @@ class BrokenPart:
 
 
 @dataclass(frozen=True, slots=True)
-class Mended:
+class Repaired:
     """The checkable rest of a file.
 
     Attributes:
@@ -129,7 +129,7 @@ class FaultReport:
         return f"; it may be meant to come from {come}, which {remedy}" if imports else ""
 
     def _outcome(self, part: Part) -> CheckOutcome:
-        """Return the outcome of a part. An import fails. Errors that its declarations could mend are undecided."""
+        """Return the outcome of a part. An import fails. Errors that its declarations could repair are undecided."""
         root = part
         while root in self.users and root not in self.faults:
             root = self.users[root]

@@ -96,16 +96,16 @@ class DevicePrograms:
 
     def kernel(self, name: str) -> DeviceModule | SeparateModules | str:
         """Return the object that launches a kernel, or the reason why the device refuses it."""
-        own = [e.name for e in self._job.emitted.entry_points if e.kernel == name]
+        entries = [e.name for e in self._job.emitted.entry_points if e.kernel == name]
         if name not in self._job.apart or name in self._job.refused:
-            return self.module(own)
-        found: dict[str, DeviceModule] = {}
-        for entry in own:
+            return self.module(entries)
+        result: dict[str, DeviceModule] = {}
+        for entry in entries:
             module = self._load([entry])
             if isinstance(module, str):
                 return module
-            found[entry] = module
-        return SeparateModules(found)
+            result[entry] = module
+        return SeparateModules(result)
 
     def _load(self, entries: Collection[str]) -> DeviceModule | str:
         try:

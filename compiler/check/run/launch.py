@@ -95,8 +95,8 @@ class LaunchRunner:
 
     def tangents(self, rows: Floats, directions: Floats) -> tuple[Floats, Floats]:
         """Return the results as forward mode computes them, and their tangents for one direction a row."""
-        given = {Role.INPUT: rows, Role.TANGENT: directions}
-        parts = list(self._parts(Mode.JVP, given))
+        inputs = {Role.INPUT: rows, Role.TANGENT: directions}
+        parts = list(self._parts(Mode.JVP, inputs))
         width = len(self.results.columns)
         values = [part.read(Role.RESULT) for part in parts] or [np.zeros((0, width))]
         moved = [part.read(Role.RESULT_TANGENT) for part in parts] or [np.zeros((0, width))]
@@ -125,18 +125,18 @@ class LaunchRunner:
         parts = self._parts(Mode.FORWARD, {Role.INPUT: rows})
         return np.concatenate([np.zeros(0, np.bool_), *(part.inside() for part in parts)])
 
-    def _run(self, mode: Mode, given: Given, wanted: ParameterRole) -> Floats:
-        found = [part.read(wanted) for part in self._parts(mode, given)]
+    def _run(self, mode: Mode, arrays: Given, wanted: ParameterRole) -> Floats:
+        rows_of_parts = [part.read(wanted) for part in self._parts(mode, arrays)]
         width = len((self.inputs if wanted is Role.GRADIENT else self.results).columns)
-        return np.concatenate(found) if found else np.zeros((0, width))
+        return np.concatenate(rows_of_parts) if rows_of_parts else np.zeros((0, width))
 
-    def _parts(self, mode: Mode, given: Given) -> Sequence[_Launches]:
+    def _parts(self, mode: Mode, arrays: Given) -> Sequence[_Launches]:
         """Run launches for as many rows as fit in memory at a time."""
-        rows = given[Role.INPUT]
+        rows = arrays[Role.INPUT]
         step = 2 * max(1, tol.SCALARS_AT_ONCE // (8 * (len(self.inputs.columns) + len(self.results.columns)) + 64))
         batches = []
         for start in range(0, len(rows), step):
-            batch = _Launches(self, mode, {role: array[start : start + step] for role, array in given.items()})
+            batch = _Launches(self, mode, {role: array[start : start + step] for role, array in arrays.items()})
             batch.launch()
             batches.append(batch)
         return batches
@@ -302,13 +302,13 @@ class _Launches:
     def read(self, wanted: ParameterRole) -> Floats:
         """Return the written values by column; zeros where nothing was written."""
         table = self.runner.inputs if wanted is Role.GRADIENT else self.runner.results
-        found = np.zeros((self.count, len(table.columns)))
+        values = np.zeros((self.count, len(table.columns)))
         for (role, name, path), array in self.arrays.items():
-            own = Role.GRADIENT if role is Role.ADJOINT else role
-            if own is wanted and (name, path) in table.stretches:
+            key_role = Role.GRADIENT if role is Role.ADJOINT else role
+            if key_role is wanted and (name, path) in table.stretches:
                 start, end = table.stretches[name, path]
-                found[:, start:end] = array[:, : end - start]
-        return found
+                values[:, start:end] = array[:, : end - start]
+        return values
 
 
 def _plain(shape: tuple[int, ...]) -> int | tuple[int, ...]:

@@ -109,16 +109,16 @@ class Libraries:
 
     def _entries(self, kernel: Kernel, *, f64: bool) -> tuple[KernelModule, Points]:
         """Return the entry points of a kernel, which may be in several libraries; the first one of each mode."""
-        found: dict[Mode, tuple[int, list[EntryPoint]]] = {}
+        result: dict[Mode, tuple[int, list[EntryPoint]]] = {}
         for number, library in enumerate(self._files.f64 if f64 else self._files.f32):
             points = [entry for entry in library.entries if entry.kernel == kernel.name]
-            for mode in {point.mode for point in points} - found.keys():
-                found[mode] = (number, [point for point in points if point.mode is mode])
-        numbers = {number for number, _ in found.values()} or {0}
-        every = [point for _, points in found.values() for point in points]
+            for mode in {point.mode for point in points} - result.keys():
+                result[mode] = (number, [point for point in points if point.mode is mode])
+        numbers = {number for number, _ in result.values()} or {0}
+        every = [point for _, points in result.values() for point in points]
         if len(numbers) == 1:
             return self._module(*numbers, f64=f64), every
-        modules = {p.name: self._module(number, f64=f64) for number, points in found.values() for p in points}
+        modules = {p.name: self._module(number, f64=f64) for number, points in result.values() for p in points}
         return SeparateModules(modules), every
 
     def _module(self, number: int, *, f64: bool) -> CpuModule:

@@ -65,8 +65,8 @@ class _OnDevice:
         values = np.array([self._read(arrays, Role.RESULT) for arrays in runs])
         return values, np.array([self._read(arrays, Role.RESULT_TANGENT) for arrays in runs])
 
-    def _run(self, mode: RunMode, row: Floats, given: Floats | None = None) -> Arrays:
-        """Return the output arrays of one run. ``given`` is a cotangent or a direction."""
+    def _run(self, mode: RunMode, row: Floats, inputs: Floats | None = None) -> Arrays:
+        """Return the output arrays of one run. ``inputs`` is a cotangent or a direction."""
         raise NotImplementedError
 
     def _shape(self, value: KernelValue) -> tuple[int, ...]:
@@ -90,12 +90,12 @@ class _OnDevice:
     def _read(self, arrays: Arrays, role: ParameterRole) -> Floats:
         """Return output arrays as columns."""
         table = self._table(role)
-        found = np.zeros(len(table.columns))
+        values = np.zeros(len(table.columns))
         for (name, path), (start, end) in table.stretches.items():
             array = arrays.get(f"{PREFIXES.get(role, '')}{'.'.join((name, *map(str, path)))}")
             if array is not None:
-                found[start:end] = array.astype(np.float64).reshape(-1)
-        return found
+                values[start:end] = array.astype(np.float64).reshape(-1)
+        return values
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,12 +110,12 @@ class LaunchOnDevice(_OnDevice):
     results: ColumnTable
     start: float = 0.0
 
-    def _run(self, mode: RunMode, row: Floats, given: Floats | None = None) -> Arrays:
+    def _run(self, mode: RunMode, row: Floats, inputs: Floats | None = None) -> Arrays:
         plan = KernelPlan(signatures(Module("", "", kernels=(self.kernel,)))[self.kernel.name], self.entries, {})
         values = plan.signature.values
         arrays = self._slots(Role.INPUT, row, values)
-        if given is not None:
-            arrays |= self._slots(Role.TANGENT if mode is RunMode.JVP else Role.COTANGENT, given, values)
+        if inputs is not None:
+            arrays |= self._slots(Role.TANGENT if mode is RunMode.JVP else Role.COTANGENT, inputs, values)
         if mode is RunMode.BACKWARD and self.start:
             arrays |= self._held(plan)
         shapes = {p.name: self.extents.shapes[p.name] for p in self.kernel.params if rank_of(p.type)}
@@ -136,12 +136,12 @@ class LaunchOnDevice(_OnDevice):
 
     def _read(self, arrays: Arrays, role: ParameterRole) -> Floats:
         """Return output arrays as columns, without what gradients held before."""
-        found = _OnDevice._read(self, arrays, role)
+        values = _OnDevice._read(self, arrays, role)
         if role is Role.GRADIENT and self.start:
             for (name, path), (start, end) in self.inputs.stretches.items():
                 if f"{PREFIXES[role]}{'.'.join((name, *map(str, path)))}" in arrays:
-                    found[start:end] -= self.start
-        return found
+                    values[start:end] -= self.start
+        return values
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,12 +160,12 @@ class PipelineOnDevice(_OnDevice):
         """The modes in which the parameters affect the results."""
         return modes_of(self.runnable)
 
-    def _run(self, mode: RunMode, row: Floats, given: Floats | None = None) -> Arrays:
+    def _run(self, mode: RunMode, row: Floats, inputs: Floats | None = None) -> Arrays:
         parameters = self.runnable.signature.parameters
         arrays = self._slots(Role.INPUT, row, parameters)
-        if mode is RunMode.JVP and given is not None:
-            arrays |= self._slots(Role.TANGENT, given, parameters)
-        cotangents = self._cotangents(given) if mode is RunMode.BACKWARD and given is not None else {}
+        if mode is RunMode.JVP and inputs is not None:
+            arrays |= self._slots(Role.TANGENT, inputs, parameters)
+        cotangents = self._cotangents(inputs) if mode is RunMode.BACKWARD and inputs is not None else {}
         prepared = Prepared(self.prepared.domain, self.prepared.extents, arrays)
         bound = PipelineInputs(prepared, self.shapes, cotangents)
         return run_pipeline(self.module.device, self.module.program, self.runnable, mode, bound)

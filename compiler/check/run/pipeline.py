@@ -96,14 +96,14 @@ class PipelineRunner:
 
     def tangents(self, rows: Floats, directions: Floats) -> tuple[Floats, Floats]:
         """Return the results as forward mode computes them, and their tangents for one direction a row."""
-        found = [batch.jvp(batch.given) for batch in self._batches(rows, directions)]
-        return np.concatenate([values for values, _ in found]), np.concatenate([moved for _, moved in found])
+        runs = [batch.jvp(batch.given) for batch in self._batches(rows, directions)]
+        return np.concatenate([values for values, _ in runs]), np.concatenate([moved for _, moved in runs])
 
-    def _batches(self, rows: Floats, given: Floats | None = None) -> Iterator[_Runs]:
+    def _batches(self, rows: Floats, directions: Floats | None = None) -> Iterator[_Runs]:
         step = max(1, tol.SCALARS_AT_ONCE // (16 * (len(self.inputs.columns) + len(self.results.columns)) + 64))
         for start in range(0, max(1, len(rows)), step):
             part = slice(start, start + step)
-            yield _Runs(self, rows[part], rows[part] if given is None else given[part])
+            yield _Runs(self, rows[part], rows[part] if directions is None else directions[part])
 
 
 class _RowResident(Resident):
@@ -122,20 +122,20 @@ class _RowResident(Resident):
         return run
 
     def _bind_texture(self, run: Run, use: Use, *, tangents: bool) -> None:
-        given = {Role.INPUT: self.textures} | ({Role.TANGENT: self.texture_tangents} if tangents else {})
-        for role, texels in given.items():
+        inputs = {Role.INPUT: self.textures} | ({Role.TANGENT: self.texture_tangents} if tangents else {})
+        for role, texels in inputs.items():
             for part in use.value.parts:
-                own = padded(texels[use.version, part.path], part.shape)
-                buffer = self.device.buffer(np.dtype("f4"), own.shape[1])
-                _set(buffer, own)
+                padded_texels = padded(texels[use.version, part.path], part.shape)
+                buffer = self.device.buffer(np.dtype("f4"), padded_texels.shape[1])
+                _set(buffer, padded_texels)
                 run.textures[role, use.value.name, part.path] = buffer
 
 
 class _Runs:
     """Some runs of a pipeline."""
 
-    def __init__(self, runner: PipelineRunner, rows: Floats, given: Floats) -> None:
-        self.runner, self.given, self._rows = runner, given, rows
+    def __init__(self, runner: PipelineRunner, rows: Floats, directions: Floats) -> None:
+        self.runner, self.given, self._rows = runner, directions, rows
         self._device = RowDevice(len(rows), runner.precision)
         runnable = runner.runnable
         self._resident = _RowResident(
@@ -163,11 +163,11 @@ class _Runs:
                 resident.seed(version, part, None)
                 _set(resident.seeds[version, part.path], cotangents[:, start:end])
         self._device.run([*planned, *resident.backward(flow)])
-        found = np.zeros((len(self._rows), len(table.columns)))
+        values = np.zeros((len(self._rows), len(table.columns)))
         for place, (start, end) in table.stretches.items():
             if place in resident.gradients and place[0] in resident.roots:
-                found[:, start:end] = _array(resident.gradients[place])[:, : end - start]
-        return found
+                values[:, start:end] = _array(resident.gradients[place])[:, : end - start]
+        return values
 
     def jvp(self, directions: Floats) -> tuple[Floats, Floats]:
         """Return the results and their tangents."""
@@ -189,11 +189,11 @@ class _Runs:
                 yield part, flow.last[name], self.runner.results.stretches[value.name, part.path]
 
     def _read(self, flow: GradientFlow, where: Mapping[tuple[str, Path], DeviceBuffer]) -> Floats:
-        found = np.zeros((len(self._rows), len(self.runner.results.columns)))
+        values = np.zeros((len(self._rows), len(self.runner.results.columns)))
         for part, version, (start, end) in self._outputs(flow):
             if (version, part.path) in where:
-                found[:, start:end] = _array(where[version, part.path])[:, : end - start]
-        return found
+                values[:, start:end] = _array(where[version, part.path])[:, : end - start]
+        return values
 
 
 def _set(buffer: DeviceBuffer, rows: Floats) -> None:

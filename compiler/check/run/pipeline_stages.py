@@ -144,10 +144,10 @@ class PipelineStages:
                 place = runner.inputs.stretches.get((use.value.name, part.path))
                 if place is None or (use.version, part.path) not in values:
                     continue
-                given = values[use.version, part.path]
+                rows = values[use.version, part.path]
                 if pairs and not part.differentiable and part.scalar.name in FLOATING:
-                    given = np.repeat(given[0::2], 2, axis=0)
-                taken[:, place[0] : place[1]] = given
+                    rows = np.repeat(rows[0::2], 2, axis=0)
+                taken[:, place[0] : place[1]] = rows
         for name, fixed in stage.fixed.items():
             at = 0
             for (owner, _), (start, end) in runner.inputs.stretches.items():
@@ -157,20 +157,20 @@ class PipelineStages:
                     at += end - start
         return taken
 
-    def _keep(self, stage: StageFlow, runner: LaunchRunner, found: Floats, values: Values) -> None:
+    def _keep(self, stage: StageFlow, runner: LaunchRunner, values_of_stage: Floats, values: Values) -> None:
         for use in (*stage.makes, *(use for use in stage.uses if use.made)):
             for part in use.value.parts:
                 start, end = runner.results.stretches[use.value.name, part.path]
-                values[use.made or use.version, part.path] = found[:, start:end]
+                values[use.made or use.version, part.path] = values_of_stage[:, start:end]
 
     def _read(self, flow: GradientFlow, values: Values) -> Floats:
         count = len(next(iter(values.values())))
-        found = np.zeros((count, len(self.results.columns)))
+        result = np.zeros((count, len(self.results.columns)))
         for value, name in outputs_of(self.runnable):
             for part in value.parts:
                 start, end = self.results.stretches[value.name, part.path]
-                found[:, start:end] = values[flow.last[name], part.path]
-        return found
+                result[:, start:end] = values[flow.last[name], part.path]
+        return result
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,8 +187,8 @@ class PipelineWatch:
 
     def values(self, rows: Floats) -> Floats:
         """Return a number other than 0 where a loop would run past its bound."""
-        found = [self._exceeded(runner.watch, taken) for _, runner, taken in self.oracle.taken(rows) if runner.watch]
-        return np.stack(found, axis=1)
+        exceeded = [self._exceeded(runner.watch, taken) for _, runner, taken in self.oracle.taken(rows) if runner.watch]
+        return np.stack(exceeded, axis=1)
 
     def _exceeded(self, watch: LaunchRunner, taken: Floats) -> Floats:
         columns = [k for k, column in enumerate(watch.results.columns) if column.path.startswith(EXCEEDED)]

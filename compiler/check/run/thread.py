@@ -109,24 +109,24 @@ class ThreadRunner:
 
     def gradients(self, rows: Floats, cotangents: Floats) -> Floats:
         """Return the gradient of every input for one cotangent a row; columns without gradient are zero."""
-        given = {ParameterRole.INPUT: rows, ParameterRole.COTANGENT: cotangents}
-        return self._run(Mode.BACKWARD, given, ParameterRole.GRADIENT, self.inputs)
+        arrays = {ParameterRole.INPUT: rows, ParameterRole.COTANGENT: cotangents}
+        return self._run(Mode.BACKWARD, arrays, ParameterRole.GRADIENT, self.inputs)
 
     def tangents(self, rows: Floats, directions: Floats) -> tuple[Floats, Floats]:
         """Return the results as forward mode computes them, and their tangents for one direction a row."""
-        given = {ParameterRole.INPUT: rows, ParameterRole.TANGENT: directions}
-        both = self._written(Mode.JVP, given)
+        inputs = {ParameterRole.INPUT: rows, ParameterRole.TANGENT: directions}
+        both = self._written(Mode.JVP, inputs)
         return both[ParameterRole.RESULT], both[ParameterRole.RESULT_TANGENT]
 
     def inside(self, rows: Floats) -> npt.NDArray[np.bool_]:
         """Return True for each row at which no index leads outside an array, vector or matrix. CPU only."""
         entry = self.entries[Mode.FORWARD]
         module = self.module.modules[entry.name] if isinstance(self.module, SeparateModules) else self.module
-        found = [
+        within = [
             self._left(module, entry, rows[start : start + tol.ROWS_AT_ONCE])
             for start in range(0, len(rows), tol.ROWS_AT_ONCE)
         ]
-        return ~np.concatenate(found) if found else np.zeros(0, np.bool_)
+        return ~np.concatenate(within) if within else np.zeros(0, np.bool_)
 
     def _left(self, module: KernelModule, entry: EntryPoint, rows: Floats) -> npt.NDArray[np.bool_]:
         """Return True for each row at which an index leads outside. Each row is a launch of one thread."""
@@ -140,23 +140,25 @@ class ThreadRunner:
         launch_rows(cast("CpuModule", module), entry.name, first, {**buffers, **books}, uniforms, left)
         return left
 
-    def _run(self, mode: Mode, given: dict[ParameterRole, Floats], wanted: ParameterRole, table: ColumnTable) -> Floats:
-        rows, step = given[ParameterRole.INPUT], tol.ROWS_AT_ONCE
+    def _run(
+        self, mode: Mode, inputs: dict[ParameterRole, Floats], wanted: ParameterRole, table: ColumnTable
+    ) -> Floats:
+        rows, step = inputs[ParameterRole.INPUT], tol.ROWS_AT_ONCE
         parts = [
-            self._written(mode, {role: array[start : start + step] for role, array in given.items()})[wanted]
+            self._written(mode, {role: array[start : start + step] for role, array in inputs.items()})[wanted]
             for start in range(0, len(rows), step)
         ]
         return np.concatenate(parts) if parts else np.zeros((0, len(table.columns)))
 
-    def _written(self, mode: Mode, given: dict[ParameterRole, Floats]) -> dict[ParameterRole, Floats]:
+    def _written(self, mode: Mode, arrays: dict[ParameterRole, Floats]) -> dict[ParameterRole, Floats]:
         entry = self.entries[mode]
-        count = len(given[ParameterRole.INPUT])
-        buffers = self._bound(entry, given)
+        count = len(arrays[ParameterRole.INPUT])
+        buffers = self._bound(entry, arrays)
         uniforms = dict.fromkeys((p.name for p in entry.parameters if p.role is ParameterRole.DOMAIN), count)
         books = self._books() if mode is Mode.FORWARD else {}
         self.module.launch(entry.name, (count, 1, 1), {**buffers, **books}, uniforms, workers=1)
         written = [p for p in entry.parameters if p.access == "write"]
-        found = {}
+        result = {}
         for role in {p.role for p in written} | _always(mode):
             table = self.inputs if role is ParameterRole.GRADIENT else self.results
             array = np.zeros((count, len(table.columns)))
@@ -164,14 +166,14 @@ class ThreadRunner:
                 if parameter.role is role:
                     start, end = table.stretches[parameter.parameter, parameter.path]
                     array[:, start:end] = buffers[parameter.name].reshape(count, -1)
-            found[role] = array
-        return found
+            result[role] = array
+        return result
 
-    def _bound(self, entry: EntryPoint, given: Mapping[ParameterRole, Floats]) -> dict[str, npt.NDArray[np.generic]]:
+    def _bound(self, entry: EntryPoint, arrays: Mapping[ParameterRole, Floats]) -> dict[str, npt.NDArray[np.generic]]:
         """Return the buffers of an entry point, filled where it reads them."""
-        count = len(given[ParameterRole.INPUT])
+        count = len(arrays[ParameterRole.INPUT])
         return {
-            p.name: self._pack(p, given[p.role]) if p.access == "read" else self._empty(p, count)
+            p.name: self._pack(p, arrays[p.role]) if p.access == "read" else self._empty(p, count)
             for p in entry.parameters
             if p.role is not ParameterRole.DOMAIN
         }

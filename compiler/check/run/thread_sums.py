@@ -38,33 +38,33 @@ class ThreadSums:
     def values(self, rows: Floats) -> tuple[Floats, Floats]:
         """Return the results of launches, and sums of magnitudes."""
         values = self.thread.values(self._apart(rows)).reshape(len(rows), self.count, -1)
-        found, size = (np.zeros((len(rows), len(self.launch.results.columns))) for _ in range(2))
+        values_of_rows, size = (np.zeros((len(rows), len(self.launch.results.columns))) for _ in range(2))
         memories = {result.name: result.memory for result in self.launch.kernel.results}
         for (name, path), (start, end) in self.launch.results.stretches.items():
             first, last = self.thread.results.stretches[name, path]
             part = values[:, :, first:last]
             if memories[name] is Memory.EACH:
-                found[:, start:end] = part.reshape(len(rows), -1)
-                size[:, start:end] = _largest(found[:, start:end])
+                values_of_rows[:, start:end] = part.reshape(len(rows), -1)
+                size[:, start:end] = _largest(values_of_rows[:, start:end])
                 continue
             share = 1.0 / self.count if memories[name] is Memory.MEAN else 1.0
-            found[:, start:end] = part.sum(axis=1) * share
+            values_of_rows[:, start:end] = part.sum(axis=1) * share
             size[:, start:end] = np.abs(part).sum(axis=1) * share
-        return found, size
+        return values_of_rows, size
 
     def gradients(self, rows: Floats, cotangents: Floats) -> tuple[Floats, Floats]:
         """Return the gradients of launches, and sums of magnitudes."""
         values = self.thread.gradients(self._apart(rows), self._seeds(cotangents)).reshape(len(rows), self.count, -1)
-        found, size = (np.zeros(rows.shape) for _ in range(2))
+        totals, size = (np.zeros(rows.shape) for _ in range(2))
         for (name, path), (start, end) in self.launch.inputs.stretches.items():
             first, last = self.thread.inputs.stretches[name, path]
             part = values[:, :, first:last]
             if self._is_each(name):
-                found[:, start:end] = part.reshape(len(rows), -1)
-                size[:, start:end] = _largest(found[:, start:end])
+                totals[:, start:end] = part.reshape(len(rows), -1)
+                size[:, start:end] = _largest(totals[:, start:end])
             else:
-                found[:, start:end], size[:, start:end] = part.sum(axis=1), np.abs(part).sum(axis=1)
-        return found, size
+                totals[:, start:end], size[:, start:end] = part.sum(axis=1), np.abs(part).sum(axis=1)
+        return totals, size
 
     def inside(self, rows: Floats) -> npt.NDArray[np.bool_]:
         """Return True for each launch in which no index of a thread leads outside an array."""

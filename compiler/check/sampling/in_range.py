@@ -95,10 +95,10 @@ def draw_in_range(plan: SubjectPlan, scope: CheckScope) -> RegionSamples:
     scales = np.max(samples.scales, axis=0, initial=0.0)
     many = chosen(many, functions.inside(many.rows))
     rows = _made_finite(plan, functions, many.rows) if launched else many.rows
-    found = scout(functions.f64, functions.evaluate, rows, scales, plan.seed, scope.legs)
+    scouted = scout(functions.f64, functions.evaluate, rows, scales, plan.seed, scope.legs)
     if scope.blocks is not None:
         samples = with_rows(samples, scope.blocks.rows, "block")
-    return replace(drawn, samples=with_rows(samples, rows[found], "scout", many.degenerate[found]))
+    return replace(drawn, samples=with_rows(samples, rows[scouted], "scout", many.degenerate[scouted]))
 
 
 def _made_finite(plan: SubjectPlan, functions: SubjectFunctions, rows: Floats) -> Floats:

@@ -164,17 +164,17 @@ def keep_apart(
     """Make integers differ that select where threads store, in place; return False if a declared range is too small."""
     room = True
     for path in integers.stores:
-        own = [k for k, c in enumerate(columns) if path == c.anywhere and not c.floating]
-        if len(own) < 2:
+        columns_of_path = [k for k, c in enumerate(columns) if path == c.anywhere and not c.floating]
+        if len(columns_of_path) < 2:
             continue
-        interval = intervals[own[0]]
+        interval = intervals[columns_of_path[0]]
         size = int(interval.high) - int(interval.low) + 1
         if not interval.declared:
-            size = max(size, len(own))
-        room &= size >= len(own)
-        for row in rows if size >= len(own) else ():
-            if len(set(row[own])) < len(own):
-                row[own] = int(interval.low) + rng.choice(size, len(own), replace=False)
+            size = max(size, len(columns_of_path))
+        room &= size >= len(columns_of_path)
+        for row in rows if size >= len(columns_of_path) else ():
+            if len(set(row[columns_of_path])) < len(columns_of_path):
+                row[columns_of_path] = int(interval.low) + rng.choice(size, len(columns_of_path), replace=False)
     return room
 
 
@@ -205,12 +205,12 @@ def _with_tried_integers(
             continue
         least, most = tol.INT_ENDS[column.scalar]
         named = (v for path, v in integers.tried if covers(path, column.path) or path == column.anywhere)
-        own = [value for value in named if least <= value <= most]
-        own = list(dict.fromkeys(own))
-        if own:
+        in_range = [value for value in named if least <= value <= most]
+        in_range = list(dict.fromkeys(in_range))
+        if in_range:
             some = rng.random(len(rows)) < tol.INTEGER_OFTEN
-            rows[some, k] = rng.choice(own, int(some.sum()))
-        for value in own[: tol.NUMBERS_MOST]:
+            rows[some, k] = rng.choice(in_range, int(some.sum()))
+        for value in in_range[: tol.NUMBERS_MOST]:
             row = fresh[len(more) % len(fresh)].copy()
             row[k] = value
             more.append(row)
@@ -314,11 +314,11 @@ class _ChosenSamples:
         """Yield all floats of a type equal; of few floats all groups of three equal, and all pairs opposite."""
         floating = [k for k, column in enumerate(self.columns) if column.floating]
         for scalar in dict.fromkeys(self.columns[k].scalar for k in floating):
-            own = [k for k in floating if self.columns[k].scalar == scalar]
-            few = len(own) <= tol.THREES_MOST
-            threes = combinations(own, 3) if few and len(own) > 3 else ()
-            pairs = combinations(own, 2) if few else pairwise(own[: tol.COLUMNS_MOST])
-            together = [own] * tol.ALL_EQUAL if len(own) > 2 else []
+            group = [k for k in floating if self.columns[k].scalar == scalar]
+            few = len(group) <= tol.THREES_MOST
+            threes = combinations(group, 3) if few and len(group) > 3 else ()
+            pairs = combinations(group, 2) if few else pairwise(group[: tol.COLUMNS_MOST])
+            together = [group] * tol.ALL_EQUAL if len(group) > 2 else []
             wanted = [("tie", self._equal(dict.fromkeys(same, 1.0))) for same in (*together, *threes)]
             wanted += [("opposite", self._equal({one: 1.0, other: -1.0})) for one, other in pairs]
             yield from self._possible(wanted)
@@ -345,12 +345,12 @@ class _ChosenSamples:
         floating = [k for k, column in enumerate(self.columns) if column.floating]
         small = [abs(number) for number in self.constants if 0.0 < abs(number) < tol.SMALL_NUMBER][: tol.SMALL_MOST]
         groups = self._groups(floating)
-        together = [*(own for own in groups if 1 < len(own) < len(floating)), floating][-tol.COLUMNS_MOST :]
+        together = [*(group for group in groups if 1 < len(group) < len(floating)), floating][-tol.COLUMNS_MOST :]
         for number in small if floating else ():
-            sizes = [dict.fromkeys(own, size) for own in together for size in (number, float(np.sqrt(number)))]
+            sizes = [dict.fromkeys(group, size) for group in together for size in (number, float(np.sqrt(number)))]
             wanted = [
-                ("near zero", {k: size * float(self.rng.uniform(-0.5, 0.5)) for k, size in own.items()})
-                for own in sizes
+                ("near zero", {k: size * float(self.rng.uniform(-0.5, 0.5)) for k, size in group.items()})
+                for group in sizes
             ]
             for a, b in list(pairwise(floating))[: tol.COLUMNS_MOST]:
                 value = float(np.float32(self._fresh()[a]))
@@ -361,12 +361,12 @@ class _ChosenSamples:
         """Yield all floats at ends of their ranges; of few floats and of short vectors all combinations."""
         floating = [k for k, column in enumerate(self.columns) if column.floating]
         groups = self._groups(floating)
-        together = [own for own in (floating, *groups) if 1 < len(own) <= tol.ENDS_MOST][: tol.ENDS_MOST]
+        together = [group for group in (floating, *groups) if 1 < len(group) <= tol.ENDS_MOST][: tol.ENDS_MOST]
         ends = [dict.fromkeys(floating, end) for end in ("low", "high")] if len(floating) > 1 else []
         ends += [
-            dict(zip(own, chosen, strict=True))
-            for own in together
-            for chosen in product(("low", "high"), repeat=len(own))
+            dict(zip(group, chosen, strict=True))
+            for group in together
+            for chosen in product(("low", "high"), repeat=len(group))
         ]
         yield from self._possible(
             [("corner", {k: getattr(self.intervals[k], end) for k, end in named.items()}) for named in ends]
@@ -415,8 +415,8 @@ def _representable(
             drawn = rng.integers(int(low[k]), int(high[k]) + 1, count) if high[k] >= low[k] else low[k]
             rows[:count, k] = drawn
             rows[:, k] = np.clip(np.rint(rows[:, k]), low[k], high[k])
-    for own, type_ in ((("half",), np.float16), (("float", "double"), np.float32)):
-        at = np.flatnonzero([column.scalar in own for column in columns])
+    for types, type_ in ((("half",), np.float16), (("float", "double"), np.float32)):
+        at = np.flatnonzero([column.scalar in types for column in columns])
         nearest = rows[:, at].astype(type_).astype(np.float64)
         outside = (nearest < low[at]) | (nearest > high[at])
         toward = np.nextafter(

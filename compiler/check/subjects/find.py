@@ -59,11 +59,11 @@ def find_subjects(
         texts = facts_of(module.sources)
         left_out = (_left_out(left, texts) for left in _without_modes(module.left_out))
         return module, (*_external(module, functions, texts), *left_out)
-    found = [*_plain(module, is_own or (lambda file: file == module.source)), *_kernels(module, functions)]
-    changed = {function.key: function for _, _, function in found if function is not None}
-    launched = tuple(_launch_kernels(module, [subject for subject, _, _ in found], functions))
+    rows = [*_plain(module, is_own or (lambda file: file == module.source)), *_kernels(module, functions)]
+    changed = {function.key: function for _, _, function in rows if function is not None}
+    launched = tuple(_launch_kernels(module, [subject for subject, _, _ in rows], functions))
     changed |= {function.key: function for _, function in launched}
-    kernels = (*(kernel for _, kernel, _ in found if kernel is not None), *(kernel for kernel, _ in launched))
+    kernels = (*(kernel for _, kernel, _ in rows if kernel is not None), *(kernel for kernel, _ in launched))
     known = {function.key for function in module.functions}
     functions_then = (
         *(changed.get(function.key, function) for function in module.functions),
@@ -72,7 +72,7 @@ def find_subjects(
     plain = replace(module, functions=functions_then, kernels=kernels, buffers=(), pipelines=())
     made, checked = add_pipelines(module, plain)
     pipelines = (_pipeline(pipeline, checked[pipeline.name]) for pipeline in module.pipelines)
-    subjects = (*(subject for subject, _, _ in found), *pipelines)
+    subjects = (*(subject for subject, _, _ in rows), *pipelines)
     used = reached({f.key: f for f in made.functions}, {kernel.function for kernel in made.kernels})
     kept = tuple(_without_probes(function) for function in made.functions if function.key in used)
     return replace(made, functions=kept), subjects

@@ -34,8 +34,8 @@ _NUMBER, _INDEX, _COUNT, _STORE = "number", "index", "count", "store"
 def integers_of(function: ir.Function, functions: Mapping[str, ir.Function]) -> Integers:
     """Return the uses of a function's integers in it and its callees."""
     names = {param.name for param in function.params}
-    found = _facts(function, functions, {})
-    facts = [fact for fact in found if _owner(fact[1]) in names or fact[1].startswith(_THREAD)]
+    all_facts = _facts(function, functions, {})
+    facts = [fact for fact in all_facts if _owner(fact[1]) in names or fact[1].startswith(_THREAD)]
     sizes: dict[str, int] = {}
     most: dict[str, int] = {}
     for kind, path, value in facts:
@@ -96,16 +96,16 @@ def _owner(path: str) -> str:
 
 
 def _facts(
-    function: ir.Function, functions: Mapping[str, ir.Function], found: dict[str, tuple[_Fact, ...]]
+    function: ir.Function, functions: Mapping[str, ir.Function], known: dict[str, tuple[_Fact, ...]]
 ) -> tuple[_Fact, ...]:
-    """Return the uses of a function's parameters by kind and path. ``found`` has the uses in functions seen before."""
-    if function.key not in found:
-        found[function.key] = ()
-        facts = [*_in_statements(function), *_in_expressions(function, functions, found)]
+    """Return the uses of a function's parameters by kind and path. ``known`` has the uses in functions seen before."""
+    if function.key not in known:
+        known[function.key] = ()
+        facts = [*_in_statements(function), *_in_expressions(function, functions, known)]
         custom = (functions[key] for key in custom_derivatives(function) if key in functions)
-        facts += (fact for one in custom for fact in _facts(one, functions, found))
-        found[function.key] = tuple(dict.fromkeys(facts))
-    return found[function.key]
+        facts += (fact for one in custom for fact in _facts(one, functions, known))
+        known[function.key] = tuple(dict.fromkeys(facts))
+    return known[function.key]
 
 
 def _in_statements(function: ir.Function) -> Iterator[_Fact]:
@@ -118,7 +118,7 @@ def _in_statements(function: ir.Function) -> Iterator[_Fact]:
 
 
 def _in_expressions(
-    function: ir.Function, functions: Mapping[str, ir.Function], found: dict[str, tuple[_Fact, ...]]
+    function: ir.Function, functions: Mapping[str, ir.Function], facts: dict[str, tuple[_Fact, ...]]
 ) -> Iterator[_Fact]:
     known = _known(function)
     values = _values(function, known)
@@ -138,7 +138,7 @@ def _in_expressions(
                 if size > by and is_integral(index.type):
                     yield _INDEX, _way(index, known), size - by
             case ir.Call(function=key, args=args) if key in functions:
-                yield from _through(functions[key], args, known, _facts(functions[key], functions, found))
+                yield from _through(functions[key], args, known, _facts(functions[key], functions, facts))
             case _:
                 pass
 
@@ -196,8 +196,10 @@ def _known(function: ir.Function) -> dict[str, str]:
 def _values(function: ir.Function, known: Mapping[str, str]) -> dict[str, ir.Expr]:
     """Return the values of locals that are set once and are no part of a parameter."""
     often = Counter(_set_by(function))
-    found = (_definition(stmt) for stmt in walk_stmts(statements(function)))
-    return {name: value for name, value in found if value is not None and often[name] == 1 and not known.get(name)}
+    definitions = (_definition(stmt) for stmt in walk_stmts(statements(function)))
+    return {
+        name: value for name, value in definitions if value is not None and often[name] == 1 and not known.get(name)
+    }
 
 
 def _reached(
@@ -218,8 +220,8 @@ def _reached(
         case ir.Binary(op=op, left=left, right=right) if (by := _number(right)) is not None:
             yield from _reached(left, [one for value in wanted for one in solved(op, by, value)], known, values)
         case ir.Intrinsic(name=name, args=(left, right)) if name in _DIVISIONS and (by := _number(right)) is not None:
-            found = [one for value in wanted for one in solved(_DIVISIONS[name], by, value)]
-            yield from _reached(left, found, known, values)
+            solutions = [one for value in wanted for one in solved(_DIVISIONS[name], by, value)]
+            yield from _reached(left, solutions, known, values)
         case ir.Intrinsic(name="min" | "max", args=(left, right)) if _number(right) is not None:
             yield from _reached(left, wanted, known, values)
         case ir.Binary(op="-", left=left, right=right) if (by := _number(left)) is not None:

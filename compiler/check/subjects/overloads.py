@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 def with_labels(subjects: Iterable[Subject]) -> tuple[Subject, ...]:
     """Return subjects with unique labels: ``f``, ``f(float)`` and ``f(float3)``, or ``Params#1`` and ``Params#2``."""
-    found = tuple(subjects)
-    names = Counter(subject.name for subject in found)
-    typed = [replace(one, apart=one.signature) if names[one.name] > 1 else one for one in found]
+    all_subjects = tuple(subjects)
+    names = Counter(subject.name for subject in all_subjects)
+    typed = [replace(one, apart=one.signature) if names[one.name] > 1 else one for one in all_subjects]
     alike = Counter(subject.label for subject in typed)
     seen: Counter[str] = Counter()
     made: list[Subject] = []

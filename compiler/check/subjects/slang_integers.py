@@ -52,10 +52,10 @@ def integers_in(
     tried: list[tuple[str, int]] = []
     for name in names:
         word = rf"(?<![\w.]){re.escape(name)}"
-        found = re.findall(rf"{word}\s*(?:[=!<>]=|[<>])\s*(-?\d+)[uU]?(?![\w.])", body)
+        numbers = re.findall(rf"{word}\s*(?:[=!<>]=|[<>])\s*(-?\d+)[uU]?(?![\w.])", body)
         if re.search(rf"switch\s*\(\s*{word}\s*\)", body):
-            found += re.findall(r"case\s+(-?\d+)[uU]?\s*:", body)
-        tried += ((name, near) for number in found for near in beside(int(number)))
+            numbers += re.findall(r"case\s+(-?\d+)[uU]?\s*:", body)
+        tried += ((name, near) for number in numbers for near in beside(int(number)))
     further = list(_further(codes, names, constants))
     bounds += [int(bound) for code in codes if not code.derivative for bound in _BOUND.findall(_compact(code))]
     kept = [pair for pair in (*tried, *further) if abs(pair[1]) <= min([tol.INTEGER_LARGEST, *bounds])]
@@ -94,7 +94,7 @@ def _further(
     codes: Sequence[FunctionCode], names: tuple[str, ...], constants: Mapping[str, int]
 ) -> Iterator[tuple[str, int]]:
     """Yield the numbers with which code compares integers; for an index, only its valid values."""
-    found: list[tuple[str, int, bool]] = []
+    result: list[tuple[str, int, bool]] = []
     indices: set[str] = set()
     for code, ways in _ways(codes, names):
         text = _spelled_out(_compact(code), constants)
@@ -102,8 +102,8 @@ def _further(
         for path, way in (*ways.items(), *copies):
             if _is_index(text, path):
                 indices.add(way)
-            found += ((way, number, exact) for number, exact in _numbers(text, path))
-    for way, number, exact in found:
+            result += ((way, number, exact) for number, exact in _numbers(text, path))
+    for way, number, exact in result:
         if way not in indices:
             yield from ((way, near) for near in beside(number))
         elif exact:
@@ -114,25 +114,25 @@ def _copies(text: str, path: str) -> list[str]:
     """Return the locals that hold an integer unchanged, or limited by a number."""
     word = rf"(?<![\w.]){re.escape(path)}(?![\w.])"
     value = rf"(?:u?int\()?(?:(?:max|min)\()?{word}(?:,{_NUMBER}\))?\)?"
-    return [found[0] for found in re.findall(rf"\b(?:u?int|let|var) (\w+)={value};", text)]
+    return [match[0] for match in re.findall(rf"\b(?:u?int|let|var) (\w+)={value};", text)]
 
 
 def numbers_named(texts: Iterable[str]) -> dict[str, int]:
     """Return the constants, macros and enumerators of Slang texts that are integers."""
-    found: dict[str, int] = {}
+    result: dict[str, int] = {}
     for text in texts:
         for name, value in (*_CONSTANT.findall(text), *_MACRO.findall(text)):
             number = _SHIFTED.fullmatch(value.strip().strip("()"))
             if number is not None:
-                found[name] = _shifted(int(number[1], 0), int(number[2] or 0))
+                result[name] = _shifted(int(number[1], 0), int(number[2] or 0))
         for enum, body in _ENUM.findall(text):
             next_one = 0
             for name, value in re.findall(rf"(\w+)\s*(?:=\s*{_NUMBER})?\s*(?:,|$)", body):
                 next_one = int(value, 0) if value else next_one
-                found |= {f"{enum}.{name}": next_one, f"{enum}::{name}": next_one, name: next_one}
+                result |= {f"{enum}.{name}": next_one, f"{enum}::{name}": next_one, name: next_one}
                 next_one += 1
-            found[f"({enum})"] = 0
-    return found
+            result[f"({enum})"] = 0
+    return result
 
 
 def _shifted(number: int, bits: int) -> int:
@@ -147,7 +147,7 @@ def _spelled_out(text: str, constants: Mapping[str, int]) -> str:
     words = rf"(?<![\w.])(?:{'|'.join(map(re.escape, sorted(constants, key=len, reverse=True)))})(?!\w)"
     spelled = re.sub(words, lambda word: str(constants[word[0]]), text) if constants else text
     shifts = r"\(?\b(\d+)[uU]?\s*<<\s*(\d+)\b\)?"
-    return re.sub(shifts, lambda found: str(_shifted(int(found[1]), int(found[2]))), spelled)
+    return re.sub(shifts, lambda match: str(_shifted(int(match[1]), int(match[2]))), spelled)
 
 
 def _ways(codes: Sequence[FunctionCode], names: tuple[str, ...]) -> Iterator[tuple[FunctionCode, Mapping[str, str]]]:
@@ -213,12 +213,12 @@ def _numbers(text: str, path: str) -> Iterator[tuple[int, bool]]:
     for factor, *steps, order, minus, number in re.findall(
         rf"(?:{_NUMBER}\*)?{word}{_STEP}\)*{_STEP}\)*{_ORDER}(-?){_NUMBER}", text
     ):
-        found: tuple[int, ...] = (-int(number, 0) if minus else int(number, 0),)
+        numbers: tuple[int, ...] = (-int(number, 0) if minus else int(number, 0),)
         undone = [("*", factor) if factor else ("", ""), (steps[0], steps[1]), (steps[2], steps[3])]
         for operator, by in reversed(undone):
-            found = tuple(one for value in found for one in solved(operator, int(by or "1", 0), value))
+            numbers = tuple(one for value in numbers for one in solved(operator, int(by or "1", 0), value))
         plain = not any(by for _, by in undone) and order in ("==", "!=")
-        yield from ((one, plain) for one in found)
+        yield from ((one, plain) for one in numbers)
     for minus, number, order in re.findall(rf"(?<![\w.])(-?){_NUMBER}{_ORDER}\(*{word}", text):
         yield (-int(number, 0) if minus else int(number, 0)), order in ("==", "!=")
     if re.search(rf"switch\({word}\)", text):

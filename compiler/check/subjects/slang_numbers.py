@@ -25,7 +25,7 @@ def spelled_code(codes: Sequence[FunctionCode], named: Mapping[str, str]) -> Ite
         codes: The function and the code that its gradient uses; see ``codes_of``.
         named: The texts of named constants. Each follows its name.
     """
-    own = codes[0].name if codes else ""
-    for code in sorted(codes, key=lambda one: (one.name != own, one.of != own)):
+    first = codes[0].name if codes else ""
+    for code in sorted(codes, key=lambda one: (one.name != first, one.of != first)):
         words = (f"{token.text} {named[token.text]}" if token.text in named else token.text for token in code.tokens)
         yield " ".join(words)

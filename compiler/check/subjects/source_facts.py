@@ -87,8 +87,8 @@ def facts_of(files: Iterable[str], settable: Collection[str] = ()) -> Mapping[tu
         settable: The globals that the check sets.
     """
     sources = [source_of(file) for file in files]
-    found = _Globals(sources, settable)
-    uses = [one for source in sources for one in found.uses(source)]
+    globals_ = _Globals(sources, settable)
+    uses = [one for source in sources for one in globals_.uses(source)]
     unset = _with_callers({one.name: one.why for one in uses if one.why}, uses)
     shared = _with_callers({one.name: one.shared for one in uses if one.shared}, uses)
     values = [replace(one, calls=one.calls - one.derived) for one in uses]
@@ -112,10 +112,10 @@ def facts_of(files: Iterable[str], settable: Collection[str] = ()) -> Mapping[tu
 def _calls_of_derivatives(uses: Sequence[_Uses]) -> Mapping[str, frozenset[str]]:
     """Return by function the callees that its derivative uses; none if it has custom derivatives."""
     custom = {one.name for one in uses if one.custom}
-    found: dict[str, frozenset[str]] = {}
+    result: dict[str, frozenset[str]] = {}
     for one in uses:
-        found[one.name] = found.get(one.name, frozenset()) | one.calls
-    return {name: frozenset() if name in custom else calls for name, calls in found.items()}
+        result[one.name] = result.get(one.name, frozenset()) | one.calls
+    return {name: frozenset() if name in custom else calls for name, calls in result.items()}
 
 
 def _with_callers(reasons: dict[str, str], uses: Sequence[_Uses]) -> Mapping[str, str]:
@@ -126,8 +126,8 @@ def _with_callers(reasons: dict[str, str], uses: Sequence[_Uses]) -> Mapping[str
 
 
 def _inherited(uses: _Uses, reasons: Mapping[str, str]) -> str:
-    found = uses.calls & reasons.keys()
-    return reasons[min(found)] if found else ""
+    inherited = uses.calls & reasons.keys()
+    return reasons[min(inherited)] if inherited else ""
 
 
 class _Globals:
@@ -175,8 +175,8 @@ class _Globals:
         )
 
     def _why(self, words: Iterable[str]) -> str:
-        found = sorted(set(words) & self._variables.keys())
-        return self._variables[found[0]].format(found[0]) if found else ""
+        variables = sorted(set(words) & self._variables.keys())
+        return self._variables[variables[0]].format(variables[0]) if variables else ""
 
     def _reads(self, body: Sequence[Token], local: set[str]) -> Iterator[str]:
         """Yield the words of a body that are neither members nor local variables, nor set before they are read."""
@@ -289,5 +289,5 @@ def _read_by(function: Function, facts: Mapping[tuple[str, int, int], SourceFact
     exact = facts.get((name, function.span.line, function.span.column))
     alike = [exact] if exact else [one for (known, _, _), one in facts.items() if known == name]
     for one in alike:
-        if (found := _GLOBAL.match(one.unset)) is not None:
-            yield found[1]
+        if (occurrence := _GLOBAL.match(one.unset)) is not None:
+            yield occurrence[1]

@@ -42,9 +42,9 @@ _TYPES: Final = frozenset({"int", "uint", "let", "var"})
 def remedy(module: Module, kernel: str) -> str:
     """Return the text to write in place of the likely cause."""
     texts = list(_texts(module, kernel))
-    found = [_FROM_ZERO] if any(_begins_anywhere(text) for text in texts) else []
-    found += [_ROW] if any(_stores_through_one_twice(text) for text in texts) else []
-    return "; ".join(found) or _UNKNOWN
+    remedies = [_FROM_ZERO] if any(_begins_anywhere(text) for text in texts) else []
+    remedies += [_ROW] if any(_stores_through_one_twice(text) for text in texts) else []
+    return "; ".join(remedies) or _UNKNOWN
 
 
 def _texts(module: Module, kernel: str) -> Iterator[Sequence[Token]]:

@@ -142,12 +142,12 @@ def watching(function: ir.Function, kernel: ir.Kernel, twin: ir.Function) -> tup
 
 def _answered(body: tuple[ir.Stmt, ...], answer: ir.Return) -> tuple[ir.Stmt, ...]:
     """Return a body that returns the flag in place of values."""
-    found: list[ir.Stmt] = []
+    result: list[ir.Stmt] = []
     for stmt in body:
         if not isinstance(stmt, ir.Return):
-            found.append(map_blocks(stmt, lambda block: _answered(block, answer)))
+            result.append(map_blocks(stmt, lambda block: _answered(block, answer)))
             continue
         if stmt.value is not None:
-            found.append(ir.Let("check_value", stmt.value.type, stmt.value))
-        found.append(answer)
-    return tuple(found)
+            result.append(ir.Let("check_value", stmt.value.type, stmt.value))
+        result.append(answer)
+    return tuple(result)

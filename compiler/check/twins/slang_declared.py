@@ -72,8 +72,10 @@ def add_declared_twins(
     structs = {definition.external for definition in module.structs}
     frozen: dict[str, FrozenText] = {}
     for source in files:
-        own = {(line, column): body for (file, line, column), body in bodies.items() if same_file(file, source.file)}
-        changed = frozen_text(source, own, outs, structs)
+        bodies_here = {
+            (line, column): body for (file, line, column), body in bodies.items() if same_file(file, source.file)
+        }
+        changed = frozen_text(source, bodies_here, outs, structs)
         if changed is not None:
             frozen[source.file] = changed
     names = frozenset(name for one in frozen.values() for name in one.frozen)
@@ -119,8 +121,8 @@ def _outs(written: Sequence[str]) -> tuple[int, ...]:
 
 def reached_by(module: ir.Module) -> dict[str, frozenset[str]]:
     """Return for each kernel the names of the functions through which its gradient goes."""
-    found = names_reached((kernel.span for kernel in module.kernels), module.sources)
-    return {kernel.name: names for kernel, names in zip(module.kernels, found, strict=True)}
+    reached = names_reached((kernel.span for kernel in module.kernels), module.sources)
+    return {kernel.name: names for kernel, names in zip(module.kernels, reached, strict=True)}
 
 
 def _returns_all(function: ir.Function) -> bool:
@@ -195,45 +197,45 @@ def _call(function: ir.Function, external: ir.External, arguments: Sequence[str]
 
 def _bodies(subjects: Iterable[Subject], functions: Mapping[str, ir.Function]) -> dict[tuple[str, int, int], str]:
     """Return the bodies of functions with a declared derivative, by the locations of their names."""
-    found: dict[tuple[str, int, int], str] = {}
+    result: dict[tuple[str, int, int], str] = {}
     for subject in subjects:
         derivative, function = subject.directives.derivative, functions.get(subject.function)
         if function is not None and derivative is not None and not isinstance(derivative, ir.ClipGradient):
             span = subject.span
-            found[span.file, span.line, span.column] = _body(function, derivative)
-    return found
+            result[span.file, span.line, span.column] = _body(function, derivative)
+    return result
 
 
 def _body(function: ir.Function, derivative: DeclaredDerivative) -> str:
     """Return a body with the value of the function and the declared derivative."""
     names = [param.name for param in function.params if param.name != "self"]
-    own = f"{own_name(function.name)}({', '.join(names)})"
+    call = f"{own_name(function.name)}({', '.join(names)})"
     active = [param for param in function.params if types.carries_gradient(param.type) and not param.no_diff]
     match derivative:
         case ir.Surrogate(function=soft):
             value = f"{soft}({', '.join(names)})"
-            return f"return {_frozen(own)} + ({value} - {_frozen(value)});"
+            return f"return {_frozen(call)} + ({value} - {_frozen(value)});"
         case ir.StraightThrough():
             like = next((p.name for p in active if p.type == function.result), active[0].name)
-            return f"return {_frozen(f'{own} - {like}')} + {like};"
+            return f"return {_frozen(f'{call} - {like}')} + {like};"
         case ir.Subgradient(at=at, value=slope):
             name = active[0].name
             moved = f"{slope!r} * ({name} - {_frozen(name)})"
-            return f"if ({_frozen(name)} == {at!r}) return {_frozen(own)} + {moved}; return {own};"
+            return f"if ({_frozen(name)} == {at!r}) return {_frozen(call)} + {moved}; return {call};"
         case ir.FiniteDifference():
-            return _differences(function, derivative, active, own, names)
+            return _differences(function, derivative, active, call, names)
         case ir.ClipGradient():
-            return f"return {own};"
+            return f"return {call};"
         case _:
             assert_never(derivative)
 
 
 def _differences(
-    function: ir.Function, derivative: ir.FiniteDifference, active: Sequence[ir.Param], own: str, names: Sequence[str]
+    function: ir.Function, derivative: ir.FiniteDifference, active: Sequence[ir.Param], call: str, names: Sequence[str]
 ) -> str:
     """Return a body whose slopes are the declared differences at the sample."""
     lines: list[str] = []
-    terms = [_frozen(own)]
+    terms = [_frozen(call)]
     for param in active:
         for leaf in types.leaves(param.type):
             if leaf.type.name not in types.FLOATING:

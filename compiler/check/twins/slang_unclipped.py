@@ -42,13 +42,13 @@ def callers_without_clips(module: Module, text: str, subjects: Iterable[Subject]
     texts: dict[str, str] = {}
     names: set[str] = set()
     for source in sources_of(module, text):
-        found = [function for one in clipped if (function := function_at(source, one.span)) is not None]
-        if found:
-            names |= {name_in_calls(function) for function in found}
-            texts[Path(source.file).name] = _differentiated(source, found)
-    own = {one.kernel for one in clipped}
+        functions_calling = [function for one in clipped if (function := function_at(source, one.span)) is not None]
+        if functions_calling:
+            names |= {name_in_calls(function) for function in functions_calling}
+            texts[Path(source.file).name] = _differentiated(source, functions_calling)
+    kernels_clipped = {one.kernel for one in clipped}
     reached = reached_by(module)
-    callers = [k for k in module.kernels if k.name not in own and names & reached[k.name]]
+    callers = [k for k in module.kernels if k.name not in kernels_clipped and names & reached[k.name]]
     if not callers:
         return None
     return TextTwins(replace(module, kernels=tuple(callers)), texts, {k.name: k.name for k in callers})

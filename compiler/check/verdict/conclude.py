@@ -109,7 +109,7 @@ def _part_in_range(plan: SubjectPlan, scope: CheckScope, evidence: Evidence) -> 
 def _part_out_of_range(plan: SubjectPlan, scope: CheckScope, evidence: Evidence, first: int) -> ResultPart:
     """Return the part of the result from samples out of range: those with findings, numbered from ``first`` on."""
     describer, states = _describer(scope, evidence), list(evidence.entries.states.values())
-    worst = np.max([own.max(axis=(1, 2)) for own in states], axis=0)
+    worst = np.max([of_leg.max(axis=(1, 2)) for of_leg in states], axis=0)
     agrees = (np.max(states, axis=0) == State.OK).any(axis=(1, 2))
     at_number = np.array([origin == AT_NUMBER for origin in evidence.drawn.samples.origins])
     bent = at_number & ((worst == State.KINK) | (worst == State.JUMP))
@@ -121,7 +121,7 @@ def _part_out_of_range(plan: SubjectPlan, scope: CheckScope, evidence: Evidence,
         compared=int((agrees | (worst >= State.KINK_BAD))[kept].sum()),
         kinks=int((worst[kept] == State.KINK).sum()),
         jumps=int((worst[kept] == State.JUMP).sum()),
-        entries=sum(int((own == State.OK).sum()) for own in states),
+        entries=sum(int((of_leg == State.OK).sum()) for of_leg in states),
     )
     return ResultPart(
         tuple(_kinks_out_of_range(int(bent.sum()))),
@@ -218,7 +218,7 @@ def _reasons(scope: CheckScope, evidence: Evidence, describer: Describer) -> Ite
     device = scope.functions.companions.device
     if isinstance(device, str):
         yield Reason(CheckOutcome.NOT_ON_DEVICE, f"it was not compared on the device: {device}")
-    if any(((own == State.KINK) | (own == State.JUMP)).any() for own in entries.states.values()):
+    if any(((of_leg == State.KINK) | (of_leg == State.JUMP)).any() for of_leg in entries.states.values()):
         yield Reason(CheckOutcome.AT_KINKS, describer.kink_reason())
 
 
@@ -309,7 +309,7 @@ def _counts(entries: Findings) -> Counts:
         jumps=having(State.JUMP),
         not_finite=int((~finite).sum()),
         undecided=int(((worst == State.UNDECIDED) & finite).sum()),
-        entries=int(sum((own == State.OK).sum() for own in entries.states.values())),
+        entries=int(sum((of_leg == State.OK).sum() for of_leg in entries.states.values())),
         unguarded=having(State.UNGUARDED),
     )
 

@@ -96,9 +96,9 @@ class Describer:
             yield self._unguarded(leg, states == State.UNGUARDED, command)
 
     def _failure(self, leg: Leg, where: Bools, outcome: CheckOutcome, command: str) -> Failure:
-        own, findings = self.jacobians[leg], self.findings
+        matrix, findings = self.jacobians[leg], self.findings
         with np.errstate(all="ignore"):
-            gap = np.abs(own - findings.expected) / (np.abs(findings.expected) + self._slack(own) + tol.UNDERFLOW)
+            gap = np.abs(matrix - findings.expected) / (np.abs(findings.expected) + self._slack(matrix) + tol.UNDERFLOW)
         gap = np.where(np.isnan(gap), np.inf, gap)
         index = np.unravel_index(int(np.argmax(np.where(where, gap, -1.0))), gap.shape)
         sample, row, column = (int(k) for k in index)
@@ -117,9 +117,9 @@ class Describer:
             expected=None if kink else float(findings.expected[sample, row, column]),
             error=None if kink else float(findings.error[sample, row, column]),
             bounds=bounds,
-            found=float(own[sample, row, column]) if corner is None else corner.found,
+            found=float(matrix[sample, row, column]) if corner is None else corner.found,
             cause="" if kink else self._cause(leg, row, column),
-            curve=self._curve(sample, row, column, float(own[sample, row, column])),
+            curve=self._curve(sample, row, column, float(matrix[sample, row, column])),
             jacobian=self._jacobian(leg, sample),
             reproduce=command,
             notes=self._more(where),
@@ -167,12 +167,12 @@ class Describer:
         accused = self.findings.states[leg][:, row, column] == State.WRONG
         return likely_cause(self.jacobians[leg][:, row], expected, names, groups, column, accused)
 
-    def _curve(self, sample: int, row: int, column: int, own: float) -> Curve | None:
+    def _curve(self, sample: int, row: int, column: int, slope: float) -> Curve | None:
         known = self.findings.curves.get((sample, row, column))
         if known is None:
             return None
         steps, slopes = (tuple(float(x) for x in part) for part in known)
-        return Curve(steps, slopes, tuple(abs(x - own) for x in slopes))
+        return Curve(steps, slopes, tuple(abs(x - slope) for x in slopes))
 
     def _more(self, where: Bools) -> tuple[str, ...]:
         """Return the names of the other wrong entries."""
@@ -218,11 +218,11 @@ class Describer:
 
     def leg(self, leg: Leg) -> LegResult:
         """Return the outcome of one mode against the reference."""
-        states, own = self.findings.states[leg], self.jacobians[leg]
+        states, jacobian = self.findings.states[leg], self.jacobians[leg]
         compared = (states == State.OK) | (states >= State.KINK_BAD)
         with np.errstate(all="ignore"):
-            slack = self.findings.error + self._slack(own)
-            far = np.where(compared, np.abs(own - self.findings.expected) / slack, 0.0)
+            slack = self.findings.error + self._slack(jacobian)
+            far = np.where(compared, np.abs(jacobian - self.findings.expected) / slack, 0.0)
         worst = float(np.nan_to_num(far, posinf=np.inf).max(initial=0.0))
         if (states >= State.KINK_BAD).any():
             return LegResult(leg, LegState.DISAGREES, int(compared.sum()), worst)
@@ -263,8 +263,8 @@ class Describer:
         """Return a sentence on the kinks and jumps that samples met."""
         kinks, jumps = (self._having(state) for state in (State.KINK, State.JUMP))
         kinked, jumped = (
-            f"{len(found)} {name}{'s' if len(found) > 1 else ''}" if found else ""
-            for found, name in ((kinks, "kink"), (jumps, "jump"))
+            f"{len(matches)} {name}{'s' if len(matches) > 1 else ''}" if matches else ""
+            for matches, name in ((kinks, "kink"), (jumps, "jump"))
         )
         also = f", also at {kinked}" if kinked else ""
         return f"right{also}" + (f"; {jumped}, where there is nothing to compare with" if jumped else "")

@@ -42,8 +42,8 @@ class FinalResults:
         """Return all results after the last was added."""
         while self._shown < len(self._results):
             self._show()
-        found = with_causes_in_callees(self._results, self.subjects, self.module)
-        return [with_expectation(*one) for one in zip(found, self.subjects, strict=True)]
+        results = with_causes_in_callees(self._results, self.subjects, self.module)
+        return [with_expectation(*one) for one in zip(results, self.subjects, strict=True)]
 
     def _show(self) -> None:
         known = self.subjects[: len(self._results)]

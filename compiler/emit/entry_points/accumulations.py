@@ -19,9 +19,7 @@ WORDS: Final = {
         "all threads at one element at a time: waves add up, then groups, then atomic additions in a copy; "
         "on GPUs in float, doubles too"
     ),
-    "together": (
-        "the threads of a tile at one element at a time: waves add up, then an atomic addition for each wave"
-    ),
+    "together": ("the threads of a tile at one element at a time: waves add up, then an atomic addition for each wave"),
     "scatter": (
         "any element: waves and groups add up what they can, then atomic additions in a copy; "
         "on GPUs in float, doubles too"
@@ -56,9 +54,9 @@ def means(macros: Collection[str]) -> str:
 
 def accumulations(module: ir.Module, kernel: ir.Kernel) -> dict[str, str]:
     """Return the way for every parameter that has a gradient: a key of ``WORDS``."""
-    own = [b for b in module.buffers if b.kernel == kernel.name]
-    ways = {buffer.name: _way_of_memory(buffer) for buffer in own}
-    ways |= {param.name: _way(param) for param in ir.by_value(kernel, own)}
+    buffers_of_kernel = [b for b in module.buffers if b.kernel == kernel.name]
+    ways = {buffer.name: _way_of_memory(buffer) for buffer in buffers_of_kernel}
+    ways |= {param.name: _way(param) for param in ir.by_value(kernel, buffers_of_kernel)}
     order = [param.name for param in kernel.params]
     named = sorted((item for item in ways.items() if item[1]), key=lambda item: order.index(item[0].partition(".")[0]))
     return dict(named)

@@ -138,19 +138,19 @@ def _own_seed(entry: PrintedEntry, writer: Writer, result: ElementResult | SumPa
     seed = result.seed(writer)
     if not entry.matrices:
         return seed
-    names, own, type_ = entry.scope.names, entry.scope.local(f"{result.result.name}_own"), result.result.type
-    writer.line(f"{spell_differential(names, type_)} {own} = {zero_differential(names, type_)};")
+    names, seed_local, type_ = entry.scope.names, entry.scope.local(f"{result.result.name}_own"), result.result.type
+    writer.line(f"{spell_differential(names, type_)} {seed_local} = {zero_differential(names, type_)};")
     writer.line(f"if ({entry.scope.local('active')})")
     with writer.indented():
-        writer.line(f"{own} = {seed};")
-    return own
+        writer.line(f"{seed_local} = {seed};")
+    return seed_local
 
 
 def _print_primal(entry: PrintedEntry, writer: Writer, arguments: list[str]) -> None:
     """Print additions of the results; backward mode of sums gives these besides the gradients."""
     active = [place.differentiable for place in entry.places]
-    given = [f"{a}.p" if is_pair else a for a, is_pair in zip(arguments, active, strict=False)]
-    call = _call(entry, [*given, *arguments[len(given) :]])
+    primals = [f"{a}.p" if is_pair else a for a, is_pair in zip(arguments, active, strict=False)]
+    call = _call(entry, [*primals, *arguments[len(primals) :]])
     _print_stored(entry, writer, call, [r for r in entry.results if isinstance(r, SumPart)])
 
 

@@ -66,11 +66,13 @@ PLACES: Final[dict[ir.Memory, Callable[[KernelScope, ir.KernelParam, Slots], Par
 def modes_of(kernel: ir.Kernel, function: ir.Function, buffers: tuple[ir.Buffer, ...]) -> tuple[Mode, ...]:
     """Return all three modes, or only the forward one where no gradient can flow."""
     pairs = zip(ir.by_value(kernel, buffers), (p for p in function.params if p.direction != "out"), strict=True)
-    own = [b for b in buffers if b.kernel == kernel.name and has_gradient(b)]
+    with_gradient = [b for b in buffers if b.kernel == kernel.name and has_gradient(b)]
     into = any(p.memory is not ir.Memory.UNIFORM and differentiable(q) for p, q in pairs) or any(
-        _is_read(b) for b in own
+        _is_read(b) for b in with_gradient
     )
-    stored = any(differentiable(p) for p in function.params if p.direction != "in") or any(_is_written(b) for b in own)
+    stored = any(differentiable(p) for p in function.params if p.direction != "in") or any(
+        _is_written(b) for b in with_gradient
+    )
     flows = into and (stored or carries_gradient(function.result))
     possible = tuple(Mode) if function.differentiable and flows else (Mode.FORWARD,)
     return tuple(mode for mode in possible if not kernel.modes or mode.value in kernel.modes)
@@ -95,7 +97,7 @@ def print_kernel(
 ) -> tuple[EntryPoint, ...]:
     """Print the entry points of a kernel; ``fresh`` names additional ones."""
     function = names.functions[kernel.function]
-    given = ir.by_value(kernel, (m.buffer for m in memory if isinstance(m, (TensorPrinter, TexturePrinter))))
+    values = ir.by_value(kernel, (m.buffer for m in memory if isinstance(m, (TensorPrinter, TexturePrinter))))
     points: list[EntryPoint] = []
     for mode, name in entry_names.items():
         called = names.call(function), names.reference(function)
@@ -104,7 +106,7 @@ def print_kernel(
         together = summing_group(kernel.group_size) if matrices else 0
         scope = KernelScope(names, NameScope(taken, ()), accessors, kernel.dims, together=together)
         slots = Slots(together=bool(matrices or kernel.tile))
-        places = tuple(_places(scope, kernel, function, slots, given))
+        places = tuple(_places(scope, kernel, function, slots, values))
         results = _results(scope, kernel, function, slots)
         for part in (*results, *places):
             if isinstance(part, (SumPart, SharedParam)):
@@ -144,11 +146,11 @@ def _places(
         if param.direction == "out":
             yield OutArgument(scope, param, stored[param.name])
             continue
-        given = next(inputs)
+        parameter = next(inputs)
         if param.direction == "inout":
-            yield InOutArgument(EachParam(scope, given), stored[param.name])
+            yield InOutArgument(EachParam(scope, parameter), stored[param.name])
         else:
-            yield PLACES[given.memory](scope, given, slots)
+            yield PLACES[parameter.memory](scope, parameter, slots)
 
 
 def _results(
@@ -176,13 +178,13 @@ def _steps(scope: KernelScope, function: ir.Function) -> list[str]:
 
 
 def _print_entry(entry: PrintedEntry, writer: Writer) -> EntryPoint:
-    given = [p for place in entry.places for p in place.parameters(entry.mode)]
-    given += [p for result in entry.results for p in result.parameters(entry.mode)]
+    declared = [p for place in entry.places for p in place.parameters(entry.mode)]
+    declared += [p for result in entry.results for p in result.parameters(entry.mode)]
     if entry.strided:
-        given.append(parts_parameter(entry))
-        given += [partials_parameter(entry, group, writes=True) for group in entry.slots.groups]
+        declared.append(parts_parameter(entry))
+        declared += [partials_parameter(entry, group, writes=True) for group in entry.slots.groups]
     memory = tuple(p for part in entry.memory for p in part.parameters(entry.mode))
-    parameters = (domain_parameter(entry), *given)
+    parameters = (domain_parameter(entry), *declared)
     title = (_SUM_TITLES if entry.slots.all else _TITLES)[entry.mode]
     print_doc(writer, (f"{entry.kernel.name}: {title}.",))
     values = [f"uint3 {entry.scope.local('thread')} : SV_DispatchThreadID"]

@@ -53,10 +53,10 @@ def print_kept_result(
         writer.line("value = diffPair(value.p, d_out);")
     writer.gap()
     ctx = new_context(names, writer, function, dims)
-    given = [ctx.local(param.name) for param in function.params]
-    given += [ctx.local(f" {value}") for value in thread_values(function)]
+    arguments = [ctx.local(param.name) for param in function.params]
+    arguments += [ctx.local(f" {value}") for value in thread_values(function)]
     writer.line("[Differentiable]")
     writer.line(f"{spelled} {kept.function}({', '.join(signature(ctx, function))})")
     with writer.block():
-        writer.line(f"return {keep}({names.call(function)}({', '.join(given)}));")
+        writer.line(f"return {keep}({names.call(function)}({', '.join(arguments)}));")
     return kept

@@ -58,9 +58,9 @@ class SharedParam:
 
     def _load(self, writer: Writer, role: ParameterRole, local: str, declared: str) -> None:
         """Print the load into a local, which loading may declare itself."""
-        found = load_value(self.scope.shared, writer, self.param.type, self.param.name, role)
-        if found != local:
-            writer.line(f"{declared} = {found};")
+        value = load_value(self.scope.shared, writer, self.param.type, self.param.name, role)
+        if value != local:
+            writer.line(f"{declared} = {value};")
 
     def argument(self, writer: Writer, mode: Mode) -> str:
         """Return the value; a pair where derivatives are wanted."""
@@ -75,8 +75,8 @@ class SharedParam:
     def finish(self, writer: Writer, mode: Mode) -> None:
         """Add this element's gradient to the thread's sums."""
         if mode is Mode.BACKWARD and self.differentiable:
-            own = (self.param.name, ParameterRole.GRADIENT)
-            print_additions(self.scope, writer, self.slots, own, self.param.type, f"{self._pair}.d")
+            key = (self.param.name, ParameterRole.GRADIENT)
+            print_additions(self.scope, writer, self.slots, key, self.param.type, f"{self._pair}.d")
 
     @property
     def _value(self) -> str:
@@ -125,10 +125,10 @@ class SumPart:
         if mode is not Mode.BACKWARD or not self.differentiable:
             return
         type_ = self.result.type
-        found = load_value(self.scope.shared, writer, type_, self.result.name, ParameterRole.COTANGENT)
-        if found != self._seed:
+        value = load_value(self.scope.shared, writer, type_, self.result.name, ParameterRole.COTANGENT)
+        if value != self._seed:
             declared = f"{spell_differential(self.scope.names, type_)} {self._seed}"
-            writer.line(f"{declared} = {found};")
+            writer.line(f"{declared} = {value};")
         if self._is_mean:
             self._scale(writer, type_, self._seed)
 

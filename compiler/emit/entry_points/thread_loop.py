@@ -35,11 +35,17 @@ def print_share(entry: PrintedEntry, writer: Writer) -> None:
         kept = "together" if all(part.together for part in entry.keepers) else "sums"
         writer.line(f"sa.keep_{kept}<{size}>({local('lane')});")
     if not entry.matrices and not entry.tile:
-        given = (f"{local('thread')}.x", local("count"), local("parts"))
+        names = (f"{local('thread')}.x", local("count"), local("parts"))
         library, share = _library(entry), local("share")
-        made = f"rows<{size}>({', '.join(given)}, {_row(entry)})" if ways else f"share<{size}>({', '.join(given)})"
+        made = f"rows<{size}>({', '.join(names)}, {_row(entry)})" if ways else f"share<{size}>({', '.join(names)})"
         writer.line(f"{library}.Share {share} = {library}.{made};")
-    with _turns(entry, writer) if entry.matrices else _tiles(entry, writer) if entry.tile else _elements(entry, writer):
+    with (
+        _iterations(entry, writer)
+        if entry.matrices
+        else _tiles(entry, writer)
+        if entry.tile
+        else _elements(entry, writer)
+    ):
         if entry.kernel.dims > 1 and thread_values(entry.function) and not entry.tile:
             _print_id(entry, writer)
         print_call(entry, writer)
@@ -86,11 +92,11 @@ def _print_tensors(entry: PrintedEntry, writer: Writer, line: str) -> None:
 
 
 @contextmanager
-def _turns(entry: PrintedEntry, writer: Writer) -> Iterator[None]:
+def _iterations(entry: PrintedEntry, writer: Writer) -> Iterator[None]:
     """Yield the loop over the elements in which all threads of a group take every turn."""
     local, i, turn = entry.scope.local, entry.scope.index, entry.scope.local("turn")
-    turns, given = local("turns"), ", ".join((f"{local('group')}.x", local("count"), local("parts")))
-    writer.line(f"sa.Turns {turns} = sa.turns<{entry.group[0]}>({given});")
+    turns, arguments = local("turns"), ", ".join((f"{local('group')}.x", local("count"), local("parts")))
+    writer.line(f"sa.Turns {turns} = sa.turns<{entry.group[0]}>({arguments});")
     writer.line(f"for (uint {turn} = {turns}.first; {turn} < {turns}.last; {turn} += {turns}.step)")
     with writer.block():
         writer.line(f"bool {local('active')} = {turns}.has({turn});")

@@ -481,8 +481,8 @@ def print_scatter(
         case types.Scalar(name):
             writer.line(f"{call}, {at}, {value if name == added.name else f'{added.name}({value})'});")
         case types.Vector(element, size):
-            wide = value if element == added else f"{added.name}{size}({value})"
-            writer.line(f"{call}, {at}, {wide});")
+            vector = value if element == added else f"{added.name}{size}({value})"
+            writer.line(f"{call}, {at}, {vector});")
         case types.Matrix(element, rows, columns):
             for row in range(rows):
                 start = f"{at} + {row * columns}" if row else at

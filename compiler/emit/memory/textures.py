@@ -104,9 +104,9 @@ class TexturePrinter:
         """Return the type of a texel."""
         return types.show(self.texture.element)
 
-    def _as_value(self, found: str) -> str:
+    def _as_value(self, text: str) -> str:
         """Return a texel as the user's type."""
-        part = f"{found}.xyz" if self._channels == 3 else found
+        part = f"{text}.xyz" if self._channels == 3 else text
         element = (
             self.texture.element.element if isinstance(self.texture.element, types.Vector) else self.texture.element
         )

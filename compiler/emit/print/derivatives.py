@@ -55,8 +55,8 @@ def _print_backward(names: ModuleNames, writer: Writer, function: ir.Function) -
 
 def _pair_names(ctx: PrintContext, function: ir.Function, primal: ir.Function) -> dict[str, str]:
     """Return names of the pair parameters, by the derivative's own parameter names."""
-    own = zip(function.params, primal.params, strict=False)
-    return {p.name: ctx.locals.fresh(f"{ctx.local(p.name)}_pair") for p, of in own if differentiable(of)}
+    pairs = zip(function.params, primal.params, strict=False)
+    return {p.name: ctx.locals.fresh(f"{ctx.local(p.name)}_pair") for p, of in pairs if differentiable(of)}
 
 
 def _signature(ctx: PrintContext, function: ir.Function, pairs: dict[str, str]) -> list[str]:

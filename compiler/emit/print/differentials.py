@@ -60,14 +60,14 @@ def is_own_differential(type_: Type) -> bool:
 
 def spell_differential(names: ModuleNames, type_: Type) -> str:
     """Return the type of a gradient."""
-    own = is_own_differential(type_) and not names.has_external(type_)
-    return names.spell(type_) if own else f"{names.spell.generic(type_)}.Differential"
+    uses_own = is_own_differential(type_) and not names.has_external(type_)
+    return names.spell(type_) if uses_own else f"{names.spell.generic(type_)}.Differential"
 
 
 def zero_differential(names: ModuleNames, type_: Type) -> str:
     """Return the initial value of a gradient that is set part by part."""
-    own = is_own_differential(type_) and not names.has_external(type_)
-    return "{}" if own else f"{names.spell.generic(type_)}.dzero()"
+    uses_own = is_own_differential(type_) and not names.has_external(type_)
+    return "{}" if uses_own else f"{names.spell.generic(type_)}.dzero()"
 
 
 def differential_of(ctx: PrintContext, type_: Type, value: Callable[[], None]) -> None:
@@ -90,10 +90,10 @@ def _converted(ctx: PrintContext, function: str, inner: Callable[[], None]) -> N
 
 def converted_types(module: Module) -> tuple[Type, ...]:
     """Return the types that differ from their differentials and whose differentials the module handles, parts first."""
-    found: dict[Type, None] = {}
+    result: dict[Type, None] = {}
     for type_ in _handled(module):
-        _collect(type_, found)
-    return tuple(found)
+        _collect(type_, result)
+    return tuple(result)
 
 
 def _handled(module: Module) -> Iterator[Type]:
@@ -114,12 +114,12 @@ def _handled(module: Module) -> Iterator[Type]:
                     pass
 
 
-def _collect(type_: Type, found: dict[Type, None]) -> None:
+def _collect(type_: Type, types: dict[Type, None]) -> None:
     if not carries_gradient(type_) or is_own_differential(type_):
         return
     for part in _parts(type_):
-        _collect(part, found)
-    found[type_] = None
+        _collect(part, types)
+    types[type_] = None
 
 
 def _parts(type_: Type) -> Iterable[Type]:

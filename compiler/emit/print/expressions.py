@@ -31,12 +31,12 @@ ANY: Final = 0
 
 def print_expr(ctx: PrintContext, expr: ir.Expr, outer: int = ANY) -> None:
     """Print an expression, in parentheses if it binds less tightly than ``outer``."""
-    own = _precedence(expr)
+    precedence = _precedence(expr)
     with ctx.writer.origin(expr.span):
-        if own < outer:
+        if precedence < outer:
             ctx.writer.write("(")
-        _print(ctx, expr, own)
-        if own < outer:
+        _print(ctx, expr, precedence)
+        if precedence < outer:
             ctx.writer.write(")")
 
 
@@ -62,12 +62,12 @@ def _negative(value: float) -> bool:
     return str(value).startswith("-")
 
 
-def _print(ctx: PrintContext, expr: ir.Expr, own: int) -> None:
+def _print(ctx: PrintContext, expr: ir.Expr, precedence: int) -> None:
     match expr:
         case ir.Const() | ir.Var() | ir.ConstantRef() | ir.ThreadId() | ir.ThreadCount():
             _atom(ctx, expr)
         case ir.Unary() | ir.Binary() | ir.Ternary():
-            _operation(ctx, expr, own)
+            _operation(ctx, expr, precedence)
         case ir.Call() | ir.Intrinsic() | ir.Construct() | ir.Cast():
             _application(ctx, expr)
         case ir.Member() | ir.Swizzle() | ir.Index():
@@ -98,20 +98,20 @@ def _atom(ctx: PrintContext, expr: ir.Const | ir.Var | ir.ConstantRef | ir.Threa
             ctx.writer.write(ctx.thread("thread_count", axis))
 
 
-def _operation(ctx: PrintContext, expr: ir.Unary | ir.Binary | ir.Ternary, own: int) -> None:
+def _operation(ctx: PrintContext, expr: ir.Unary | ir.Binary | ir.Ternary, precedence: int) -> None:
     match expr:
         case ir.Unary():
             _unary(ctx, expr)
         case ir.Binary(op, left, right):
-            print_expr(ctx, left, own)
+            print_expr(ctx, left, precedence)
             ctx.writer.write(f" {op} ")
-            print_expr(ctx, right, own + 1)
+            print_expr(ctx, right, precedence + 1)
         case ir.Ternary(condition, then, other):
-            print_expr(ctx, condition, own + 1)
+            print_expr(ctx, condition, precedence + 1)
             ctx.writer.write(" ? ")
-            print_expr(ctx, then, own + 1)
+            print_expr(ctx, then, precedence + 1)
             ctx.writer.write(" : ")
-            print_expr(ctx, other, own)
+            print_expr(ctx, other, precedence)
 
 
 def _access(ctx: PrintContext, expr: ir.Read | ir.Extent | ir.Sample | ir.Linear | ir.Probe) -> None:

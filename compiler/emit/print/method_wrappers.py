@@ -47,11 +47,11 @@ def print_wrappers(names: ModuleNames, writer: Writer, module: Module, modes: Ma
 
 def _print_wrapper(names: ModuleNames, writer: Writer, function: Function) -> None:
     scope = NameScope((*names.taken, *names.structs.values(), *names.wrappers.values()), ())
-    given = [(param, scope.fresh(param.name)) for param in function.params]
-    shown = ", ".join(_parameter(names, param, name) for param, name in given)
+    named = [(param, scope.fresh(param.name)) for param in function.params]
+    shown = ", ".join(_parameter(names, param, name) for param, name in named)
     writer.line(f"{names.spell(function.result)} {names.wrappers[function.key]}({shown})")
     with writer.block():
-        arguments = [name for _, name in given]
+        arguments = [name for _, name in named]
         called = names.function_names[function.key]
         if isinstance(function.body, External) and function.body.call:
             writer.line(f"return {function.body.call.format(*arguments)};")

@@ -127,7 +127,7 @@ def _branch(ctx: PrintContext, body: tuple[ir.Stmt, ...], returner: Returner, *,
 
 def _for(ctx: PrintContext, stmt: ir.For, returner: Returner) -> None:
     """Print a loop. A limit above its iterations has a form in which Slang does not count them and warn."""
-    turns = _turns(stmt)
+    turns = _iterations(stmt)
     roomy = turns is not None and stmt.limit > len(turns)
     if stmt.unroll:
         ctx.writer.line("[ForceUnroll]")
@@ -147,7 +147,7 @@ def _for(ctx: PrintContext, stmt: ir.For, returner: Returner) -> None:
         print_body(ctx, stmt.body, returner)
 
 
-def _turns(stmt: ir.For) -> range | None:
+def _iterations(stmt: ir.For) -> range | None:
     """Return the values of the loop variable, if the bounds are constant."""
     match stmt:
         case ir.For(start=ir.Const(value=start), stop=ir.Const(value=stop), step=step):

@@ -58,10 +58,10 @@ def _cut(line: str, start: int, room: int) -> tuple[int, int] | None:
 
 def _separators(line: str) -> list[tuple[int, int, str]]:
     """Return every location where a line may be broken: position, number of open brackets, and separator."""
-    found, depth = [], 0
+    result, depth = [], 0
     for position, letter in enumerate(line):
         depth += (letter in "([{") - (letter in ")]}")
         separator = next((s for s in _RANK if line.startswith(s, position)), None)
         if separator is not None:
-            found.append((position, depth, separator))
-    return found
+            result.append((position, depth, separator))
+    return result

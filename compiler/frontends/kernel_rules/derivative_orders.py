@@ -148,8 +148,8 @@ class _Orders:
         if times:
             match function.derivative:
                 case ir.Custom(backward=backward, forward=forward):
-                    own = forward or backward
-                    return self.of(own, times - 1) if own is not None else times
+                    order = forward or backward
+                    return self.of(order, times - 1) if order is not None else times
                 case ir.FiniteDifference():
                     return max(times - 1, self._in_body(function, times - 1))
                 case ir.StraightThrough():

@@ -29,9 +29,9 @@ def check_in_place(kernel: ir.Kernel, function: ir.Function, problems: Problems)
     if not names:
         return
     _Order(names, problems).block(statements(function), {}, _Left())
-    own = LocalExpressions(kernel, function)
+    expressions = LocalExpressions(kernel, function)
     for name in sorted(names):
-        own.check(name, problems)
+        expressions.check(name, problems)
 
 
 @dataclass(slots=True)

@@ -53,26 +53,28 @@ def check_active(signature: CallSignature, span: Span, problems: Problems, code:
     return True
 
 
-def check_surrogate(own: CallSignature, other: CallSignature, span: Span, problems: Problems) -> None:
+def check_surrogate(signature: CallSignature, other: CallSignature, span: Span, problems: Problems) -> None:
     """Report a surrogate with other types, or without a derivative."""
     if not other.differentiable:
         message = f"the surrogate '{other.name}' is not differentiable"
         problems.error("SA029", span, message, help=problems.wording.differentiable)
-    same = [(p.type, p.no_diff) for p in own.params] == [(p.type, p.no_diff) for p in other.params]
-    if not same or own.result != other.result:
+    same = [(p.type, p.no_diff) for p in signature.params] == [(p.type, p.no_diff) for p in other.params]
+    if not same or signature.result != other.result:
         problems.error(
             "SA029",
             span,
-            f"the surrogate '{other.name}' has other types than '{own.name}'",
-            help=f"both need ({', '.join(show(p.type) for p in own.params)}) -> {show(own.result)}",
+            f"the surrogate '{other.name}' has other types than '{signature.name}'",
+            help=f"both need ({', '.join(show(p.type) for p in signature.params)}) -> {show(signature.result)}",
         )
 
 
-def check_custom_derivative(name: str, span: Span, problems: Problems, *, policy: bool, own: bool, advice: str) -> None:
+def check_custom_derivative(
+    name: str, span: Span, problems: Problems, *, policy: bool, custom: bool, advice: str
+) -> None:
     """Report two derivatives of a function; with ``advice``, a derivative of a function that is not differentiated."""
-    if policy and own:
+    if policy and custom:
         problems.error(
             "SA029", span, f"'{name}' has a derivative= policy and a custom derivative", help="keep one of them"
         )
-    if (own or policy) and advice:
+    if (custom or policy) and advice:
         problems.error("SA029", span, f"'{name}' is not differentiated but has a derivative", help=advice)

@@ -25,16 +25,16 @@ def check_shared_stores(kernel: ir.Kernel, function: ir.Function, problems: Prob
     """Report the first store of each tensor that is certain to hit one element from several threads."""
     body = statements(function)
     read = [node for stmt in walk_stmts(body) for expr in read_exprs(stmt) for node in walk(expr)]
-    own = {node.axis for node in read if isinstance(node, ir.ThreadId)}
+    thread_axes = {node.axis for node in read if isinstance(node, ir.ThreadId)}
     if any(param.memory is ir.Memory.EACH for param in kernel.params):
-        own = {*range(kernel.dims)}
+        thread_axes = {*range(kernel.dims)}
     in_place = {node.source.name for node in read if isinstance(node, ir.Read) and isinstance(node.source, ir.Var)}
     left = {p.name for p in kernel.params if p.memory in _WRITTEN} - in_place
     known = LocalExpressions(kernel, function)
     for target, counters in _certain(body, known, frozenset()):
         assert isinstance(target.source, ir.Var)  # noqa: S101  (stores are into parameters)
         axes = _told_apart(target, known, counters)
-        missing = None if axes is None else next((axis for axis in sorted(own) if axis not in axes), None)
+        missing = None if axes is None else next((axis for axis in sorted(thread_axes) if axis not in axes), None)
         if missing is None or target.source.name not in left:
             continue
         left.discard(target.source.name)

@@ -236,8 +236,8 @@ def _bind(event: Bind, state: State) -> State:
         return {**older, event.name: frozenset({(fresh, ())})}
     shared: set[tuple[str, Path]] = set()
     for source, path in event.sources:
-        own = frozenset({(source, ())}) if source.startswith(CONSTANT) else state.get(source, frozenset())
-        shared |= {(value, (*at, *path)) for value, at in own}
+        parts = frozenset({(source, ())}) if source.startswith(CONSTANT) else state.get(source, frozenset())
+        shared |= {(value, (*at, *path)) for value, at in parts}
     return {**state, event.name: frozenset(shared)}
 
 

@@ -93,7 +93,7 @@ def used_structs(
     extra: Iterable[Struct],
 ) -> tuple[Struct, ...]:
     """Return every struct a module mentions, fields first, each once."""
-    found: dict[Struct, None] = {}
+    collected: dict[Struct, None] = {}
     types: list[Type] = [*extra]
     for function in functions:
         types.extend([*(p.type for p in _params(function)), function.result])
@@ -102,8 +102,8 @@ def used_structs(
     types.extend(r.type for k in kernels for r in k.results)
     types.extend(c.type for c in constants)
     for type_ in types:
-        found.update(dict.fromkeys(struct_types(type_)))
-    return tuple(found)
+        collected.update(dict.fromkeys(struct_types(type_)))
+    return tuple(collected)
 
 
 def _params(function: ir.Function) -> tuple[ir.Param, ...]:

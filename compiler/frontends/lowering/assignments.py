@@ -217,7 +217,7 @@ def _place(ctx: Context, target: ast.Attribute | ast.Subscript) -> ir.Expr:
         raise ctx.error("SA035", span, "a method may not change 'self'", help="return a new value")
     if isinstance(owner.type, (types.DiffPair, types.Tuple)):
         raise ctx.error("SA034", span, f"parts of {types.show(owner.type)} can't be assigned", help="make a new one")
-    for depth, swizzle in enumerate(_chain(place)):
+    for depth, swizzle in enumerate(_links(place)):
         if not isinstance(swizzle, ir.Swizzle):
             continue
         if len(set(swizzle.components)) != len(swizzle.components):
@@ -233,7 +233,7 @@ def _source_name(ctx: Context, name: str) -> str:
     return next((source for source, shadow in ctx.shadows.items() if shadow == name), name)
 
 
-def _chain(place: ir.Expr) -> list[ir.Expr]:
+def _links(place: ir.Expr) -> list[ir.Expr]:
     links: list[ir.Expr] = []
     while isinstance(place, (ir.Member, ir.Swizzle, ir.Index)):
         links.append(place)

@@ -89,9 +89,9 @@ def lower_body(
     locals_: dict[str, Type | None] = {}
     declared: dict[str, Type] = {}
     for turn in itertools.count():
-        found = Problems(problems.wording)
+        nested = Problems(problems.wording)
         ctx = Context(
-            source.locations, found, scope, signature, role.role, role.params, names, locals_, constants, lower_expr,
+            source.locations, nested, scope, signature, role.role, role.params, names, locals_, constants, lower_expr,
             in_kernel=role.dims, steady=steady, declared=declared, private_counters=private, comments=list(comments),
             assigned=frozenset(role.params), taken={*role.params, *names},
         )  # fmt: skip
@@ -100,16 +100,16 @@ def lower_body(
         strong = {n: None if t is None else strengthen(t) for n, t in merged.items()}
         if merged == locals_ == strong or turn == _MAX_ROUNDS:
             _report_aliases(ctx, role)
-            for diagnostic in found.sorted():
+            for diagnostic in nested.sorted():
                 problems.add(diagnostic)
             return LoweredBody(statements, ctx.calls)
         locals_ = strong if merged == locals_ else merged
     raise AssertionError("endless")
 
 
-def _merge(before: dict[str, Type | None], found: dict[str, Type | None]) -> dict[str, Type | None]:
+def _merge(before: dict[str, Type | None], after: dict[str, Type | None]) -> dict[str, Type | None]:
     merged: dict[str, Type | None] = {}
-    for name, type_ in found.items():
+    for name, type_ in after.items():
         known = before.get(name)
         merged[name] = known if known is not None and type_ is not None and fits(type_, known) else type_
     return merged
@@ -165,10 +165,10 @@ def private_counters(body: Sequence[ast.stmt]) -> Iterator[str]:
     """Yield the loop variables that only their loops set and only their bodies read."""
     loops = [n for stmt in body for n in ast.walk(stmt) if isinstance(n, ast.For) and isinstance(n.target, ast.Name)]
     for name in {loop.target.id for loop in loops if isinstance(loop.target, ast.Name)}:
-        own = [loop for loop in loops if isinstance(loop.target, ast.Name) and loop.target.id == name]
-        targets = {id(loop.target) for loop in own}
-        inside = {id(n) for loop in own for stmt in loop.body for n in ast.walk(stmt)}
-        nested = any(id(loop) in inside for loop in own)
+        matching = [loop for loop in loops if isinstance(loop.target, ast.Name) and loop.target.id == name]
+        targets = {id(loop.target) for loop in matching}
+        inside = {id(n) for loop in matching for stmt in loop.body for n in ast.walk(stmt)}
+        nested = any(id(loop) in inside for loop in matching)
         uses = [n for stmt in body for n in ast.walk(stmt) if isinstance(n, ast.Name) and n.id == name]
         if not nested and all(id(n) in targets or (isinstance(n.ctx, ast.Load) and id(n) in inside) for n in uses):
             yield name

@@ -138,12 +138,12 @@ def method_call(ctx: Context, node: ast.Call) -> Expr:
 
 def value_call(ctx: Context, node: ast.Call, value: Expr) -> Expr:
     """Lower ``value(…)``: the method ``__call__`` of a struct."""
-    found = ctx.scope.method(value.type, CALL) if isinstance(value.type, types.Struct) else None
-    if isinstance(found, FunctionEntity):
-        return function_call(ctx, node, found.signature, (value,))
+    entity = ctx.scope.method(value.type, CALL) if isinstance(value.type, types.Struct) else None
+    if isinstance(entity, FunctionEntity):
+        return function_call(ctx, node, entity.signature, (value,))
     span = ctx.span(node.func)
-    if isinstance(found, RefusedEntity):
-        raise ctx.refused(found, span)
+    if isinstance(entity, RefusedEntity):
+        raise ctx.refused(entity, span)
     kind = types.show(types.strengthen(value.type))
     help_ = f"give {kind} a method {CALL}" if isinstance(value.type, types.Struct) else ""
     raise ctx.error("SA026", span, f"'{ast.unparse(node.func)}' is a value and can't be called", label=kind, help=help_)
@@ -155,11 +155,11 @@ def find_method(ctx: Context, struct: types.Struct, name: str, span: Span) -> Ca
     Raises:
         Rejected: when the struct has none of that name.
     """
-    found = ctx.scope.method(struct, name)
-    if isinstance(found, FunctionEntity):
-        return found.signature
-    if isinstance(found, RefusedEntity):
-        raise ctx.refused(found, span)
+    entity = ctx.scope.method(struct, name)
+    if isinstance(entity, FunctionEntity):
+        return entity.signature
+    if isinstance(entity, RefusedEntity):
+        raise ctx.refused(entity, span)
     raise ctx.error("SA011", span, f"'{struct.name}' has no method '{name}'", label="no such method")
 
 
@@ -193,16 +193,16 @@ def generic_call(ctx: Context, node: ast.Call, entity: GenericEntity) -> Expr:
     lowered = {id(n): value for n, value in zip(nodes, ctx.exprs(nodes), strict=True)}
     types_of = [lowered[id(n)].type for n in node.args]
     try:
-        found = entity.instance(types_of, {name: lowered[id(n)].type for name, n in keywords.items()})
+        made = entity.instance(types_of, {name: lowered[id(n)].type for name, n in keywords.items()})
     except ArgumentError as error:
         at = error.argument
         wrong = next((n for i, n in enumerate(node.args) if i == at.position), keywords.get(at.name, node))
         raise ctx.error("SA014", ctx.span(wrong), error.message, help=error.help) from None
     except DescriptionError as error:
         raise ctx.error("SA015", callee_span(ctx, node), error.message, help=error.help) from None
-    if isinstance(found, RefusedEntity):
-        raise ctx.refused(found, ctx.span(node.func))
-    return function_call(ctx, node, found.signature, (), lowered)
+    if isinstance(made, RefusedEntity):
+        raise ctx.refused(made, ctx.span(node.func))
+    return function_call(ctx, node, made.signature, (), lowered)
 
 
 def bind_arguments(
@@ -219,12 +219,12 @@ def bind_arguments(
     Raises:
         Rejected: after all their errors were reported.
     """
-    given = match_arguments(ctx, node, name, params, positional, keywords)
+    arguments = match_arguments(ctx, node, name, params, positional, keywords)
     bound: list[Expr] = []
     failed: Rejected | None = None
     for param in params:
         try:
-            bound.append(_argument(ctx, node, name, param, given.get(param.name), lowered))
+            bound.append(_argument(ctx, node, name, param, arguments.get(param.name), lowered))
         except Rejected as rejected:  # noqa: PERF203  (one wrong argument must not hide another)
             failed = rejected
     if failed is not None:
@@ -251,10 +251,10 @@ def match_arguments(
             f"{name} takes {_count(len(by_position))}, not {len(positional)}",
             help=usage(name, params),
         )
-    given = {p.name: a for p, a in zip(by_position, positional, strict=False)}
+    by_name = {p.name: a for p, a in zip(by_position, positional, strict=False)}
     for keyword in keywords:
-        _keyword(ctx, name, params, given, keyword)
-    missing = [p.name for p in params if p.name not in given and p.default is MISSING]
+        _keyword(ctx, name, params, by_name, keyword)
+    missing = [p.name for p in params if p.name not in by_name and p.default is MISSING]
     if missing:
         raise ctx.error(
             "SA015",
@@ -263,11 +263,11 @@ def match_arguments(
             label="missing argument",
             help=usage(name, params),
         )
-    return given
+    return by_name
 
 
 def _keyword(
-    ctx: Context, name: str, params: Sequence[Parameter], given: dict[str, ast.expr], keyword: ast.keyword
+    ctx: Context, name: str, params: Sequence[Parameter], by_name: dict[str, ast.expr], keyword: ast.keyword
 ) -> None:
     arg = keyword.arg or ""
     whole = ctx.span(keyword)
@@ -281,9 +281,9 @@ def _keyword(
             f"{name} has no parameter '{arg}'",
             help=did_you_mean(arg, [p.name for p in params]) or usage(name, params),
         )
-    if arg in given:
+    if arg in by_name:
         raise ctx.error("SA015", span, f"'{arg}' is given twice")
-    given[arg] = keyword.value
+    by_name[arg] = keyword.value
 
 
 def usage(name: str, params: Sequence[Parameter]) -> str:
@@ -300,16 +300,16 @@ def _argument(
     node: ast.Call,
     name: str,
     param: Parameter,
-    given: ast.expr | None,
+    node_given: ast.expr | None,
     lowered: Mapping[int, Expr],
 ) -> Expr:
-    if given is None:
+    if node_given is None:
         value = constant(ctx, ValueEntity(param.default), callee_span(ctx, node))
         return coerce(ctx, value, param.type, callee_span(ctx, node), what=f"the default of '{param.name}'")
     if isinstance(param.type, (types.Tensor, types.Texture)):
-        return memories.argument(ctx, name, param, given)
-    value = lowered.get(id(given)) or ctx.expr(given, param.type)
-    return coerce(ctx, value, param.type, ctx.span(given), what=f"argument '{param.name}' of {name}", code="SA014")
+        return memories.argument(ctx, name, param, node_given)
+    value = lowered.get(id(node_given)) or ctx.expr(node_given, param.type)
+    return coerce(ctx, value, param.type, ctx.span(node_given), what=f"argument '{param.name}' of {name}", code="SA014")
 
 
 def intrinsic_call(ctx: Context, node: ast.Call, row: IntrinsicRow) -> Expr:
@@ -330,14 +330,14 @@ def _ordered(ctx: Context, node: ast.Call, row: IntrinsicRow) -> list[ast.expr]:
             raise ctx.error("SA015", callee_span(ctx, node), "'*' arguments are not supported")
         return list(node.args)
     params: list[types.Type | str] = [*row.params]
-    given: dict[str, ast.expr] = dict(zip(row.params, node.args, strict=False))
+    arguments: dict[str, ast.expr] = dict(zip(row.params, node.args, strict=False))
     for keyword in node.keywords:
-        if keyword.arg not in params or keyword.arg in given:
+        if keyword.arg not in params or keyword.arg in arguments:
             raise ctx.error(
                 "SA015",
                 callee_span(ctx, node),
                 f"{row.name} does not take '{keyword.arg}' here",
                 help=f"{row.name}({', '.join(row.params)})",
             )
-        given[str(keyword.arg)] = keyword.value
-    return [given[p] for p in row.params if p in given]
+        arguments[str(keyword.arg)] = keyword.value
+    return [arguments[p] for p in row.params if p in arguments]

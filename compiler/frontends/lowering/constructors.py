@@ -198,8 +198,8 @@ def _gradient(ctx: Context, node: ast.Call, type_: types.Struct, params: list[Pa
     from slangad.compiler.frontends.lowering.calls import bind_arguments
 
     passive = {f.name for f in type_.fields if f.no_diff or not types.carries_gradient(f.type)}
-    given = {k.arg for k in node.keywords}
-    bound = [p for i, p in enumerate(params) if p.name not in passive or p.name in given or i < len(node.args)]
+    names = {k.arg for k in node.keywords}
+    bound = [p for i, p in enumerate(params) if p.name not in passive or p.name in names or i < len(node.args)]
     args = dict(
         zip(
             (p.name for p in bound), bind_arguments(ctx, node, type_.name, bound, node.args, node.keywords), strict=True

@@ -123,10 +123,10 @@ class Context:
                     label="a value of the body",
                     help="types are made of constants",
                 )
-        found = self.scope.annotation(node)
-        if found is None:
+        type_ = self.scope.annotation(node)
+        if type_ is None:
             raise Rejected(ast.unparse(node))
-        return found
+        return type_
 
     def refused(self, what: RefusedEntity, span: Span) -> Rejected:
         """Report an entity that can't be used, unless it was reported already; return the exception to raise."""
@@ -159,8 +159,8 @@ class Context:
 
     def comments_before(self, line: int) -> list[Stmt]:
         """Return the pending comments before a line."""
-        found: list[Stmt] = []
+        result: list[Stmt] = []
         while self.comments and self.comments[0][0] < line:
             at, text = self.comments.pop(0)
-            found.append(Comment(text, self.locations.point(at, 1)))
-        return found
+            result.append(Comment(text, self.locations.point(at, 1)))
+        return result

@@ -97,13 +97,13 @@ def strong(ctx: Context, expr: ir.Expr) -> ir.Expr:
     return retype(ctx, expr, types.strengthen(expr.type)) if isinstance(expr.type, types.Weak) else expr
 
 
-def fits(found: types.Type, wanted: types.Type) -> bool:
+def fits(actual: types.Type, wanted: types.Type) -> bool:
     """Return True if a value converts implicitly to ``wanted``: literals, and ``int`` to floating."""
-    if found == wanted:
+    if actual == wanted:
         return True
-    if types.is_scalar(found) and isinstance(wanted, types.Scalar):
-        assert isinstance(found, (types.Scalar, types.Weak))  # noqa: S101  (checked by is_scalar)
-        return types.join_scalars(found, wanted) == wanted
+    if types.is_scalar(actual) and isinstance(wanted, types.Scalar):
+        assert isinstance(actual, (types.Scalar, types.Weak))  # noqa: S101  (checked by is_scalar)
+        return types.join_scalars(actual, wanted) == wanted
     return False
 
 
@@ -138,11 +138,11 @@ def _found(type_: types.Type) -> str:
     )
 
 
-def conversion_help(found: types.Type, wanted: types.Type) -> str:
+def conversion_help(actual: types.Type, wanted: types.Type) -> str:
     """Return the help with the conversion from one type to another, or an empty text."""
-    if types.is_scalar(found) and isinstance(wanted, (types.Vector, types.Matrix)):
+    if types.is_scalar(actual) and isinstance(wanted, (types.Vector, types.Matrix)):
         return f"write {types.show(wanted)}(…) to spread one value over all components"
-    if types.is_scalar(found) and isinstance(wanted, types.Scalar):
+    if types.is_scalar(actual) and isinstance(wanted, types.Scalar):
         if wanted.name == "bool":
             return "compare it, for example x != 0"
         prefix = "" if wanted.name in ("float", "int", "bool") else "sa."

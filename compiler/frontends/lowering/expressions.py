@@ -138,8 +138,8 @@ def entity_of(ctx: Context, node: ast.expr) -> Entity | None:
             owner = entity_of(ctx, value)
             if not isinstance(owner, NamespaceEntity):
                 return None
-            found = ctx.scope.attribute(owner, attr)
-            if found is None:
+            entity = ctx.scope.attribute(owner, attr)
+            if entity is None:
                 raise ctx.error(
                     "SA010",
                     ctx.locations.after(value, len(attr)),
@@ -147,7 +147,7 @@ def entity_of(ctx: Context, node: ast.expr) -> Entity | None:
                     label="not defined",
                     help=_instead(owner, attr) or did_you_mean(attr, ctx.scope.attribute_names(owner)),
                 )
-            return found
+            return entity
         case _:
             return None
 

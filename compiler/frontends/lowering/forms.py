@@ -245,13 +245,13 @@ def _forward(ctx: Context, node: ast.Call, signature: CallSignature, first: tupl
         )
         for p in params
     )
-    given = match_arguments(ctx, node, f"fwd_diff({signature.name})", paired, node.args, node.keywords)
+    arguments = match_arguments(ctx, node, f"fwd_diff({signature.name})", paired, node.args, node.keywords)
     args: list[ir.Expr] = []
     for param in paired:
-        if param.name not in given:
+        if param.name not in arguments:
             raise ctx.error("SA015", ctx.span(node.func), f"fwd_diff({signature.name}) needs {param.name}")
-        value = ctx.expr(given[param.name])
-        args.append(_pair_argument(ctx, value, param, given[param.name]))
+        value = ctx.expr(arguments[param.name])
+        args.append(_pair_argument(ctx, value, param, arguments[param.name]))
     return ir.ForwardCall(signature.key, tuple(args), types.DiffPair(signature.result), ctx.span(node))
 
 

@@ -111,8 +111,8 @@ def range_iterations(ctx: Context, node: ast.Call, name: str) -> LoopIterations:
 
 def _as_constant(ctx: Context, bound: Expr) -> Expr:
     """Return a bound whose value is known as a constant."""
-    found = interval_of(bound, ctx.intervals)
-    return bound if found is None or found.only is None else Const(found.only, INT, bound.span)
+    interval = interval_of(bound, ctx.intervals)
+    return bound if interval is None or interval.only is None else Const(interval.only, INT, bound.span)
 
 
 def _step(ctx: Context, node: ast.Call, bounds: list[Expr]) -> int:
@@ -151,8 +151,8 @@ def whole_constant(ctx: Context, node: ast.expr, what: str) -> int:
     Raises:
         Rejected: if it is not one.
     """
-    found = interval_of(ctx.expr(node), ctx.intervals)
-    value = found.only if found else None
+    interval = interval_of(ctx.expr(node), ctx.intervals)
+    value = interval.only if interval else None
     if value is None:
         raise ctx.error("SA021", ctx.span(node), f"{what} must be an integer known when the file is loaded")
     return value

@@ -147,9 +147,9 @@ def _place(ctx: Context, index: ir.Expr, span: Span, source: ir.Var, axis: int) 
             count if static >= 0 else ir.Binary("-", ir.Extent(source, axis, types.INT, span), count, types.INT, span)
         )
     if index.type not in (types.INT, types.UINT, types.WEAK_INT):
-        found = types.show(types.strengthen(index.type))
+        shown = types.show(types.strengthen(index.type))
         raise ctx.error(
-            "SA025", span, f"an index must be an int, not {found}", label=found,
+            "SA025", span, f"an index must be an int, not {shown}", label=shown,
             help="convert with int(…), which truncates",
         )  # fmt: skip
     index = strong(ctx, index)
@@ -200,13 +200,13 @@ def method(ctx: Context, node: ast.Call, func: ast.Attribute, source: ir.Var) ->
 
 def _arguments(ctx: Context, node: ast.Call, at: Span, name: str) -> list[ast.expr]:
     wanted = _METHODS[name]
-    given = dict(zip(wanted, node.args, strict=False))
+    arguments = dict(zip(wanted, node.args, strict=False))
     for keyword in node.keywords:
-        if keyword.arg in wanted and keyword.arg not in given:
-            given[keyword.arg] = keyword.value
-    if len(given) != len(wanted) or len(node.args) + len(node.keywords) != len(wanted):
+        if keyword.arg in wanted and keyword.arg not in arguments:
+            arguments[keyword.arg] = keyword.value
+    if len(arguments) != len(wanted) or len(node.args) + len(node.keywords) != len(wanted):
         raise ctx.error("SA015", at, f"{name} takes {' and '.join(wanted)}", help=f"write .{name}({', '.join(wanted)})")
-    return [given[w] for w in wanted]
+    return [arguments[w] for w in wanted]
 
 
 def length(ctx: Context, node: ast.expr) -> ir.Expr | None:
@@ -217,20 +217,20 @@ def length(ctx: Context, node: ast.expr) -> ir.Expr | None:
     return ir.Extent(source, 0, types.INT, ctx.span(node))
 
 
-def argument(ctx: Context, name: str, param: Parameter, given: ast.expr) -> ir.Expr:
+def argument(ctx: Context, name: str, param: Parameter, node: ast.expr) -> ir.Expr:
     """Return the argument of a parameter that is a memory.
 
     Raises:
         Rejected: when the argument is another, or none.
     """
-    source = memory(ctx, given)
+    source = memory(ctx, node)
     if source is not None and source.type == param.type:
         return source
-    found = types.show(source.type if source is not None else types.strengthen(ctx.expr(given).type))
-    help_ = "pass the parameter itself" if source is None else f"make the parameter of {name} a {found}"
+    shown = types.show(source.type if source is not None else types.strengthen(ctx.expr(node).type))
+    help_ = "pass the parameter itself" if source is None else f"make the parameter of {name} a {shown}"
     if isinstance(source, ir.Var) and isinstance(source.type, types.Tensor) and source.type.writes:
         help_ = f"read what {name} needs and pass the values"
     raise ctx.error(
-        "SA014", ctx.span(given), f"argument '{param.name}' of {name} must be {types.show(param.type)}, not {found}",
-        label=found, help=help_,
+        "SA014", ctx.span(node), f"argument '{param.name}' of {name} must be {types.show(param.type)}, not {shown}",
+        label=shown, help=help_,
     )  # fmt: skip

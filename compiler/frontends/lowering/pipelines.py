@@ -186,17 +186,17 @@ class _Lowering:
                 raise self._error("SA045", self.locations.span(node), message, "a pipeline calls kernels only")
 
     def _arguments(self, node: ast.Call, kernel: CalledKernel) -> list[Argument]:
-        given = self._matched(node, kernel)
-        found: list[Argument] = []
+        matched = self._matched(node, kernel)
+        result: list[Argument] = []
         failed = None
         for param in kernel.params:
             try:
-                found.append(self._argument(given[param.name], param, kernel))
+                result.append(self._argument(matched[param.name], param, kernel))
             except Rejected as rejected:  # noqa: PERF203  (one bad argument must not hide another)
                 failed = rejected
         if failed is not None:
             raise failed
-        return found
+        return result
 
     def _matched(self, node: ast.Call, kernel: CalledKernel) -> dict[str, ast.expr]:
         """Return the expression for each parameter."""
@@ -206,19 +206,19 @@ class _Lowering:
         if len(node.args) > len(names):
             message = f"{kernel.name} takes {len(names)} arguments, not {len(node.args)}"
             raise self._error("SA015", where, message, shown)
-        given: dict[str, ast.expr] = dict(zip(names, node.args, strict=False))
+        arguments: dict[str, ast.expr] = dict(zip(names, node.args, strict=False))
         for keyword in node.keywords:
             if keyword.arg == DOMAIN and DOMAIN not in names:
                 continue
-            if keyword.arg is None or keyword.arg not in names or keyword.arg in given:
+            if keyword.arg is None or keyword.arg not in names or keyword.arg in arguments:
                 what = "'**'" if keyword.arg is None else f"'{keyword.arg}'"
-                why = "is given twice" if keyword.arg in given else f"is no parameter of {kernel.name}"
+                why = "is given twice" if keyword.arg in arguments else f"is no parameter of {kernel.name}"
                 raise self._error("SA015", self.locations.span(keyword), f"{what} {why}", shown)
-            given[keyword.arg] = keyword.value
-        missing = [name for name in names if name not in given]
+            arguments[keyword.arg] = keyword.value
+        missing = [name for name in names if name not in arguments]
         if missing:
             raise self._error("SA015", where, f"{kernel.name} lacks {', '.join(missing)}", shown)
-        return given
+        return arguments
 
     def _argument(self, node: ast.expr, param: KernelParam, kernel: CalledKernel) -> Argument:
         if isinstance(node, ast.Starred):
@@ -286,10 +286,10 @@ class _Lowering:
                 raise self._error("SA014", self.locations.span(node), message, "pass another tensor")
 
     def _fresh(self, name: str) -> str:
-        number, found = 2, name
-        while found in self.known:
-            found, number = f"{name}~{number}", number + 1
-        return found
+        number, candidate = 2, name
+        while candidate in self.known:
+            candidate, number = f"{name}~{number}", number + 1
+        return candidate
 
     # --- what is returned ---
 
@@ -309,11 +309,11 @@ class _Lowering:
             raise self._error("SA047", self.locations.span(node), message, "return the result of a kernel")
         if value.memory is not wanted.memory or value.type != wanted.type:
             pairs = ((value.memory, value.type), (wanted.memory, wanted.type))
-            found, said = (f"{memory.value} {show(element(type_))}" for memory, type_ in pairs)
+            actual, declared = (f"{memory.value} {show(element(type_))}" for memory, type_ in pairs)
             raise self._error(
                 "SA047",
                 self.locations.span(node),
-                f"this is {found}, but {said} is declared",
+                f"this is {actual}, but {declared} is declared",
                 "declare the type of the result",
             )
         return Returned(wanted.name, name, wanted.memory, wanted.type)

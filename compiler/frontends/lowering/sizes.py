@@ -35,10 +35,10 @@ def lower_domain(node: ast.expr, dims: int, names: Sizes) -> tuple[Size, ...]:
         Rejected: It is none, or has other axes than the kernel.
     """
     if isinstance(node, ast.Attribute) and node.attr == "shape":
-        found = names.extent(node.value)
-        if found is not None:
-            _check(node, found[1], dims, names)
-            return tuple(Extended(found[0], axis) for axis in range(found[1]))
+        entity = names.extent(node.value)
+        if entity is not None:
+            _check(node, entity[1], dims, names)
+            return tuple(Extended(entity[0], axis) for axis in range(entity[1]))
     value = names.constant(node)
     if isinstance(value, tuple):
         _check(node, len(value), dims, names)
@@ -63,10 +63,10 @@ def _size(node: ast.expr, names: Sizes) -> Size:
         case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
             return _folded(_OPERATORS[type(op)], _size(left, names), _size(right, names))
         case ast.Subscript(value=ast.Attribute(value=inner, attr="shape"), slice=ast.Constant(value=int() as axis)):
-            found = names.extent(inner)
-            if found is None or isinstance(axis, bool) or not 0 <= axis < found[1]:
+            entity = names.extent(inner)
+            if entity is None or isinstance(axis, bool) or not 0 <= axis < entity[1]:
                 raise names.refuse("SA046", node, "there is no such axis", _HELP)
-            return Extended(found[0], axis)
+            return Extended(entity[0], axis)
         case _:
             return _whole(names.constant(node), node, names)
 

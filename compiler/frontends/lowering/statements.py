@@ -167,12 +167,12 @@ def _check_derivative_shape(ctx: Context, value: ir.Expr, wanted: types.Type, no
             raise ctx.error("SA028", ctx.span(node), message, help="return value, tangent")
     elif ctx.role is ir.Role.BACKWARD:
         count = len(wanted.elements) if isinstance(wanted, types.Tuple) else 1
-        found = len(value.type.elements) if isinstance(value.type, types.Tuple) else 1
-        if found != count:
+        parts = len(value.type.elements) if isinstance(value.type, types.Tuple) else 1
+        if parts != count:
             raise ctx.error(
                 "SA028",
                 ctx.span(node),
-                f"'{ctx.signature.name}' returns {found} gradient{'' if found == 1 else 's'}, not {count}",
+                f"'{ctx.signature.name}' returns {parts} gradient{'' if parts == 1 else 's'}, not {count}",
                 help="one per differentiable parameter, in order",
             )
 

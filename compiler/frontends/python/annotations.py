@@ -39,14 +39,14 @@ def report_annotation(error: DescriptionError, node: ast.AST, locations: SourceL
 def report_fields(struct: object, problems: Problems) -> None:
     """Report every field of a struct whose annotation names no type."""
     assert isinstance(struct, DescribedStruct)  # noqa: S101  (the only structs there are)
-    for found in struct.field_errors():
-        owner = found.struct
+    for problem in struct.field_errors():
+        owner = problem.struct
         assert isinstance(owner, DescribedStruct)  # noqa: S101  (as above)
         definition = owner.definition
         locations = SourceLocations(definition.path, definition.text)
         fields = (s for s in definition.tree.body if isinstance(s, ast.AnnAssign) and isinstance(s.target, ast.Name))
         nodes = {s.target.id: s.annotation for s in fields if isinstance(s.target, ast.Name)}
-        report_annotation(found.error, nodes.get(found.parameter, definition.tree), locations, problems)
+        report_annotation(problem.error, nodes.get(problem.parameter, definition.tree), locations, problems)
 
 
 @dataclass(frozen=True, slots=True)

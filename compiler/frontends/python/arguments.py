@@ -29,8 +29,8 @@ def location_of_argument(argument: Argument, call: Span) -> Span:
     except (SyntaxError, ValueError, RecursionError):
         return call
     locations = SourceLocations(call.file, text)
-    found = [*_candidates(argument, call, tree, locations)]
-    return min(found)[1] if found else call
+    candidates = [*_candidates(argument, call, tree, locations)]
+    return min(candidates)[1] if candidates else call
 
 
 def _candidates(

@@ -44,17 +44,17 @@ class CustomFunction:
 def derivative_of(world: PythonWorld, described: DescribedSource) -> ir.Derivative:
     """Return the derivative of a function; custom functions are named by key."""
     value, signature = described.object, described.signature
-    own = value.backward_function is not None or value.forward_function is not None
+    custom = value.backward_function is not None or value.forward_function is not None
     span = described.locations.name_span(described.definition.tree)
     check_custom_derivative(
         signature.name,
         span,
         world.problems,
         policy=value.policy is not None,
-        own=own,
+        custom=custom,
         advice="" if value.differentiable else "use @sa.differentiable",
     )
-    if own:
+    if custom:
         return ir.Custom(
             f"{signature.key}.backward" if value.backward_function is not None else None,
             f"{signature.key}.forward" if value.forward_function is not None else None,
@@ -68,22 +68,22 @@ def derivative_of(world: PythonWorld, described: DescribedSource) -> ir.Derivati
 def _policy(world: PythonWorld, described: DescribedSource, policy: policies.Policy, span: Span) -> ir.Derivative:
     match policy:
         case policies.FiniteDifference(step=step, relative=relative):
-            found: ir.Derivative = ir.FiniteDifference(step, relative)
+            node_policy: ir.Derivative = ir.FiniteDifference(step, relative)
         case policies.StraightThrough():
-            found = ir.StraightThrough()
+            node_policy = ir.StraightThrough()
         case policies.Subgradient(at=at, value=value):
-            found = ir.Subgradient(at, value)
+            node_policy = ir.Subgradient(at, value)
         case policies.Surrogate(function=g):
-            found = _surrogate(world, described, g, span)
+            node_policy = _surrogate(world, described, g, span)
         case policies.ClipGradient(limit=limit, norm=norm, of=of):
             inner = ir.Automatic() if of is None else _policy(world, described, of, span)
             if isinstance(inner, (ir.Custom, ir.ClipGradient)):
                 return inner
-            found = ir.ClipGradient(limit, norm, inner)
+            node_policy = ir.ClipGradient(limit, norm, inner)
         case _:
             assert_never(policy)
-    check_policy(found, described.signature, span, world.problems)
-    return found
+    check_policy(node_policy, described.signature, span, world.problems)
+    return node_policy
 
 
 def _surrogate(world: PythonWorld, described: DescribedSource, g: object, span: Span) -> ir.Derivative:
@@ -101,8 +101,8 @@ def custom_functions(world: PythonWorld, described: DescribedSource) -> list[Cus
     """Return the user's backward and forward functions of a function."""
     value = described.object
     pairs = ((value.backward_function, ir.Role.BACKWARD), (value.forward_function, ir.Role.FORWARD))
-    found = [_custom(world, described, f, role) for f, role in pairs if f is not None]
-    return [o for o in found if o is not None]
+    functions = [_custom(world, described, f, role) for f, role in pairs if f is not None]
+    return [o for o in functions if o is not None]
 
 
 def _custom(
@@ -130,11 +130,11 @@ def _check_names(
     world: PythonWorld, described: DescribedSource, tree: ast.FunctionDef, locations: SourceLocations, role: ir.Role
 ) -> None:
     wanted = [*(p.name for p in described.signature.all_params), *(["d_out"] if role is ir.Role.BACKWARD else [])]
-    found = [a.arg for a in (*tree.args.posonlyargs, *tree.args.args, *tree.args.kwonlyargs)]
-    if found == wanted:
+    names = [a.arg for a in (*tree.args.posonlyargs, *tree.args.args, *tree.args.kwonlyargs)]
+    if names == wanted:
         return
     arguments = [*tree.args.posonlyargs, *tree.args.args, *tree.args.kwonlyargs]
-    wrong = next((i for i, name in enumerate(found) if i >= len(wanted) or name != wanted[i]), len(found))
+    wrong = next((i for i, name in enumerate(names) if i >= len(wanted) or name != wanted[i]), len(names))
     span = locations.span(arguments[wrong]) if wrong < len(arguments) else locations.name_span(tree)
     world.problems.error(
         "SA028",

@@ -95,10 +95,10 @@ def _param(
             "SA016", span, f"parameter '{argument.arg}' has no annotation", help=f"write {argument.arg}: Each[float]"
         )
         return None
-    found = annotations.memory(function.__annotations__.get(argument.arg), argument.annotation, argument.arg)
-    if found is None:
+    declared = annotations.memory(function.__annotations__.get(argument.arg), argument.annotation, argument.arg)
+    if declared is None:
         return None
-    record, type_ = found
+    record, type_ = declared
     where = annotations.locations.span(argument.annotation)
     if record.memory == "value":
         world.problems.error(

@@ -142,10 +142,10 @@ def read_text(path: Path) -> str:
 
 def _wrong_declaration(text: str, message: str, path: Path) -> Diagnostic:
     """Return the diagnostic of an encoding that does not exist or contradicts the byte order mark."""
-    found = _CODING.search(text)
-    start = found.start(1) if found else 0
+    match = _CODING.search(text)
+    start = match.start(1) if match else 0
     line, column = text.count("\n", 0, start) + 1, start - (text.rfind("\n", 0, start) + 1) + 1
-    span = Span(str(path), line, column, line, column + (len(found[1]) if found else 1))
+    span = Span(str(path), line, column, line, column + (len(match[1]) if match else 1))
     return Diagnostic("SA002", f"can't read {path}: {message}", span, help="save it as UTF-8")
 
 
@@ -194,10 +194,10 @@ def fence(tree: ast.Module, locations: SourceLocations) -> RefusedSyntax:
             case _:
                 continue
     _refuse_repetition(tree, locations, problems)
-    found = tuple(problems.sorted())
+    diagnostics = tuple(problems.sorted())
     definitions = [n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)]
     lines = [range(first_line(node), (node.end_lineno or node.lineno) + 1) for node in definitions]
-    return RefusedSyntax(found, tuple(one for one in lines if any(d.span.line in one for d in found)))
+    return RefusedSyntax(diagnostics, tuple(one for one in lines if any(d.span.line in one for d in diagnostics)))
 
 
 def _refuse_repetition(tree: ast.Module, locations: SourceLocations, problems: Problems) -> None:
@@ -266,8 +266,8 @@ def _own_modules(path: Path) -> Iterator[set[str]]:
     """
     folder = path.resolve().parent
     root = _package_root(folder)
-    own = _module_names(folder) | _module_names(root)
-    known = {name: module for name, module in sys.modules.items() if name.partition(".")[0] in own}
+    names = _module_names(folder) | _module_names(root)
+    known = {name: module for name, module in sys.modules.items() if name.partition(".")[0] in names}
     users = {name: paths for name, module in known.items() if (paths := _users_paths(module))}
     shadows = {name: sys.modules[name] for name, paths in users.items() if not _below(paths, folder, root)}
     for name in shadows:
@@ -393,10 +393,10 @@ def _unknown_attribute(error: AttributeError, path: Path, text: str) -> Diagnost
 def _of_word(span: Span, word: str, path: Path, text: str) -> Span:
     """Return the location of a word inside a span of one line of the description."""
     line = text.split("\n")[span.line - 1] if span.file == str(path) and word else ""
-    found = re.search(rf"\b{re.escape(word)}\b", line[span.column - 1 : span.end_column - 1])
-    if found is None:
+    match = re.search(rf"\b{re.escape(word)}\b", line[span.column - 1 : span.end_column - 1])
+    if match is None:
         return span
-    start = span.column + found.start()
+    start = span.column + match.start()
     return Span(span.file, span.line, start, span.line, start + len(word))
 
 
@@ -405,14 +405,14 @@ def raised_at(trace: TracebackType | None, path: Path, text: str) -> Span:
 
     From Python 3.11 on it is the expression, before it is the line.
     """
-    found = Span(str(path), 1, 1, 1, 1)
+    span = Span(str(path), 1, 1, 1, 1)
     while trace is not None:
         code = trace.tb_frame.f_code
         if not code.co_filename.startswith("<") and not is_library(code.co_filename):
             lines = text.split("\n") if code.co_filename == str(path) else linecache.getlines(code.co_filename)
-            found = _position(code, trace.tb_lasti, trace.tb_lineno, lines)
+            span = _position(code, trace.tb_lasti, trace.tb_lineno, lines)
         trace = trace.tb_next
-    return found
+    return span
 
 
 def _position(code: CodeType, instruction: int, line: int, lines: list[str]) -> Span:
@@ -436,17 +436,17 @@ def is_library(file: str) -> bool:
 @lru_cache(maxsize=1)
 def _library_roots() -> tuple[str, ...]:
     compiler = Path(__file__).resolve().parents[2]
-    own = (str(compiler), *(str(Path(p).resolve()) for p in sys.modules["slangad"].__path__))
+    folders = (str(compiler), *(str(Path(p).resolve()) for p in sys.modules["slangad"].__path__))
     roots = (sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib"))
-    return (*own, *{str(Path(root).resolve()) for root in roots if root})
+    return (*folders, *{str(Path(root).resolve()) for root in roots if root})
 
 
 def _imported_files(before: set[str], path: Path) -> tuple[str, ...]:
     """Return the files of modules imported while the description ran, relative if they are in the working folder."""
-    own = path.resolve()
-    found: set[str] = set()
+    start = path.resolve()
+    result: set[str] = set()
     for name in set(sys.modules) - before:
         file = getattr(sys.modules[name], "__file__", None)
-        if isinstance(file, str) and not is_library(file) and Path(file).resolve() != own:
-            found.add(shown_path(Path(file)))
-    return tuple(sorted(found))
+        if isinstance(file, str) and not is_library(file) and Path(file).resolve() != start:
+            result.add(shown_path(Path(file)))
+    return tuple(sorted(result))

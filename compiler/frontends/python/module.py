@@ -146,8 +146,8 @@ def _pipelines(world: PythonWorld, origin: _Origin, kernels: list[DescribedKerne
             kernels.extend(k for k in [known[id(value)]] if k is not None)
         return known[id(value)]
 
-    own = [value for value in origin.objects if isinstance(value, PipelineObject)]
-    made = [describe_pipeline(world, value, declare) for value in own]
+    pipelines = [value for value in origin.objects if isinstance(value, PipelineObject)]
+    made = [describe_pipeline(world, value, declare) for value in pipelines]
     for pipeline in made:
         if pipeline is not None and pipeline.name in names:
             message = f"there is a kernel named '{pipeline.name}' too"
@@ -164,13 +164,13 @@ def _reach_function(world: PythonWorld, value: DescribedFunction[..., object]) -
 
 def _own_objects(loaded: ExecutedFile) -> Iterator[object]:
     """Yield the described objects of a file in the order of their definitions, each once, without imported ones."""
-    found: dict[int, tuple[int, object]] = {}
+    result: dict[int, tuple[int, object]] = {}
     for value in vars(loaded.module).values():
         item = described_struct(value) or value
         file, line = _location_of(item)
         if file == loaded.path:
-            found.setdefault(id(item), (line, item))
-    for _, item in sorted(found.values(), key=lambda placed: placed[0]):
+            result.setdefault(id(item), (line, item))
+    for _, item in sorted(result.values(), key=lambda placed: placed[0]):
         yield item
 
 
@@ -238,10 +238,10 @@ def _leading(tree: ast.FunctionDef, locations: SourceLocations) -> int:
 
 def _sampling(world: PythonWorld, origin: _Origin, kernels: list[DescribedKernel]) -> Iterator[ir.Sampling]:
     """Yield the settings of samples of functions, kernels and pipelines."""
-    said = [(key, described.object.sampling) for key, described in world.functions.items()]
-    said += [(declared.signature.key, declared.object.sampling) for declared in kernels]
-    said += [(value.name, value.sampling) for value in origin.objects if isinstance(value, PipelineObject)]
-    yield from (ir.Sampling(of, *sampling) for of, sampling in said if sampling != (None, None))
+    samplings = [(key, described.object.sampling) for key, described in world.functions.items()]
+    samplings += [(declared.signature.key, declared.object.sampling) for declared in kernels]
+    samplings += [(value.name, value.sampling) for value in origin.objects if isinstance(value, PipelineObject)]
+    yield from (ir.Sampling(of, *sampling) for of, sampling in samplings if sampling != (None, None))
 
 
 def _doc(value: object) -> tuple[str, ...]:

@@ -44,8 +44,8 @@ class PythonPipelineScope:
 
     def meaning(self, node: ast.expr) -> CalledKernel | ValueEntity | RefusedEntity | None:
         """Return the meaning of a name or ``module.name``."""
-        found, value = self._value(node)
-        if not found:
+        is_known, value = self._value(node)
+        if not is_known:
             return None
         self.world.reads.append(NameRead.now(lambda: self._value(node)[1]))
         if isinstance(value, KernelObject):
@@ -65,8 +65,8 @@ class PythonPipelineScope:
                     if name in names:
                         return True, names[name]
             case ast.Attribute(value=inner, attr=name):
-                found, owner = self._value(inner)
-                if found and isinstance(owner, ModuleType) and hasattr(owner, name):
+                is_known, owner = self._value(inner)
+                if is_known and isinstance(owner, ModuleType) and hasattr(owner, name):
                     return True, getattr(owner, name)
             case _:
                 pass
@@ -110,12 +110,12 @@ def describe_pipeline(
     return lower_pipeline(head, tree.body, locations, PythonPipelineScope(world, value.python, declare), world.problems)
 
 
-def _optimizer(given: object) -> Optimizer | None:
+def _optimizer(value: object) -> Optimizer | None:
     """Return the IR's optimizer for a user's ``sa.Adam(…)``."""
-    if given is None:
+    if value is None:
         return None
-    values = tuple(float(getattr(given, f.name)) for f in fields(given))  # type: ignore[arg-type]  # one of three dataclasses
-    return Optimizer(type(given).__name__.lower(), values)
+    values = tuple(float(getattr(value, f.name)) for f in fields(value))  # type: ignore[arg-type]  # one of three dataclasses
+    return Optimizer(type(value).__name__.lower(), values)
 
 
 def _refuse_signature(tree: ast.FunctionDef, locations: SourceLocations, problems: Problems) -> None:

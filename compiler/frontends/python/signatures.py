@@ -94,14 +94,14 @@ def _parameters(
         arguments = arguments[1:]
     nodes = default_nodes(tree.args)
     for argument in arguments:
-        found = _parameter(problems, value, argument, annotations)
-        if found is None or argument.arg not in nodes:
-            yield found
+        param = _parameter(problems, value, argument, annotations)
+        if param is None or argument.arg not in nodes:
+            yield param
         else:
             default = inspect.signature(value.python).parameters[argument.arg].default
             span = annotations.locations.span(nodes[argument.arg])
-            fitting = check_default(problems, argument.arg, default, found.type, span)
-            yield replace(found, default=default) if fitting else None
+            fitting = check_default(problems, argument.arg, default, param.type, span)
+            yield replace(param, default=default) if fitting else None
 
 
 _NO_DIFF: Final = re.compile(r"\bNoDiff\b")
@@ -135,9 +135,9 @@ def default_nodes(arguments: ast.arguments) -> dict[str, ast.expr]:
     """Return the nodes of defaults by parameter."""
     positional = [*arguments.posonlyargs, *arguments.args]
     last = positional[len(positional) - len(arguments.defaults) :]
-    found = {a.arg: d for a, d in zip(last, arguments.defaults, strict=True)}
+    by_name = {a.arg: d for a, d in zip(last, arguments.defaults, strict=True)}
     pairs = zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
-    return {**found, **{a.arg: d for a, d in pairs if d is not None}}
+    return {**by_name, **{a.arg: d for a, d in pairs if d is not None}}
 
 
 def _parameter(
@@ -153,10 +153,10 @@ def _parameter(
             help=f"write {argument.arg}: float",
         )
         return None
-    found = annotations.memory(value.python.__annotations__.get(argument.arg), argument.annotation, argument.arg)
-    if found is None:
+    declared = annotations.memory(value.python.__annotations__.get(argument.arg), argument.annotation, argument.arg)
+    if declared is None:
         return None
-    memory, type_ = found
+    memory, type_ = declared
     if memory.memory != "value":
         space, where = Memory(memory.memory), annotations.locations.span(argument.annotation)
         if not check_function_memory(space, type_, python_spelling, where, problems):
@@ -188,10 +188,10 @@ def _result(value: DescribedFunction[..., object], tree: ast.FunctionDef, annota
             help="annotate the result: -> float",
         )
         return None
-    found = annotations.memory(value.python.__annotations__.get("return"), tree.returns, "return")
-    if found is None:
+    declared = annotations.memory(value.python.__annotations__.get("return"), tree.returns, "return")
+    if declared is None:
         return None
-    memory, type_ = found
+    memory, type_ = declared
     if memory.memory != "value":
         annotations.problems.error(
             "SA031",

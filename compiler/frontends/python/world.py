@@ -101,9 +101,9 @@ class PythonWorld:
     def _instance(
         self, value: GenericFunction, types: Sequence[Type], named: Mapping[str, Type]
     ) -> FunctionEntity | RefusedEntity:
-        found = self.function(value.instance(types, named))
-        assert isinstance(found, (FunctionEntity, RefusedEntity))  # noqa: S101  (functions are nothing else)
-        return found
+        described = self.function(value.instance(types, named))
+        assert isinstance(described, (FunctionEntity, RefusedEntity))  # noqa: S101  (functions are nothing else)
+        return described
 
     def _struct_or_value(self, value: object, name: str, key: str) -> Entity:
         record = described_struct(value)
@@ -113,9 +113,9 @@ class PythonWorld:
 
     def _other(self, value: object, name: str, key: str) -> Entity:
         if isinstance(value, type):
-            found = Annotations.type_of(value)
-            if found is not None:
-                return TypeEntity(found)
+            type_ = Annotations.type_of(value)
+            if type_ is not None:
+                return TypeEntity(type_)
         refused = vocabulary.refusal(value)
         if refused is not None:
             return refused
@@ -168,9 +168,9 @@ class PythonWorld:
     def record(self, struct: Struct) -> DescribedStruct | None:
         """Return the record of a struct type."""
         if struct.key not in self.structs:
-            found = described_struct(CLASSES.get(struct))
-            if found is not None:
-                self.struct(found)
+            described = described_struct(CLASSES.get(struct))
+            if described is not None:
+                self.struct(described)
         return self.structs.get(struct.key)
 
     def struct_span(self, record: DescribedStruct) -> Span:

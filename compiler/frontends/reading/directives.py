@@ -256,7 +256,7 @@ DIRECTIVES: Final[dict[str, DirectiveKind]] = {
 
 def read_directives(lines: Iterable[DirectiveLine], problems: Problems) -> Directives:
     """Return the declarations of some lines, and report the wrong lines."""
-    found = NO_DIRECTIVES
+    directives = NO_DIRECTIVES
     for line in lines:
         kind = DIRECTIVES.get(line.name)
         if kind is None:
@@ -264,15 +264,15 @@ def read_directives(lines: Iterable[DirectiveLine], problems: Problems) -> Direc
             message = f"there is no directive '{line.name}'" if line.words else "the directive is missing"
             problems.error("SA087", span, message, help=did_you_mean(line.name, DIRECTIVES) or _known())
             continue
-        if line.name in found.spans and not kind.repeated:
+        if line.name in directives.spans and not kind.repeated:
             message = f"'{line.name}' is declared twice"
             problems.error("SA087", line.words[0][1], message, help="remove one of the lines")
             continue
-        found = _with(found, line, kind, problems)
-    return found
+        directives = _with(directives, line, kind, problems)
+    return directives
 
 
-def _with(found: Directives, line: DirectiveLine, kind: DirectiveKind, problems: Problems) -> Directives:
+def _with(directives: Directives, line: DirectiveLine, kind: DirectiveKind, problems: Problems) -> Directives:
     words = _Words(line, kind.example, problems)
     try:
         more = kind.read(words)
@@ -280,8 +280,8 @@ def _with(found: Directives, line: DirectiveLine, kind: DirectiveKind, problems:
             text, span = words.word("")
             raise words.wrong(span, f"'{text}' is one word too many")
     except _BadWord:
-        return found
-    return found.and_then(replace(more, spans={line.name: line.span}))
+        return directives
+    return directives.and_then(replace(more, spans={line.name: line.span}))
 
 
 def _known() -> str:

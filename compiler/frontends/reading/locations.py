@@ -46,25 +46,25 @@ class SourceLocations:
     def name_span(self, node: ast.FunctionDef | ast.ClassDef) -> Span:
         """Return the span of the name in a ``def`` or ``class`` line."""
         line = node.lineno
-        found = re.search(rf"(?:def|class)\s+({re.escape(node.name)})", self.line_text(line))
-        start = found.start(1) if found else self._characters(line, node.col_offset)
+        match = re.search(rf"(?:def|class)\s+({re.escape(node.name)})", self.line_text(line))
+        start = match.start(1) if match else self._characters(line, node.col_offset)
         return self._make(line, start, line, start + len(node.name))
 
     def keyword_span(self, node: ast.stmt) -> Span:
         """Return the span of a statement's first word."""
         line = node.lineno
         start = self._characters(line, node.col_offset)
-        found = re.match(r"\w+", self.line_text(line)[start:])
-        return self._make(line, start, line, start + (len(found.group()) if found else 1))
+        occurrence = re.match(r"\w+", self.line_text(line)[start:])
+        return self._make(line, start, line, start + (len(occurrence.group()) if occurrence else 1))
 
     def after(self, value: ast.expr, length: int) -> Span:
         """Return the span of the ``length`` characters after the dot that follows ``value`` (an attribute's name)."""
         line = value.end_lineno or value.lineno
         start = self._characters(line, value.end_col_offset or 0)
-        found = re.match(r"\s*\.\s*", self.line_text(line)[start:])
-        if found is None:
+        occurrence = re.match(r"\s*\.\s*", self.line_text(line)[start:])
+        if occurrence is None:
             return self.span(value)
-        start += found.end()
+        start += occurrence.end()
         return self._make(line, start, line, start + length)
 
     def between(self, left: ast.expr, right: ast.expr) -> Span:
@@ -72,11 +72,11 @@ class SourceLocations:
         line = left.end_lineno or left.lineno
         start, end = self._characters(line, left.end_col_offset or 0), self._characters(line, right.col_offset)
         text = self.line_text(line)[start:end]
-        found = re.search(r"[^\s()]([^()]*[^\s()])?", text)
-        if line != right.lineno or found is None:
+        match = re.search(r"[^\s()]([^()]*[^\s()])?", text)
+        if line != right.lineno or match is None:
             first, last = self.span(left), self.span(right)
             return Span(self.file, first.line, first.column, last.end_line, last.end_column)
-        return self._make(line, start + found.start(), line, start + found.end())
+        return self._make(line, start + match.start(), line, start + match.end())
 
     def point(self, line: int, column: int, length: int = 1) -> Span:
         """Return a span from a line and character column (both from 1) of the parsed text."""

@@ -33,8 +33,8 @@ def steps_of(path: str) -> list[str]:
 def part_type(problems: Problems, span: Span, path: str, types: dict[str, Type]) -> Type | None:
     """Return the type of the part that a path names; None after a report."""
     name, *steps = steps_of(path)
-    found = types.get(name)
-    if found is None:
+    type_ = types.get(name)
+    if type_ is None:
         near = did_you_mean(name[:64], types)
         problems.error(
             "SA064",
@@ -44,12 +44,12 @@ def part_type(problems: Problems, span: Span, path: str, types: dict[str, Type])
         )
         return None
     for step in steps:
-        inner = _step(found, step)
+        inner = _step(type_, step)
         if inner is None:
-            problems.error("SA064", span, f"{show(found)} has no part '{step[:64]}'", help=_advice(found))
+            problems.error("SA064", span, f"{show(type_)} has no part '{step[:64]}'", help=_advice(type_))
             return None
-        found = inner
-    return found
+        type_ = inner
+    return type_
 
 
 def _step(type_: Type, step: str) -> Type | None:

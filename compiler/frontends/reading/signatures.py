@@ -87,5 +87,5 @@ def derivative_signature(of: CallSignature, role: Role, name: str) -> CallSignat
     else:
         result = DiffPair(of.result)
         seen = {p.name: DiffPair(p.type) if p.has_gradient else p.type for p in params}
-    own = tuple(Parameter(name, type_) for name, type_ in seen.items())
-    return CallSignature(f"{of.key}.{role.value}", name, own, result, owner=of.owner, static=True)
+    parameters = tuple(Parameter(name, type_) for name, type_ in seen.items())
+    return CallSignature(f"{of.key}.{role.value}", name, parameters, result, owner=of.owner, static=True)

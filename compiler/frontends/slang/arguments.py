@@ -157,9 +157,9 @@ class Surroundings:
         """Yield the interfaces of a generic function's parameters to which no type conforms."""
         for place in _places(pattern, span):
             for one in parameters_of(*place, self.texts):
-                found = next((bound for bound in one.bounds if self._is_interface(bound)), None)
-                if one.kind == TYPE and found is not None and not self.values(one):
-                    yield found
+                bound_found = next((bound for bound in one.bounds if self._is_interface(bound)), None)
+                if one.kind == TYPE and bound_found is not None and not self.values(one):
+                    yield bound_found
 
     def _used(self, name: str, span: Span | None) -> tuple[Row, ...]:
         """Return arguments with the types and numbers that the files use."""

@@ -96,8 +96,8 @@ def _filled(part: str, span: Span | None, texts: Sequence[Sequence[Token]]) -> s
 def _argument(parameter: GenericParameter, texts: Sequence[Sequence[Token]]) -> str:
     if parameter.kind != TYPE:
         return "true" if parameter.kind == BOOL else "4"
-    found = (name for tokens in texts for name in _conforming(parameter.bounds[0], tokens))
-    return parameter.builtin or next(found, _YOURS)
+    types_ = (name for tokens in texts for name in _conforming(parameter.bounds[0], tokens))
+    return parameter.builtin or next(types_, _YOURS)
 
 
 def _declared(name: str, span: Span | None, texts: Sequence[Sequence[Token]]) -> Iterator[tuple[GenericParameter, ...]]:

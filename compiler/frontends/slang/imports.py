@@ -60,24 +60,24 @@ class Repeated:
 
 
 def repeated_imports(
-    structs: Collection[str], own: Collection[str], main: SourceText, others: Sequence[SourceText]
+    structs: Collection[str], modules: Collection[str], main: SourceText, others: Sequence[SourceText]
 ) -> Repeated:
     """Return the imports that kernels need to name structs.
 
     Args:
         structs: The full names of the structs.
-        own: The names that the main file declares at its top.
+        modules: The names that the main file declares at its top.
         main: The main file.
         others: The other files that Slang read for it.
     """
-    foreign = {word for struct in structs for word in _WORD.findall(struct)}.difference(own)
+    foreign = {word for struct in structs for word in _WORD.findall(struct)}.difference(modules)
     roots = {_WORD.findall(struct)[0] for struct in structs} & foreign
     if not foreign:
         return Repeated()
-    found = {one.module.path: one for one in reversed([*_imports(main, others)])}
-    declared = {path: one.declared & foreign for path, one in found.items()}
+    imports = {one.module.path: one for one in reversed([*_imports(main, others)])}
+    declared = {path: one.declared & foreign for path, one in imports.items()}
     every = not roots <= frozenset[str]().union(*declared.values())
-    kept = [one for path, one in reversed(found.items()) if declared[path] or (every and one.by_main)]
+    kept = [one for path, one in reversed(imports.items()) if declared[path] or (every and one.by_main)]
     return Repeated(
         tuple(dict.fromkeys(one.path for one in kept)),
         frozenset(name for one in kept for name in _names(one.module)),

@@ -52,11 +52,11 @@ class SourceFiles:
         included: bool = False,
         defines: Iterable[tuple[str, str]] = (),
     ) -> None:
-        own = Path(main.file).resolve()
+        main_path = Path(main.file).resolve()
         self.text = text
         self.main = main
         self._included = included
-        self._others = [path for path in dependencies if Path(path).resolve() != own]
+        self._others = [path for path in dependencies if Path(path).resolve() != main_path]
         self._scanned: dict[str, Scan] = {}
         self._defines = dict(defines)
         self._hidden: dict[str, frozenset[int]] = {}
@@ -97,8 +97,10 @@ class SourceFiles:
         name = function.name if function.name.isidentifier() else f"operator{function.name}"
         generic = function.pattern.endswith("<>")
         hidden = ((scan, self._hidden_lines(scan)) for scan in self.own)
-        found = [scan.find(name, function.path, names, which, generic=generic, hidden=lines) for scan, lines in hidden]
-        headers = [header for header in found if header is not None]
+        headers_of_name = [
+            scan.find(name, function.path, names, which, generic=generic, hidden=lines) for scan, lines in hidden
+        ]
+        headers = [header for header in headers_of_name if header is not None]
         header = next((one for one in headers if one.path == function.path), headers[0] if headers else None)
         if header is not None:
             return FunctionLocation(header.span, header)
@@ -148,11 +150,11 @@ class SourceFiles:
             for scan in scans
             for header in scan.headers
         ]
-        found = {h.called: h.called for h, words in headers if is_backward_alone(words)}
+        origin = {h.called: h.called for h, words in headers if is_backward_alone(words)}
         automatic = [h for h, words in headers if "ForwardDerivative" not in words]
-        while grown := [h for h in automatic if h.called not in found and not h.calls.isdisjoint(found)]:
-            found.update((h.called, found[min(h.calls & found.keys())]) for h in grown)
-        return found
+        while grown := [h for h in automatic if h.called not in origin and not h.calls.isdisjoint(origin)]:
+            origin.update((h.called, origin[min(h.calls & origin.keys())]) for h in grown)
+        return origin
 
     def lost_forward(self, header: Header) -> str:
         """Return a callee for which Slang gets the forward mode of a function wrong; empty if there is none."""

@@ -97,18 +97,18 @@ def load_slang(path: Path, setting: SlangSetting) -> Module:
         instances = chosen_instances(wanted, read, setting.instances)
         asked, declared = (*asked, *instances.names), instances.declared or read(())
     left_out: list[LeftOut] = []
-    found = list(_found(declared, asked, files, left_out, every=any(setting.instances)))
+    functions = list(_found(declared, asked, files, left_out, every=any(setting.instances)))
     if any(setting.instances):
         further = unreflected_functions(files, read_instead, setting.instances)
         declared = replace(declared, structs={**further.structs, **declared.structs})
         instances = instances.joined([one.symbol for one in further.candidates], further.unused)
-        found += (*default_methods(declared, defaults), *extension_methods(declared, files), *further.candidates)
-        found = [made for one in found for made in adapted(one, files, declared.structs, setting.instances[0])]
-        left_out = [left for left in left_out if left.span not in {one.place.span for one in found}]
+        functions += (*default_methods(declared, defaults), *extension_methods(declared, files), *further.candidates)
+        functions = [made for one in functions for made in adapted(one, files, declared.structs, setting.instances[0])]
+        left_out = [left for left in left_out if left.span not in {one.place.span for one in functions}]
     declared = _with_empty_structs(declared, files)
     ranges = Problems() if setting.lenient else problems
     outer = _globals(text, str(path)) if "range" in text else frozenset[str]()
-    converted = tuple(_converted(found, path.name, declared, (ranges, outer), left_out, instances.names))
+    converted = tuple(_converted(functions, path.name, declared, (ranges, outer), left_out, instances.names))
     problems.raise_if_any()
     if not converted and not (setting.lenient and left_out):
         raise _nothing(scan, left_out)
@@ -222,9 +222,9 @@ def _unspecialized(
     declared: ReflectedModule, asked: tuple[str, ...], files: SourceFiles
 ) -> Iterator[tuple[dict[str, Row], dict[str, Row]]]:
     """Yield instances to try of each generic function of the file for which the user gives no arguments."""
-    given = {without_arguments(text) for text in asked}
+    specialized = {without_arguments(text) for text in asked}
     for function, which in _numbered(list(_candidates(declared, files))):
-        place = files.place(function, which) if function.generic and function.qualified not in given else None
+        place = files.place(function, which) if function.generic and function.qualified not in specialized else None
         if place is not None and function.name.isidentifier():
             yield files.candidates(function.pattern, place)
 
@@ -363,13 +363,13 @@ def _candidates(declared: ReflectedModule, files: SourceFiles) -> Iterator[Decla
     derived = (f for name in files.main.derivatives_of if name not in known for f in declared.asked.get(name, ()))
     for function in (*declared.functions, *derived):
         pairs = any(param.type.get("name", "").startswith("DifferentialPair<") for param in function.params)
-        own = function.owner and function.name in _OWN_DIFFERENTIAL
-        if not pairs and not own and function.name not in derivatives:
+        is_operation = function.owner and function.name in _OWN_DIFFERENTIAL
+        if not pairs and not is_operation and function.name not in derivatives:
             yield function
 
 
 def _converted(
-    found: list[Candidate],
+    result: list[Candidate],
     file: str,
     declared: ReflectedModule,
     ranges: tuple[Problems, frozenset[str]],
@@ -379,7 +379,7 @@ def _converted(
     """Yield functions with their kernels. Name a function once if none of its ``chosen`` instances can be a kernel."""
     made: list[tuple[Candidate, Converted]] = []
     unlaid: dict[Span, LeftOut] = {}
-    for one in found:
+    for one in result:
         try:
             made.append((one, convert(one, file, declared.structs, *ranges)))
         except Unlaid as reason:  # noqa: PERF203  (one function left out must not hide another)

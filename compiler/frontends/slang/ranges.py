@@ -36,8 +36,8 @@ def read_ranges(
         outer: The globals of the file. Ranges of these are left to the check.
     """
     lines = (line for line in directive_lines(comments, file) if line.name == "range")
-    own = (line for line in lines if not _is_outer(line, types, outer))
-    return tuple(fitting_ranges(read_directives(own, problems), types, problems))
+    lines_inside = (line for line in lines if not _is_outer(line, types, outer))
+    return tuple(fitting_ranges(read_directives(lines_inside, problems), types, problems))
 
 
 def _is_outer(line: DirectiveLine, types: dict[str, Type], outer: Collection[str]) -> bool:

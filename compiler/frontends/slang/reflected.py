@@ -96,7 +96,10 @@ class ReflectedModule:
         return replace(
             self,
             functions=tuple(one.with_enums(cases) for one in self.functions),
-            asked={text: tuple(one.with_enums(cases) for one in found) for text, found in self.asked.items()},
+            asked={
+                text: tuple(one.with_enums(cases) for one in asked_functions)
+                for text, asked_functions in self.asked.items()
+            },
             structs={
                 name: replace(one, fields=tuple(field.with_enums(cases) for field in one.fields))
                 for name, one in self.structs.items()

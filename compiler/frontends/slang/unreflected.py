@@ -95,8 +95,8 @@ class _Instance(NamedTuple):
     @property
     def name(self) -> str:
         """The name of the method with its own arguments."""
-        own = self.row[len(self.row) - self.method.own :]
-        return f"{self.method.header.name}<{', '.join(own)}>" if own else self.method.header.name
+        arguments = self.row[len(self.row) - self.method.own :]
+        return f"{self.method.header.name}<{', '.join(arguments)}>" if arguments else self.method.header.name
 
     @property
     def call(self) -> str:
@@ -166,7 +166,7 @@ def unreflected_functions(files: SourceFiles, read: Reader, most: tuple[int, int
     if declared is None:
         return Instances()
     known = {function.name: function for function in declared.functions}
-    found = [(known.get(f"{_PREFIX}{number}"), instance) for number, instance in accepted.items()]
+    pairs = [(known.get(f"{_PREFIX}{number}"), instance) for number, instance in accepted.items()]
     candidates = tuple(
         Candidate(
             replace(function, name=one.method.header.name, path=one.method.header.path, owner="", static=True),
@@ -175,7 +175,7 @@ def unreflected_functions(files: SourceFiles, read: Reader, most: tuple[int, int
             lost=files.lost_forward(one.method.header),
             call=one.call,
         )
-        for function, one in found
+        for function, one in pairs
         if function is not None
     )
     unused = (_Instance(one, row).symbol for one, every, rows in chosen for row in every if row not in rows)
@@ -188,9 +188,9 @@ def unreflected_of(source: SlangSource) -> Iterator[Unreflected]:
         made = function.header.name == CONSTRUCTOR
         extends = "".join(function.header.path[-1:]).startswith(f"{_EXTENSION} ")
         if (made or extends) and source.is_differentiable(function):
-            found = _unreflected(source, function)
-            if found is not None and (made or found.generic):
-                yield found
+            instances = _unreflected(source, function)
+            if instances is not None and (made or instances.generic):
+                yield instances
 
 
 def _unreflected(source: SlangSource, function: SlangFunction) -> Unreflected | None:

@@ -127,7 +127,7 @@ def _slang_line(locations: TextLocations, number: int, line: str) -> tuple[Slang
 
 def _unbalanced(text: str) -> int | None:
     """Return the index of the first bracket without a partner."""
-    blanked = _NOT_CODE.sub(lambda found: " " * len(found.group()), text)
+    blanked = _NOT_CODE.sub(lambda match: " " * len(match.group()), text)
     opened: list[int] = []
     for index, character in enumerate(blanked):
         if character in "([{":

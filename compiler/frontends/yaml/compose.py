@@ -260,8 +260,8 @@ class _Composer:
 
     def _skip_properties(self, start: int) -> int:
         """Return the start of a scalar after its anchor and tag."""
-        found = _PROPERTIES.match(self.source.text, start)
-        return found.end() if found else start
+        occurrence = _PROPERTIES.match(self.source.text, start)
+        return occurrence.end() if occurrence else start
 
     def _alias(self, event: AliasEvent) -> tuple[Node, int]:
         name = str(event.anchor)
@@ -316,15 +316,15 @@ class _Composer:
         merges = [e for e in entries if e.key.text == "<<" and e.key.style == "plain"]
         if not merges:
             return tuple(entries)
-        found: dict[str, MappingEntry] = {}
+        result: dict[str, MappingEntry] = {}
         for value in [v for m in merges for v in (m.value.items if isinstance(m.value, SequenceNode) else (m.value,))]:
             if not isinstance(value, MappingNode):
                 self.problems.error("SA059", value.span, "<< takes a mapping or a list of them", help="write <<: *name")
                 continue
             for entry in value.entries:
-                found.setdefault(entry.key.text, entry)
-        found.update({e.key.text: e for e in entries if not (e.key.text == "<<" and e.key.style == "plain")})
-        return tuple(found.values())
+                result.setdefault(entry.key.text, entry)
+        result.update({e.key.text: e for e in entries if not (e.key.text == "<<" and e.key.style == "plain")})
+        return tuple(result.values())
 
 
 def _short(text: str) -> str:

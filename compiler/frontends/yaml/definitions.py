@@ -67,8 +67,8 @@ def define(world: YamlWorld) -> Definitions:
         declared = declare_kernel(world, name, key, node) if isinstance(node, MappingNode) else None
         if declared is not None:
             definitions.kernels.append(declared)
-    found = {name: (key, _value(root, "pipelines", key)) for name, key in names["pipelines"].items()}
-    definitions.pipelines = read_pipelines(world, definitions.kernels, found)
+    sections = {name: (key, _value(root, "pipelines", key)) for name, key in names["pipelines"].items()}
+    definitions.pipelines = read_pipelines(world, definitions.kernels, sections)
     _externals(world, definitions)
     add_check_ranges(world, definitions.kernels)
     definitions.sampling = tuple(read_sampling(world, definitions.kernels))
@@ -76,7 +76,7 @@ def define(world: YamlWorld) -> Definitions:
 
 
 def _value(root: MappingNode, section: str, key: ScalarNode) -> Node:
-    return next(value for found, value in entries_of(root.get(section)) if found is key)
+    return next(value for key_node, value in entries_of(root.get(section)) if key_node is key)
 
 
 def _constant(world: YamlWorld, name: str, node: Node) -> None:
@@ -117,7 +117,7 @@ def _struct(world: YamlWorld, entry: StructEntry) -> None:
 
 
 def _externals(world: YamlWorld, definitions: Definitions) -> None:
-    found: dict[str, None] = dict.fromkeys(definitions.imports)
+    result: dict[str, None] = dict.fromkeys(definitions.imports)
     for name, routine in world.functions.items():
         if routine is None or "extern" not in routine.node:
             continue
@@ -125,5 +125,5 @@ def _externals(world: YamlWorld, definitions: Definitions) -> None:
         if external is not None:
             symbol, file = external
             definitions.externals[name] = External(symbol, shown_path(path_of(world, file)))
-            found[file] = None
-    definitions.imports = tuple(found)
+            result[file] = None
+    definitions.imports = tuple(result)

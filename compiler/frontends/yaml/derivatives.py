@@ -35,8 +35,8 @@ def derivative_of(world: YamlWorld, routine: Routine) -> ir.Derivative:
     """Return the derivative of a function; custom derivatives are named by key."""
     node, signature = routine.node, routine.signature
     policy = node.get("derivative")
-    own = [part for part in OWN_DERIVATIVES if part in node]
-    if own:
+    parts = [part for part in OWN_DERIVATIVES if part in node]
+    if parts:
         backward, forward = (f"{signature.key}.{part}" if part in node else None for part in OWN_DERIVATIVES)
         return ir.Custom(backward, forward)
     if not isinstance(policy, MappingNode):
@@ -47,9 +47,9 @@ def derivative_of(world: YamlWorld, routine: Routine) -> ir.Derivative:
 
 def _policy(world: YamlWorld, routine: Routine, node: MappingNode) -> ir.Derivative:
     entry = node.entries[0]
-    found = _read_policy(world, routine, entry.key, entry.value)
-    check_policy(found, routine.signature, entry.key.span, world.problems)
-    return found
+    policy = _read_policy(world, routine, entry.key, entry.value)
+    check_policy(policy, routine.signature, entry.key.span, world.problems)
+    return policy
 
 
 def _read_policy(world: YamlWorld, routine: Routine, key: ScalarNode, value: Node) -> ir.Derivative:
@@ -103,8 +103,8 @@ def _surrogate(world: YamlWorld, routine: Routine, value: ScalarNode) -> ir.Deri
 
 def custom_bodies(world: YamlWorld, routine: Routine) -> list[CustomBody]:
     """Return the custom backward and forward derivatives of a function."""
-    found = (_custom(world, routine, ir.Role(part)) for part in OWN_DERIVATIVES if part in routine.node)
-    return [own for own in found if own is not None]
+    functions = (_custom(world, routine, ir.Role(part)) for part in OWN_DERIVATIVES if part in routine.node)
+    return [function for function in functions if function is not None]
 
 
 def _custom(world: YamlWorld, routine: Routine, role: ir.Role) -> CustomBody | None:

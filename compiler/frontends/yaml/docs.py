@@ -30,9 +30,9 @@ def _lines(text: str) -> tuple[str, ...]:
 
 def full_doc(node: Node, source: BodySource | None) -> tuple[str, ...]:
     """Return the description, or the docstring of the body if there is none."""
-    given = doc_of(node)
-    if given or source is None or not source.statements:
-        return given
+    doc = doc_of(node)
+    if doc or source is None or not source.statements:
+        return doc
     first = source.statements[0]
     text = first.value.value if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) else None
     return _lines(text) if isinstance(text, str) else ()

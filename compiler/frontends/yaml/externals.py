@@ -57,17 +57,17 @@ def external_of(world: YamlWorld, routine: Routine, imports: tuple[str, ...]) ->
 
 def _named(routine: Routine, node: Node | None) -> tuple[str, str | None]:
     """Return the function's name in Slang, and its file if given."""
-    own = routine.signature.name
+    called = routine.signature.name
     match node:
         case ScalarNode(value=str() as text):
-            return (own, text) if text.endswith(_SUFFIX) else (text, None)
+            return (called, text) if text.endswith(_SUFFIX) else (text, None)
         case MappingNode():
             name, file = node.get("name"), node.get("file")
-            return (name.text if isinstance(name, ScalarNode) else own), (
+            return (name.text if isinstance(name, ScalarNode) else called), (
                 file.text if isinstance(file, ScalarNode) else None
             )
         case _:
-            return own, None
+            return called, None
 
 
 def _defines(path: Path, symbol: str) -> bool:

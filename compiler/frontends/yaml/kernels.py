@@ -96,10 +96,10 @@ def kernel_results(world: YamlWorld, node: MappingNode) -> tuple[KernelResult, .
     """Return the results of a kernel or pipeline; None after all their errors were reported."""
     if node.get("returns") is None:
         return ()
-    found = result_words(world, node.get("returns"))
-    if found is None:
+    declared = result_words(world, node.get("returns"))
+    if declared is None:
         return None
-    parts, several = found
+    parts, several = declared
     results: list[KernelResult] = []
     for index, (text, words) in enumerate(parts):
         if words.memory is None:

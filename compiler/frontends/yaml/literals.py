@@ -69,8 +69,8 @@ def _scalars(node: Node, type_: types.Type, problems: Problems) -> list[Number]:
 
 def _entries(node: Node, element: types.Type, size: int, whole: types.Type, problems: Problems) -> list[Number]:
     if not isinstance(node, SequenceNode) or len(node.items) != size:
-        found = f"{len(node.items)}" if isinstance(node, SequenceNode) else "no list"
-        raise problems.error("SA061", node.span, f"{types.show(whole)} is a list of {size}, found {found}")
+        count = f"{len(node.items)}" if isinstance(node, SequenceNode) else "no list"
+        raise problems.error("SA061", node.span, f"{types.show(whole)} is a list of {size}, found {count}")
     return [scalar for item in node.items for scalar in _scalars(item, element, problems)]
 
 

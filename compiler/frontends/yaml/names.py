@@ -36,14 +36,14 @@ def good_name(key: ScalarNode, problems: Problems) -> str | None:
 
 def check_names(root: MappingNode, problems: Problems) -> dict[str, dict[str, ScalarNode]]:
     """Return every valid name of every section with its key; report names that are taken."""
-    found: dict[str, dict[str, ScalarNode]] = {section: {} for section in SECTIONS}
+    result: dict[str, dict[str, ScalarNode]] = {section: {} for section in SECTIONS}
     seen: dict[str, ScalarNode] = {}
     for section in SECTIONS:
         for key, _ in entries_of(root.get(section)):
             name = good_name(key, problems)
             if name is not None and _is_free(name, key, seen, problems):
                 seen[name] = key
-                found[section][name] = key
+                result[section][name] = key
     for key, node in entries_of(root.get("functions")):
         for part, ending in OWN_DERIVATIVES.items():
             name = f"{normal(key.text)}_{ending}"
@@ -52,7 +52,7 @@ def check_names(root: MappingNode, problems: Problems) -> dict[str, dict[str, Sc
                     "SA057", seen[name].span, f"'{name}' is the name of the {part} derivative of '{key.text}'",
                     label="taken", help="call this something else",
                 )  # fmt: skip
-    return found
+    return result
 
 
 def _is_free(name: str, key: ScalarNode, seen: dict[str, ScalarNode], problems: Problems) -> bool:

@@ -49,14 +49,14 @@ class YamlPipelineScope:
 
 
 def read_pipelines(
-    world: YamlWorld, declared: Sequence[DeclaredKernel], found: Mapping[str, tuple[ScalarNode, Node]]
+    world: YamlWorld, declared: Sequence[DeclaredKernel], names: Mapping[str, tuple[ScalarNode, Node]]
 ) -> tuple[Pipeline, ...]:
     """Return the pipelines of a description; errors go to the world's problems."""
     kernels = {
         k.routine.signature.name: CalledKernel(k.routine.signature.name, k.params, k.results, k.dims) for k in declared
     }
     scope = YamlPipelineScope(world, kernels)
-    made = [_pipeline(world, scope, name, key, node) for name, (key, node) in found.items()]
+    made = [_pipeline(world, scope, name, key, node) for name, (key, node) in names.items()]
     return tuple(pipeline for pipeline in made if pipeline is not None)
 
 
@@ -80,9 +80,9 @@ def _pipeline(world: YamlWorld, scope: YamlPipelineScope, name: str, key: Scalar
 def _optimizer(node: Node | None) -> Optimizer | None:
     """Return the optimizer: ``{adam: {lr: 0.02}}``."""
     for key, settings in entries_of(node):
-        given = {k.text: v.value for k, v in entries_of(settings) if isinstance(v, ScalarNode)}
+        settings_given = {k.text: v.value for k, v in entries_of(settings) if isinstance(v, ScalarNode)}
         usual = OPTIMIZERS[key.text].usual
-        return Optimizer(key.text, tuple(_number(given.get(name, default)) for name, default in usual.items()))
+        return Optimizer(key.text, tuple(_number(settings_given.get(name, default)) for name, default in usual.items()))
     return None
 
 

@@ -38,10 +38,10 @@ def read_sampling(world: YamlWorld, kernels: list[DeclaredKernel]) -> Iterator[S
     check = world.document.root.get("check")
     keys = {kernel.routine.signature.name: kernel.routine.signature.key for kernel in kernels}
     for word in ("samples", "seed"):
-        said = check.get(word) if isinstance(check, MappingNode) else None
-        if isinstance(said, ScalarNode) and isinstance(said.value, int):
-            yield _sampling("", word, said.value)
-        for key, value in entries_of(said if isinstance(said, MappingNode) else None):
+        setting = check.get(word) if isinstance(check, MappingNode) else None
+        if isinstance(setting, ScalarNode) and isinstance(setting.value, int):
+            yield _sampling("", word, setting.value)
+        for key, value in entries_of(setting if isinstance(setting, MappingNode) else None):
             of = _key_of(world, key, keys)
             if of and isinstance(value, ScalarNode) and isinstance(value.value, int):
                 yield _sampling(of, word, value.value)

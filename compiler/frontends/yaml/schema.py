@@ -56,8 +56,8 @@ def _shape(shape: Shape) -> Json:
 def _scalar(shape: Text | Choice | Integer | Number | Flag) -> Json:
     match shape:
         case Text(pattern=pattern, or_number=or_number):
-            found: Json = {"type": ["string", "number"] if or_number else "string"}
-            return {**found, "pattern": pattern} if pattern else found
+            schema: Json = {"type": ["string", "number"] if or_number else "string"}
+            return {**schema, "pattern": pattern} if pattern else schema
         case Choice(words):
             return {"enum": list(words)}
         case Integer(low, high):

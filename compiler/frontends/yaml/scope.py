@@ -43,11 +43,11 @@ class YamlScope:
         if name in world.structs:
             return self._struct(name)
         if name in world.functions:
-            found = world.functions[name]
+            function = world.functions[name]
             return (
                 RefusedEntity(f"'{name}' was refused", reported=True)
-                if found is None
-                else FunctionEntity(found.signature)
+                if function is None
+                else FunctionEntity(function.signature)
             )
         if name in world.kernels:
             return RefusedEntity(
@@ -79,9 +79,11 @@ class YamlScope:
         """Return a method of a struct."""
         if (struct.name, name) not in self.world.methods:
             return None
-        found = self.world.methods[struct.name, name]
+        routine = self.world.methods[struct.name, name]
         return (
-            RefusedEntity(f"'{name}' was refused", reported=True) if found is None else FunctionEntity(found.signature)
+            RefusedEntity(f"'{name}' was refused", reported=True)
+            if routine is None
+            else FunctionEntity(routine.signature)
         )
 
     def defaults(self, struct: types.Struct) -> Mapping[str, object]:

@@ -51,8 +51,8 @@ def declare_function(
         function_key, name, tuple(p for p in params if p is not None), result, differentiable, owner,
         static=owner is not None and static,
     )  # fmt: skip
-    own = {} if owner is None or static else {"self": owner}
-    return Routine(key, node, signature, ranges_of(world, node, declared, own))
+    receiver = {} if owner is None or static else {"self": owner}
+    return Routine(key, node, signature, ranges_of(world, node, declared, receiver))
 
 
 def flag(node: MappingNode, name: str, *, default: bool) -> bool:
@@ -63,20 +63,20 @@ def flag(node: MappingNode, name: str, *, default: bool) -> bool:
 
 def read_params(world: YamlWorld, node: MappingNode, taken: tuple[str, ...] = ()) -> list[Declared]:
     """Return the parameters in order; wrong ones are reported and left out."""
-    found: list[Declared] = []
+    result: list[Declared] = []
     for key, value in entries_of(node.get("params")):
         declared = _declared(world, key, value)
         if declared is None:
             continue
-        if declared.name in (*taken, *(p.name for p in found)):
+        if declared.name in (*taken, *(p.name for p in result)):
             world.problems.error("SA057", key.span, f"there are two parameters '{declared.name}'")
-        elif declared.default is MISSING and any(p.default is not MISSING for p in found):
+        elif declared.default is MISSING and any(p.default is not MISSING for p in result):
             world.problems.error(
                 "SA061", key.span, f"'{declared.name}' has no default but follows one that has", help="put it first"
             )
         else:
-            found.append(declared)
-    return found
+            result.append(declared)
+    return result
 
 
 def _declared(world: YamlWorld, key: ScalarNode, value: Node) -> Declared | None:
@@ -121,10 +121,10 @@ def result_words(world: YamlWorld, node: Node | None) -> tuple[tuple[tuple[Scala
 
 
 def _result(world: YamlWorld, node: MappingNode) -> Type | None:
-    found = result_words(world, node.get("returns"))
-    if found is None:
+    results = result_words(world, node.get("returns"))
+    if results is None:
         return None
-    parts, several = found
+    parts, several = results
     for text, words in parts:
         if words.memory is not None:
             world.problems.error(
@@ -138,13 +138,13 @@ def _result(world: YamlWorld, node: MappingNode) -> Type | None:
 
 
 def ranges_of(
-    world: YamlWorld, node: MappingNode, declared: list[Declared], own: Mapping[str, Type] | None = None
+    world: YamlWorld, node: MappingNode, declared: list[Declared], receiver: Mapping[str, Type] | None = None
 ) -> tuple[Range, ...]:
-    """Return the ranges of samples that the function declares; ``own`` is the object of a method."""
-    found = {p.name: p.range for p in declared if p.range is not None}
-    types = {**(own or {}), **{p.name: p.words.type for p in declared}}
+    """Return the ranges of samples that the function declares; ``receiver`` is the object of a method."""
+    ranges = {p.name: p.range for p in declared if p.range is not None}
+    types = {**(receiver or {}), **{p.name: p.words.type for p in declared}}
     for key, value in entries_of(node.get("ranges")):
         interval = bounds(value, world.problems)
         if interval is not None and part_type(world.problems, key.span, key.text, types) is not None:
-            found[key.text] = interval
-    return tuple(Range(path, low, high) for path, (low, high) in found.items())
+            ranges[key.text] = interval
+    return tuple(Range(path, low, high) for path, (low, high) in ranges.items())

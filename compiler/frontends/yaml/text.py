@@ -27,7 +27,7 @@ Unit = tuple[str, int, int]
 
 def line_starts(text: str) -> tuple[int, ...]:
     """Return the index of the first character of every line."""
-    return (0, *(found.end() for found in _LINE_END.finditer(text)))
+    return (0, *(match.end() for match in _LINE_END.finditer(text)))
 
 
 def character_ranges(source: str, start: int, end: int, style: str, text: str) -> tuple[tuple[int, int], ...]:
@@ -41,21 +41,21 @@ def character_ranges(source: str, start: int, end: int, style: str, text: str) -
         text: Its text.
     """
     units = list(_units(source, start, end, style))
-    found: list[tuple[int, int]] = []
+    result: list[tuple[int, int]] = []
     at = 0
     for character in text:
         if character not in _WHITE:
             while at < len(units) and units[at][0] != character:
                 at += 1
         if at == len(units):
-            found.append((end, end))
+            result.append((end, end))
         elif units[at][0] == character:
-            found.append(units[at][1:])
+            result.append(units[at][1:])
             at += 1
         else:
-            found.append((units[at][1], units[at][1]))
-    last = found[-1][1] if found else start
-    return (*_indented(source, text, found), (last, last))
+            result.append((units[at][1], units[at][1]))
+    last = result[-1][1] if result else start
+    return (*_indented(source, text, result), (last, last))
 
 
 def _indented(source: str, text: str, ranges: list[tuple[int, int]]) -> list[tuple[int, int]]:

@@ -162,14 +162,14 @@ class _TypeReader:
         if token.text == "array" and "array" not in self.types.type_names():
             return self._array(depth)
         try:
-            found = self.types.named_type(token.text) if token.kind == "word" else None
+            type_ = self.types.named_type(token.text) if token.kind == "word" else None
         except UnusableType as unusable:
             if str(unusable):
                 raise self._error(token, str(unusable), "a struct holds its fields, not references") from None
             raise Rejected(token.text) from None
-        if found is None:
+        if type_ is None:
             raise self._error(token, f"unknown type '{token.text}'", self._advice(token.text), "not a type")
-        return found
+        return type_
 
     def _array(self, depth: int) -> Type:
         start = self.at - 1

@@ -102,13 +102,13 @@ class _Validator:
 
     def _wrong_kind(self, node: Node, kind: Kind, options: tuple[Shape, ...], owner: Span) -> None:
         wanted = _either([*dict.fromkeys(_expected(o, alone=len(options) == 1) for o in options)])
-        found = "nothing" if kind == "nothing" else f"{_KIND_WORDS[kind]}{_shown(node)}"
+        actual = "nothing" if kind == "nothing" else f"{_KIND_WORDS[kind]}{_shown(node)}"
         help_ = ""
         text = any(isinstance(o, (Text, Choice)) for o in options)
         if text and kind in ("integer", "number", "bool"):
             help_ = "put it in quotes to make it a text"
         span = owner if kind == "nothing" and node.span.column == node.span.end_column else node.span
-        self.problems.error("SA055", span, f"expected {wanted}, found {found}", help=help_)
+        self.problems.error("SA055", span, f"expected {wanted}, found {actual}", help=help_)
 
     def _record(self, node: MappingNode, shape: Record, owner: Span) -> None:
         known = {key.name: key for key in shape.keys}

@@ -23,8 +23,8 @@ _NAMESPACES: Final = {"sa": NamespaceEntity("sa", "sa"), "math": NamespaceEntity
 @lru_cache(maxsize=1)
 def words() -> dict[str, Entity]:
     """Return every bare name with a meaning."""
-    own = {name: meaning_of(getattr(builtins, name)) for name in builtin_names()}
-    known = {name: entity for name, entity in own.items() if entity is not None}
+    builtins_ = {name: meaning_of(getattr(builtins, name)) for name in builtin_names()}
+    known = {name: entity for name, entity in builtins_.items() if entity is not None}
     return {**_NAMESPACES, **_sa(), **known, "range": FormEntity("sa_range")}
 
 

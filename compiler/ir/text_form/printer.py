@@ -126,14 +126,14 @@ def _function(function: ir.Function, known: KnownTypes) -> Iterator[str]:
 
 def local_types(function: ir.Function, buffers: Mapping[str, Type]) -> dict[str, Type]:
     """Return the type of each parameter, local and loop variable, from its first use."""
-    found = {p.name: p.type for p in function.params}
+    types_ = {p.name: p.type for p in function.params}
     for expr in body_exprs(statements(function)):
         if isinstance(expr, ir.Var) and expr.name not in buffers:
-            found.setdefault(expr.name, expr.type)
+            types_.setdefault(expr.name, expr.type)
     for stmt in walk_stmts(statements(function)):
         if isinstance(stmt, ir.Let):
-            found.setdefault(stmt.name, stmt.type)
-    return found
+            types_.setdefault(stmt.name, stmt.type)
+    return types_
 
 
 def _param(param: ir.Param) -> str:

@@ -142,8 +142,8 @@ class _Reader:
             raise ReadError("a buffer is a tensor or texture")
         self.known.buffers[key] = type_
         accumulation = ir.Accumulation(tokens.word())
-        found = ir.Buffer(key, kernel, param, type_, no_diff, accumulation, reach=self._numbers("(", ")"))
-        return replace(found, path=tuple(path), extents=extents)
+        buffer = ir.Buffer(key, kernel, param, type_, no_diff, accumulation, reach=self._numbers("(", ")"))
+        return replace(buffer, path=tuple(path), extents=extents)
 
     def _numbers(self, before: str, after: str) -> tuple[int, ...]:
         values: list[int] = []
@@ -177,14 +177,14 @@ class _Reader:
 
     def _params(self) -> tuple[ir.Param, ...]:
         self.tokens.expect("(")
-        found = []
+        result = []
         while not self.tokens.accept(")"):
             no_diff = self.tokens.accept("no_diff")
             direction = next((word for word in ("out", "inout") if self.tokens.accept(word)), "in")
             name = self.tokens.word()
-            found.append(ir.Param(name, self._typed(), no_diff, direction=direction))
+            result.append(ir.Param(name, self._typed(), no_diff, direction=direction))
             self.tokens.accept(",")
-        return tuple(found)
+        return tuple(result)
 
     def _range(self) -> ir.Range:
         return ir.Range(self.tokens.string(), float(self.tokens.number()), float(self.tokens.number()))

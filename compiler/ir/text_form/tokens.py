@@ -99,16 +99,16 @@ class Tokens:
 
 
 def _split(text: str) -> list[TextToken]:
-    found, position = [], 0
+    pieces, position = [], 0
     while position < len(text):
         match = _TOKEN.match(text, position)
         if match is None:
             raise ReadError(f"unexpected {text[position]!r}")
         kind = match.lastgroup
         if kind is not None and kind != "space":
-            found.append(TextToken(kind, match.group()))
+            pieces.append(TextToken(kind, match.group()))
         position = match.end()
-    return [*found, TextToken("end", "")]
+    return [*pieces, TextToken("end", "")]
 
 
 def _unquote(text: str) -> str:

@@ -95,9 +95,9 @@ def _stmt(stmt: ir.Stmt, scope: _Scope) -> Iterator[Diagnostic]:
             if not scope.in_loop:
                 yield Diagnostic("SA900", "break or continue outside a loop", stmt.span)
         case ir.Return(value):
-            found = Void() if value is None else value.type
-            if found != scope.result:
-                yield Diagnostic("SA901", f"returns {show(found)}, not {show(scope.result)}", stmt.span)
+            actual = Void() if value is None else value.type
+            if actual != scope.result:
+                yield Diagnostic("SA901", f"returns {show(actual)}, not {show(scope.result)}", stmt.span)
         case _:
             pass
 
@@ -244,8 +244,8 @@ def _operation(expr: ir.Unary | ir.Binary) -> Iterator[Diagnostic]:
     mixed = is_scalar(left) != is_scalar(right) and element_of(left) == element_of(right)
     if left != right and not (mixed and expr.op in ("+", "-", "*", "/")):
         yield Diagnostic("SA901", f"'{expr.op}' on {show(left)} and {show(right)}", expr.span)
-    wide = right if mixed and is_scalar(left) else left
-    wanted = with_element(wide, BOOL) if expr.op in COMPARISONS else wide
+    vector = right if mixed and is_scalar(left) else left
+    wanted = with_element(vector, BOOL) if expr.op in COMPARISONS else vector
     yield from _same(expr, BOOL if expr.op in _LOGICAL else wanted, f"'{expr.op}'")
     if expr.op in _LOGICAL and left != BOOL:
         yield Diagnostic("SA901", f"'{expr.op}' on {show(left)}", expr.span)

@@ -127,11 +127,11 @@ def _verify_call(expr: ir.Expr, callee: _Callee, args: tuple[ir.Expr, ...]) -> I
         yield Diagnostic("SA901", f"call is {show(expr.type)}, function gives {show(callee.result)}", expr.span)
 
 
-def _gives(found: Type, wanted: Type) -> bool:
+def _gives(actual: Type, wanted: Type) -> bool:
     """Return True if a type is the wanted one, or the struct that replaces the wanted tuple."""
-    if isinstance(wanted, Tuple) and isinstance(found, Struct):
-        return tuple(f.type for f in found.fields) == wanted.elements
-    return found == wanted
+    if isinstance(wanted, Tuple) and isinstance(actual, Struct):
+        return tuple(f.type for f in actual.fields) == wanted.elements
+    return actual == wanted
 
 
 def gets_gradient(param: ir.Param) -> bool:
@@ -227,8 +227,8 @@ def _verify_kernel(kernel: ir.Kernel, by_key: dict[str, ir.Function], buffered: 
         yield Diagnostic("SA904", f"kernel {kernel.name}: no function {kernel.function!r}", kernel.span)
         return
     named = {p.name: p.type for p in function.params}
-    given = [type_ for p in kernel.params if p.name not in buffered for type_ in _passed(p, named)]
-    if given != [p.type for p in function.params if p.direction != "out"]:
+    passed = [type_ for p in kernel.params if p.name not in buffered for type_ in _passed(p, named)]
+    if passed != [p.type for p in function.params if p.direction != "out"]:
         yield Diagnostic("SA904", f"kernel {kernel.name} and its function differ in parameters", kernel.span)
     stored = {p.name: p.type for p in function.params if p.direction != "in"}
     if {r.param: r.type for r in kernel.results if r.param} != stored:

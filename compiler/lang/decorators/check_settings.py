@@ -25,15 +25,15 @@ def read_check(name: str, check: object) -> SamplingSettings:
     """
     if check is None:
         return SamplingSettings()
-    said = dict(check) if isinstance(check, Mapping) else {"": 0}
-    unknown = next((key for key in said if key not in ("samples", "seed")), None)
+    counts = dict(check) if isinstance(check, Mapping) else {"": 0}
+    unknown = next((key for key in counts if key not in ("samples", "seed")), None)
     at, help_ = Argument("check"), 'check={"samples": 500, "seed": 7}'
     if unknown is not None:
         raise ArgumentError(at, f"check= of {name} is not a mapping with 'samples' or 'seed'", help_)
     for key, low in (("samples", 1), ("seed", 0)):
-        value = said.get(key, low)
+        value = counts.get(key, low)
         if not isinstance(value, int) or isinstance(value, bool) or not low <= value:
             raise ArgumentError(at, f"check= of {name}: {key!r} is not a whole number from {low} on", help_)
-    if said.get("samples", 1) > MOST_SAMPLES:
+    if counts.get("samples", 1) > MOST_SAMPLES:
         raise ArgumentError(at, f"check= of {name}: at most {MOST_SAMPLES} samples", help_)
-    return SamplingSettings(said.get("samples"), said.get("seed"))
+    return SamplingSettings(counts.get("samples"), counts.get("seed"))

@@ -94,14 +94,14 @@ def _defaults(factory: ast.FunctionDef, names: Mapping[str, object]) -> dict[str
     positional = [*factory.args.posonlyargs, *factory.args.args]
     pairs = [*zip(reversed(positional), reversed(factory.args.defaults), strict=False)]
     pairs += [(a, d) for a, d in zip(factory.args.kwonlyargs, factory.args.kw_defaults, strict=True) if d is not None]
-    found: dict[str, object] = {}
+    result: dict[str, object] = {}
     for argument, node in pairs:
         if isinstance(node, ast.Name):
-            found[argument.arg] = names.get(node.id, getattr(builtins, node.id, None))
+            result[argument.arg] = names.get(node.id, getattr(builtins, node.id, None))
         else:
             with contextlib.suppress(ValueError):
-                found[argument.arg] = ast.literal_eval(node)
-    return found
+                result[argument.arg] = ast.literal_eval(node)
+    return result
 
 
 def made(instance: Instance) -> object | None:
@@ -124,13 +124,13 @@ def _parameters(code: CodeType) -> tuple[str, ...]:
 def _used_names(factory: ast.FunctionDef, node: DefinitionNode) -> set[str]:
     """Return the names that a definition reads, directly or through the factory's statements that bind them."""
     bindings = _bindings(factory)
-    found: set[str] = set()
+    result: set[str] = set()
     waiting = set(_free_names(node))
     while waiting:
         name = waiting.pop()
-        found.add(name)
-        waiting |= bindings.get(name, set()) - found
-    return found
+        result.add(name)
+        waiting |= bindings.get(name, set()) - result
+    return result
 
 
 def _free_names(node: DefinitionNode) -> Iterator[str]:
@@ -140,12 +140,12 @@ def _free_names(node: DefinitionNode) -> Iterator[str]:
             yield from _free_names(statement) if isinstance(statement, ast.FunctionDef) else _names(statement)
         return
     arguments = node.args
-    own = {a.arg for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)}
+    arguments_names = {a.arg for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)}
     head = (arguments, *node.decorator_list, *([node.returns] if node.returns is not None else []))
     for part in head:
         yield from _names(part)
     for statement in node.body:
-        yield from (name for name in _names(statement) if name not in own)
+        yield from (name for name in _names(statement) if name not in arguments_names)
 
 
 def _bindings(factory: ast.FunctionDef) -> dict[str, set[str]]:

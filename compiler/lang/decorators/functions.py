@@ -66,9 +66,9 @@ class DescribedFunction(SampledObject, Generic[P, R]):
         self.owner: type | None = None
         self.backward_function: FunctionType | None = None
         self.forward_function: FunctionType | None = None
-        said = dict(options or {})
-        self.sampling = read_check(self.name, said.pop("check", None))
-        self.policy, self.prefer, self.ranges = _read_options(self.name, said)
+        settings = dict(options or {})
+        self.sampling = read_check(self.name, settings.pop("check", None))
+        self.policy, self.prefer, self.ranges = _read_options(self.name, settings)
         self.__name__, self.__qualname__ = python.__name__, python.__qualname__
         self.__doc__, self.__module__ = python.__doc__, python.__module__
         self.__wrapped__ = python
@@ -181,10 +181,10 @@ def read_ranges(name: str, ranges: object, keyword: str = "ranges") -> dict[str,
     checked: dict[str, tuple[float, float]] = {}
     for path, bounds in ranges.items() if isinstance(ranges, Mapping) else [("", ranges)]:
         pair = bounds if isinstance(bounds, (tuple, list)) and len(bounds) == 2 else ("", "")
-        told = all(isinstance(b, (int, float)) for b in pair) and isinstance(path, str) and path
-        low, high = map(_bound, pair) if told else (0.0, 0.0)
+        is_valid = all(isinstance(b, (int, float)) for b in pair) and isinstance(path, str) and path
+        low, high = map(_bound, pair) if is_valid else (0.0, 0.0)
         message = ""
-        if not told:
+        if not is_valid:
             message = f"{keyword}= of {name} is not a mapping of bounds"
         elif not math.isfinite(high - low):
             message = f"the range of '{path}' in {keyword}= of {name} is not of finite numbers: {low:g} to {high:g}"

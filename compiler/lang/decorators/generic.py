@@ -42,15 +42,15 @@ class GenericFunction:
         strong_named = {name: strengthen(t) for name, t in named.items()}
         key = (*strong, *strong_named.items())
         if key not in self._known:
-            given = [annotation_of(t) for t in strong]
+            annotations = [annotation_of(t) for t in strong]
             given_named = {name: annotation_of(t) for name, t in strong_named.items()}
             signature = inspect.signature(self.factory)
             try:
-                signature.bind(*given, **given_named)
+                signature.bind(*annotations, **given_named)
             except TypeError as error:
                 help_ = f"{self.name}{signature.replace(return_annotation=signature.empty)}"
                 raise DescriptionError(f"{self.name}: {error}", help_) from None
-            made = self.factory(*given, **given_named)
+            made = self.factory(*annotations, **given_named)
             if not isinstance(made, DescribedFunction):
                 raise DescriptionError(f"{self.name} returns no described function", "decorate the inner def")
             self._known[key] = made

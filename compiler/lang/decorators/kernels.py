@@ -48,9 +48,9 @@ class KernelObject(RunnableObject):
         self.name = python.__name__
         self.location = location
         self.instance = instance
-        said = dict(options or {})
-        self.sampling = read_check(self.name, said.pop("check", None))
-        self.dims, self.group_size, self.ranges, self.shapes = _read_options(self.name, said)
+        settings = dict(options or {})
+        self.sampling = read_check(self.name, settings.pop("check", None))
+        self.dims, self.group_size, self.ranges, self.shapes = _read_options(self.name, settings)
         self.__name__, self.__qualname__ = python.__name__, python.__qualname__
         self.__doc__, self.__module__ = python.__doc__, python.__module__
         self.__wrapped__ = python

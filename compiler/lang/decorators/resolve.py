@@ -17,17 +17,17 @@ if TYPE_CHECKING:
 def closure_of(function: FunctionType) -> dict[str, object]:
     """Return the free variables of a function that have a value."""
     cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
-    found: dict[str, object] = {}
+    result: dict[str, object] = {}
     for name, cell in cells:
         with suppress(ValueError):
-            found[name] = cell.cell_contents
-    return found
+            result[name] = cell.cell_contents
+    return result
 
 
 def scope_of(function: FunctionType, surroundings: Mapping[str, object], owner: type | None) -> Mapping[str, object]:
     """Return the names that a function's annotations can use besides its globals."""
-    own: dict[str, object] = {owner.__name__: owner} if owner is not None else {}
-    return ChainMap(closure_of(function), own, dict(surroundings))
+    scope: dict[str, object] = {owner.__name__: owner} if owner is not None else {}
+    return ChainMap(closure_of(function), scope, dict(surroundings))
 
 
 def resolve(annotation: object, module: dict[str, object], names: Mapping[str, object], parameter: str = "") -> object:

@@ -68,15 +68,17 @@ def backward(function: object, args: Sequence[object], kwargs: Mapping[str, obje
     parameters = signature_of(described).parameters
     _refuse_memories("bwd_diff", described)
     named = dict(kwargs)
-    given = (*bound, *args)
+    arguments = (*bound, *args)
     if "d_out" not in named:
-        if not given:
+        if not arguments:
             raise TypeError(f"sa.bwd_diff({described.name}) misses d_out")
-        given, named["d_out"] = given[:-1], given[-1]
+        arguments, named["d_out"] = arguments[:-1], arguments[-1]
     d_out = accepted(named.pop("d_out"), signature_of(described).result)
     host = not running()
     with outermost():
-        values = converted(described.name, parameters, assigned(described.name, parameters, given, named), host=host)
+        values = converted(
+            described.name, parameters, assigned(described.name, parameters, arguments, named), host=host
+        )
         cotangent = convert(d_out, signature_of(described).result)
         _refuse_nested(described, values)
         gradients = vjp(lambda v: invoke(described, v), parameters, values, cotangent)
@@ -103,24 +105,24 @@ def forward(function: object, args: Sequence[object], kwargs: Mapping[str, objec
     described, bound = described_of(function)
     parameters = signature_of(described).parameters
     _refuse_memories("fwd_diff", described)
-    given = assigned(described.name, parameters, (*bound, *args), kwargs)
+    arguments = assigned(described.name, parameters, (*bound, *args), kwargs)
     host = not running()
     with outermost():
-        primals = [_primal(described, p, v) for p, v in zip(parameters, given, strict=True)]
+        primals = [_primal(described, p, v) for p, v in zip(parameters, arguments, strict=True)]
         values = converted(described.name, parameters, primals, host=host)
         tangents = [
             convert(v.d, p.type) if isinstance(v, PairValue) else zeroed(value)
-            for p, v, value in zip(parameters, given, values, strict=True)
+            for p, v, value in zip(parameters, arguments, values, strict=True)
         ]
         return PairValue(*jvp(lambda v: invoke(described, v), parameters, values, tangents))
 
 
-def _primal(described: Described, parameter: SignatureParameter, given: object) -> object:
-    if parameter.differentiable and not isinstance(given, PairValue):
+def _primal(described: Described, parameter: SignatureParameter, value: object) -> object:
+    if parameter.differentiable and not isinstance(value, PairValue):
         raise TypeError(f"parameter {parameter.name} of {described.name} takes a pair: sa.diff_pair(x, dx)")
-    if not parameter.differentiable and isinstance(given, PairValue):
+    if not parameter.differentiable and isinstance(value, PairValue):
         raise TypeError(f"parameter {parameter.name} of {described.name} has no gradient: pass the value")
-    return given.p if isinstance(given, PairValue) else given
+    return value.p if isinstance(value, PairValue) else value
 
 
 def make_pair(value: object, tangent: object) -> PairValue:
@@ -173,8 +175,8 @@ def with_parts(value: object, parts: Sequence[Data | None]) -> object:
     waiting = iter(parts)
 
     def part(data: Data) -> Data:
-        found = next(waiting)
-        return in_precision(zeros_like(data) if found is None else found, data.dtype)
+        value = next(waiting)
+        return in_precision(zeros_like(data) if value is None else value, data.dtype)
 
     return map_floating(value, part, zeroed)
 
@@ -182,10 +184,10 @@ def with_parts(value: object, parts: Sequence[Data | None]) -> object:
 def jvp(run: Run, parameters: Sequence[SignatureParameter], values: Values, tangents: Values) -> tuple[object, object]:
     """Return the result and its tangent; tangents are values of the parameters' types."""
     with new_level(reverse=False) as level:
-        given = [
+        arguments = [
             moved(level, v, t) if p.differentiable else v for p, v, t in zip(parameters, values, tangents, strict=True)
         ]
-        result = run(given)
+        result = run(arguments)
     primal = map_floating(result, lambda data: lowered(data, level))
     tangent = map_floating(result, lambda data: tangent_of(data, level), zeroed)
     return primal, tangent
@@ -199,8 +201,8 @@ def moved(level: Level, value: object, tangent: object) -> object:
 
 def tangent_of(data: Data, level: Level) -> Data:
     """Return the tangent of components, in their precision."""
-    found = data.tangent if isinstance(data, Dual) and data.level is level else zeros_like(data)
-    return in_precision(found, data.dtype)
+    direction = data.tangent if isinstance(data, Dual) and data.level is level else zeros_like(data)
+    return in_precision(direction, data.dtype)
 
 
 # --- by rule ---------------------------------------------------------------------------------------------------------

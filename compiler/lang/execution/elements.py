@@ -155,9 +155,9 @@ def common_domain(shapes: list[tuple[str, tuple[int, ...]]]) -> tuple[str, tuple
         ValueError: if two disagree, with their names.
     """
     name, shape = shapes[0]
-    for other, found in shapes[1:]:
-        if found != shape:
-            raise ValueError(f"{name} has {shape} elements, {other} has {found}")
+    for other, other_shape in shapes[1:]:
+        if other_shape != shape:
+            raise ValueError(f"{name} has {shape} elements, {other} has {other_shape}")
     return name, shape
 
 

@@ -191,25 +191,25 @@ class _Backward:
             array = self._memories[name]
             array[place] += np.concatenate(numbers).reshape(array[place].shape)
         for name, nodes in leaves.items():
-            found = [_found(done, n) for n in nodes]
+            additions = [_found(done, n) for n in nodes]
             if name in self._sums:
-                self._sums[name] = [a + b for a, b in zip(self._sums[name], found, strict=True)]
+                self._sums[name] = [a + b for a, b in zip(self._sums[name], additions, strict=True)]
             else:
                 argument = self.ready.arguments[name]
-                self._each[name].put(index, with_parts(seen(argument, index), found))
+                self._each[name].put(index, with_parts(seen(argument, index), additions))
 
     def gradients(self) -> dict[str, object]:
         """Return the gradients by parameter; for an in-place tensor that of its initial content."""
-        found: dict[str, object] = {}
+        result: dict[str, object] = {}
         for p in _differentiable(self.ready):
             argument = self.ready.arguments[p.name]
             if p.name in self._sums:
-                found[p.name] = with_parts(argument, self._sums[p.name])
+                result[p.name] = with_parts(argument, self._sums[p.name])
             elif p.name in self._each:
-                found[p.name] = self._each[p.name].finish()
+                result[p.name] = self._each[p.name].finish()
             elif not isinstance(argument, TensorArgument) or argument.type.reads:
-                found[p.name] = self._memories[p.name] + self._written.get(p.name, 0.0)
-        return found
+                result[p.name] = self._memories[p.name] + self._written.get(p.name, 0.0)
+        return result
 
 
 def _found(done: Mapping[int, Data], node: Node) -> Numbers:
@@ -221,24 +221,24 @@ def _differentiable(ready: PythonLaunch) -> list[KernelParameter]:
     return [p for p in ready.kernel.parameters if p.differentiable]
 
 
-def _cotangent(argument: TensorArgument, given: object) -> Numbers:
-    if given is None:
+def _cotangent(argument: TensorArgument, value: object) -> Numbers:
+    if value is None:
         return np.zeros(argument.array.shape)
-    return np.array(as_array(given, argument.type.element, f"the cotangent of {argument.name}"), np.float64)
+    return np.array(as_array(value, argument.type.element, f"the cotangent of {argument.name}"), np.float64)
 
 
 class _Seed:
     """The cotangent of one result, by thread."""
 
-    def __init__(self, memory: str, type_: Any, domain: Index, given: object) -> None:  # noqa: ANN401  (a type of the IR)
+    def __init__(self, memory: str, type_: Any, domain: Index, argument: object) -> None:  # noqa: ANN401  (a type of the IR)
         self.count = max(int(np.prod(domain)), 1) if memory == "mean" else 1
         self.each: EachArgument | None = None
         if memory == "each":
-            shape = (*domain, *(() if isinstance(given, Mapping) else trailing_shape(type_)))
-            self.each = EachArgument(np.ones(shape) if given is None else given, type_, "a cotangent")
+            shape = (*domain, *(() if isinstance(argument, Mapping) else trailing_shape(type_)))
+            self.each = EachArgument(np.ones(shape) if argument is None else argument, type_, "a cotangent")
         else:
             ones = value_at(np.ones((1, *trailing_shape(type_)), dtype_of(type_)), (0,), type_)
-            self.value = ones if given is None else convert(from_host(given, type_), type_)
+            self.value = ones if argument is None else convert(from_host(argument, type_), type_)
 
     def at(self, index: Index) -> object:
         """Return one thread's part."""
@@ -279,14 +279,14 @@ class _Forward:
         self._values: dict[str, object] = {}
         self._memories: dict[str, Numbers] = {}
         for p in _differentiable(ready):
-            argument, given = ready.arguments[p.name], tangents.get(p.name)
+            argument, tangent = ready.arguments[p.name], tangents.get(p.name)
             if isinstance(argument, (TensorArgument, TextureArgument)):
-                array = np.zeros(argument.array.shape) if given is None else given
+                array = np.zeros(argument.array.shape) if tangent is None else tangent
                 self._memories[p.name] = np.array(as_array(array, argument.type.element, f"the tangent of {p.name}"))
-            elif isinstance(argument, EachArgument) and given is not None:
-                self._each[p.name] = EachArgument(given, p.type, f"the tangent of {p.name}")
-            elif given is not None:
-                self._values[p.name] = convert(from_host(given, p.type), p.type)
+            elif isinstance(argument, EachArgument) and tangent is not None:
+                self._each[p.name] = EachArgument(tangent, p.type, f"the tangent of {p.name}")
+            elif tangent is not None:
+                self._values[p.name] = convert(from_host(tangent, p.type), p.type)
 
     @property
     def finished(self) -> list[object]:
@@ -314,6 +314,6 @@ class _Forward:
     def moved(self) -> dict[str, object]:
         """Return the tangents of results and written tensors."""
         names = result_names(self.ready)
-        found: dict[str, object] = dict(zip(names, (r.finish() for r in self._tangent), strict=True))
+        result: dict[str, object] = dict(zip(names, (r.finish() for r in self._tangent), strict=True))
         written = {a.name for a in _written(self.ready)}
-        return {**found, **{name: array for name, array in self._memories.items() if name in written}}
+        return {**result, **{name: array for name, array in self._memories.items() if name in written}}

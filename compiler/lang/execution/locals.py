@@ -75,25 +75,25 @@ class Locals:
     def _solve(self) -> None:
         """Infer types until none changes. Untyped values are assumed to fit; those left at the end are unknown."""
         for _ in range(ROUNDS):
-            found = self._round()
-            unknown = {n for n, t in self._assigned() if t is None or n not in found} - self._unknown
-            if found == self.types and not unknown:
+            types_ = self._round()
+            unknown = {n for n, t in self._assigned() if t is None or n not in types_} - self._unknown
+            if types_ == self.types and not unknown:
                 return
-            if found == self.types:
+            if types_ == self.types:
                 self._unknown |= unknown
-            self.types = found
+            self.types = types_
         self.types = dict(self.parameters)
 
     def _round(self) -> dict[str, Type | None]:
-        found: dict[str, Type | None] = dict(self.parameters)
+        result: dict[str, Type | None] = dict(self.parameters)
         for name, type_ in self._assigned():
-            before = found.get(name)
+            before = result.get(name)
             met = join(before, type_) if before is not None and type_ is not None else before or type_
             if met is None and before is not None:
                 self._unknown.add(name)
             if met is not None:
-                found[name] = met
-        return {name: None if name in self._unknown else strengthen(t) for name, t in found.items() if t is not None}
+                result[name] = met
+        return {name: None if name in self._unknown else strengthen(t) for name, t in result.items() if t is not None}
 
     def _assigned(self) -> Iterator[tuple[str, Type | None]]:
         for node in ast.walk(self.tree):
@@ -113,11 +113,11 @@ class Locals:
 
     def annotated(self, annotation: ast.expr) -> Type | None:
         """Return the type that an annotation inside the body names."""
-        found = self.outside.find(annotation)
+        entity = self.outside.find(annotation)
         if isinstance(annotation, ast.Subscript):
-            found = self._evaluate(annotation)
+            entity = self._evaluate(annotation)
         try:
-            return None if found is MISSING else ir_type(found)
+            return None if entity is MISSING else ir_type(entity)
         except DescriptionError:
             return None
 
@@ -176,8 +176,8 @@ class Locals:
                 return BOOL
 
     def _constant(self, node: ast.expr) -> Type | None:
-        found = self.outside.find(node)
-        return None if found is MISSING or isinstance(found, type) else try_type_of(constant(found))
+        entity = self.outside.find(node)
+        return None if entity is MISSING or isinstance(entity, type) else try_type_of(constant(entity))
 
     def _joined(self, *nodes: ast.expr) -> Type | None:
         types = [self.type_of(n) for n in nodes]
@@ -219,55 +219,55 @@ class Locals:
             return None
 
     def _call(self, function: ast.expr, args: list[ast.expr], keywords: list[ast.keyword]) -> Type | None:
-        found = self.outside.find(function)
-        if found is MISSING:
+        entity = self.outside.find(function)
+        if entity is MISSING:
             return self._method(function)
-        if isinstance(found, IntrinsicFunction):
-            return self._row(found.name, args)
-        if isinstance(found, GenericFunction):
-            return self._generic(found, args, keywords)
-        if isinstance(found, (DescribedFunction, FunctionType)):
-            return self._described(found, args)
-        if isinstance(found, type):
-            return self._constructed(found, args)
-        row = _hashed(found)
+        if isinstance(entity, IntrinsicFunction):
+            return self._row(entity.name, args)
+        if isinstance(entity, GenericFunction):
+            return self._generic(entity, args, keywords)
+        if isinstance(entity, (DescribedFunction, FunctionType)):
+            return self._described(entity, args)
+        if isinstance(entity, type):
+            return self._constructed(entity, args)
+        row = _hashed(entity)
         if row is not None:
             return self._row(row, args) if row != "pow" or len(args) != 2 else self._power(*args)
-        if found is builtins.len:
+        if entity is builtins.len:
             return INT if args and isinstance(self.type_of(args[0]), Tensor) else WEAK_INT
         return None
 
-    def _described(self, found: DescribedFunction[..., object] | FunctionType, args: list[ast.expr]) -> Type | None:
-        if found in (derivatives.no_diff, copies.copy) and len(args) == 1:
+    def _described(self, described: DescribedFunction[..., object] | FunctionType, args: list[ast.expr]) -> Type | None:
+        if described in (derivatives.no_diff, copies.copy) and len(args) == 1:
             return self.type_of(args[0])
-        if found is derivatives.probe and len(args) == 2:
+        if described is derivatives.probe and len(args) == 2:
             return self.type_of(args[1])
-        if found in (loops.thread_id, loops.thread_count):
+        if described in (loops.thread_id, loops.thread_count):
             return INT
-        if isinstance(found, FunctionType) and found.__module__.startswith("slangad."):
+        if isinstance(described, FunctionType) and described.__module__.startswith("slangad."):
             return None
         try:
-            return signature_of(found if isinstance(found, DescribedFunction) else describe(found)).result
+            return signature_of(described if isinstance(described, DescribedFunction) else describe(described)).result
         except DescriptionError:
             return None
 
-    def _constructed(self, found: type, args: list[ast.expr]) -> Type | None:
-        row = python_equivalents.get(found)
+    def _constructed(self, class_: type, args: list[ast.expr]) -> Type | None:
+        row = python_equivalents.get(class_)
         if row is not None:
             return self._row(row, args)
         try:
-            return ir_type(found)
+            return ir_type(class_)
         except DescriptionError:
             return None
 
-    def _generic(self, found: GenericFunction, args: list[ast.expr], keywords: list[ast.keyword]) -> Type | None:
+    def _generic(self, generic: GenericFunction, args: list[ast.expr], keywords: list[ast.keyword]) -> Type | None:
         types = [self.type_of(a) for a in args]
         named = {k.arg: self.type_of(k.value) for k in keywords if k.arg is not None}
         if None in types or None in named.values():
             return None
         try:
             known = {name: t for name, t in named.items() if t is not None}
-            return signature_of(found.instance([t for t in types if t is not None], known)).result
+            return signature_of(generic.instance([t for t in types if t is not None], known)).result
         except DescriptionError:
             return None
 
@@ -291,10 +291,10 @@ class Locals:
         owner = self.type_of(value)
         match owner:
             case Vector(element, size):
-                found = places(name, size)
-                if found is None:
+                components = places(name, size)
+                if components is None:
                     return None
-                return element if len(found) == 1 else Vector(element, len(found))
+                return element if len(components) == 1 else Vector(element, len(components))
             case Struct(fields=fields):
                 return next((f.type for f in fields if f.name == name), None)
             case DiffPair(primal):

@@ -38,10 +38,10 @@ def _walk(tree: ast.FunctionDef) -> Iterator[ast.AST]:
 class Outside:
     """The objects of names that a function does not bind: closure, module, builtins."""
 
-    def __init__(self, function: FunctionType, own: frozenset[str]) -> None:
+    def __init__(self, function: FunctionType, names: frozenset[str]) -> None:
         self._function = function
         self._closure = closure_of(function)
-        self._own = own
+        self._own = names
 
     def find(self, node: ast.expr) -> object:
         """Return the object behind ``name`` or ``module.name``; ``MISSING`` for anything else."""

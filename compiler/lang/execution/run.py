@@ -33,15 +33,15 @@ def call_from_host(described: Described, args: Sequence[object], kwargs: Mapping
     """Call a function from ordinary Python: arguments may be Python and numpy numbers, sequences and arrays."""
     parameters = signature_of(described).parameters
     with outermost():
-        given = assigned(described.name, parameters, args, kwargs)
-        return invoke(described, converted(described.name, parameters, given, host=True))
+        arguments = assigned(described.name, parameters, args, kwargs)
+        return invoke(described, converted(described.name, parameters, arguments, host=True))
 
 
 def call_strict(described: Described, args: Sequence[object], kwargs: Mapping[str, object]) -> object:
     """Call a function from a described function."""
     parameters = signature_of(described).parameters
-    given = assigned(described.name, parameters, args, kwargs)
-    return invoke(described, converted(described.name, parameters, given))
+    arguments = assigned(described.name, parameters, args, kwargs)
+    return invoke(described, converted(described.name, parameters, arguments))
 
 
 def assigned(
@@ -54,14 +54,14 @@ def assigned(
     """
     if len(args) > len(parameters):
         raise TypeError(f"{name} takes {len(parameters)} arguments, not {len(args)}")
-    given = dict(zip((p.name for p in parameters), args, strict=False))
+    arguments = dict(zip((p.name for p in parameters), args, strict=False))
     for key, value in kwargs.items():
-        if key in given:
+        if key in arguments:
             raise TypeError(f"{name} got argument {key} twice")
         if all(key != p.name for p in parameters):
             raise TypeError(f"{name} has no parameter {key}")
-        given[key] = value
-    return [given[p.name] if p.name in given else _default(name, p) for p in parameters]
+        arguments[key] = value
+    return [arguments[p.name] if p.name in arguments else _default(name, p) for p in parameters]
 
 
 def _default(name: str, parameter: SignatureParameter) -> object:
@@ -71,14 +71,14 @@ def _default(name: str, parameter: SignatureParameter) -> object:
 
 
 def converted(
-    name: str, parameters: Sequence[SignatureParameter], given: Sequence[object], *, host: bool = False
+    name: str, parameters: Sequence[SignatureParameter], values: Sequence[object], *, host: bool = False
 ) -> list[object]:
     """Return copies of arguments as their parameters' types.
 
     Raises:
         TypeError: naming the parameter.
     """
-    return [_converted(name, p, from_host(v, p.type) if host else v) for p, v in zip(parameters, given, strict=True)]
+    return [_converted(name, p, from_host(v, p.type) if host else v) for p, v in zip(parameters, values, strict=True)]
 
 
 def _converted(name: str, parameter: SignatureParameter, value: object) -> object:
@@ -131,8 +131,8 @@ def body_of(function: FunctionType, types: Mapping[str, Type]) -> Body:
 
 def _compile(function: FunctionType, types: Mapping[str, Type]) -> Body:
     definition = definition_of(function)
-    own = own_names(definition.tree)
-    transformer = Transformer(own, Locals(definition.tree, types, Outside(function, own)))
+    names = own_names(definition.tree)
+    transformer = Transformer(names, Locals(definition.tree, types, Outside(function, names)))
     module = transformer.function(definition.tree, function.__code__.co_freevars)
     whole = compile(module, definition.path, "exec", dont_inherit=True)
     code = _named(_inner(_inner(whole, FACTORY), BODY), function)

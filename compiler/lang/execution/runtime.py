@@ -73,13 +73,13 @@ def truth(value: object) -> bool:
 
 def attribute(value: object, name: str) -> object:
     """Return ``value.name``."""
-    found = getattr(value, name)
+    value_of_attribute = getattr(value, name)
     if (
         isinstance(value, (VectorValue, PairValue, TensorArgument, TextureArgument))
         or record_of(type(value)) is not None
     ):
-        return found
-    return constant(found)
+        return value_of_attribute
+    return constant(value_of_attribute)
 
 
 def index(value: object, place: object) -> object:
@@ -134,8 +134,8 @@ def unpack(value: object, count: int) -> tuple[object, ...]:
     """
     parts = tuple(value) if isinstance(value, (tuple, ArrayValue, VectorValue, MatrixValue)) else None
     if parts is None or len(parts) != count:
-        found = "no parts" if parts is None else f"{len(parts)} parts"
-        raise TypeError(f"{shown(value)} has {found}, not {count}")
+        actual = "no parts" if parts is None else f"{len(parts)} parts"
+        raise TypeError(f"{shown(value)} has {actual}, not {count}")
     return parts
 
 

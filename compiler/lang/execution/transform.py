@@ -53,8 +53,8 @@ _OPERATORS: Final[dict[type[ast.AST], str]] = {
 class Transformer(ast.NodeTransformer):
     """Rewrites one function; ``types`` collects the types its code refers to by number."""
 
-    def __init__(self, own: frozenset[str], local_types: Locals) -> None:
-        self.own = own
+    def __init__(self, names: frozenset[str], local_types: Locals) -> None:
+        self.own = names
         self.locals = local_types
         self.types: list[Type] = []
         self._fresh = 0

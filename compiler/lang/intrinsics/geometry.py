@@ -55,16 +55,16 @@ def _refract_value(np, i, n, eta):
 
 
 def _normalize_value(np, v):
-    wide = v.astype(np.promote_types(v.dtype, np.float32))
-    largest = np.max(np.abs(wide), axis=-1, keepdims=True)
-    scaled = wide / np.where(largest == 0, 1, largest)
+    promoted = v.astype(np.promote_types(v.dtype, np.float32))
+    largest = np.max(np.abs(promoted), axis=-1, keepdims=True)
+    scaled = promoted / np.where(largest == 0, 1, largest)
     size = np.sqrt(np.sum(scaled * scaled, axis=-1, keepdims=True))
     return (scaled / np.where(size == 0, 1, size)).astype(v.dtype)
 
 
 def _length_value(np, v):
-    wide = v.astype(np.float64)
-    return np.sqrt(np.sum(wide * wide, axis=-1)).astype(v.dtype)
+    in_double = v.astype(np.float64)
+    return np.sqrt(np.sum(in_double * in_double, axis=-1)).astype(v.dtype)
 
 
 def _cross_value(np, a, b):

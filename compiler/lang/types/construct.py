@@ -198,9 +198,9 @@ def fill_struct(self: object, args: Sequence[object], kwargs: Mapping[str, objec
     """
     record = record_of(type(self))
     assert record is not None  # noqa: S101  (only struct classes have this constructor)
-    given = _given(record, args, kwargs)
+    values = _given(record, args, kwargs)
     for field in record.fields:
-        value = given[field.name] if field.name in given else _default(record, field)
+        value = values[field.name] if field.name in values else _default(record, field)
         try:
             self.__dict__[field.name] = convert(accepted(value, field.type), field.type)
         except (TypeError, OverflowError) as error:
@@ -211,14 +211,14 @@ def _given(record: StructRecord, args: Sequence[object], kwargs: Mapping[str, ob
     names = [f.name for f in record.fields]
     if len(args) > len(names):
         raise TypeError(f"{record.name} takes {len(names)} values, not {len(args)}")
-    given = dict(zip(names, args, strict=False))
+    arguments = dict(zip(names, args, strict=False))
     for name, value in kwargs.items():
         if name not in names:
             raise TypeError(f"{record.name} has no field {name}")
-        if name in given:
+        if name in arguments:
             raise TypeError(f"{record.name} got field {name} twice")
-        given[name] = value
-    return given
+        arguments[name] = value
+    return arguments
 
 
 def _default(record: StructRecord, field: FieldRecord) -> object:
@@ -259,5 +259,5 @@ def _number(value: np.generic, type_: types.Scalar) -> object:
     """Return a numpy scalar; one of 64 bits as a Python number, since numpy computes with 64 bits by default."""
     if value.dtype == np.bool_:
         return bool(value)
-    wide = value.dtype in (np.float64, np.int64, np.uint64) and DTYPES[type_.name] != value.dtype
-    return value.item() if wide else value
+    narrows = value.dtype in (np.float64, np.int64, np.uint64) and DTYPES[type_.name] != value.dtype
+    return value.item() if narrows else value

@@ -55,8 +55,8 @@ class IntrinsicFunction:
 
         return call_intrinsic(self.name, (*args, *self._named(len(args), kwargs)))
 
-    def _named(self, given: int, kwargs: dict[str, object]) -> list[object]:
-        names = INTRINSICS[self.name].params[given:]
+    def _named(self, count: int, kwargs: dict[str, object]) -> list[object]:
+        names = INTRINSICS[self.name].params[count:]
         for name in kwargs:
             if name not in names:
                 raise TypeError(f"{self.name} takes no argument {name} here")

@@ -228,8 +228,8 @@ def unary(symbol: str, a: object) -> object:
     if symbol == "+":
         return a
     if is_integral(type_):
-        wide = _wide(a, type_)
-        return _integral_result(~wide if symbol == "~" else -wide, type_)
+        in_double = _wide(a, type_)
+        return _integral_result(~in_double if symbol == "~" else -in_double, type_)
     return wrapped(apply(NEGATE, adapted(a, type_)), type_)
 
 

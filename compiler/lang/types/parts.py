@@ -51,21 +51,21 @@ def places(name: str, size: int) -> list[int] | None:
 
 
 def _places(vector: AnyVector, name: str) -> list[int]:
-    found = places(name, len(vector))
-    if found is None:
+    components = places(name, len(vector))
+    if components is None:
         raise AttributeError(f"{show(vector.slangad_type)} has no component {name!r}")
-    return found
+    return components
 
 
 def swizzle(vector: AnyVector, name: str) -> object:
     """Return ``v.x`` or ``v.zyx``."""
-    found = _places(vector, name)
+    components = _places(vector, name)
     element = vector.slangad_type.element
-    if len(found) == 1:
-        return wrapped(take(vector.data, found[0]), element)
+    if len(components) == 1:
+        return wrapped(take(vector.data, components[0]), element)
     if isinstance(vector.data, Traced):
-        return class_of(Vector(element, len(found))).of(stack(*(take(vector.data, i) for i in found)))
-    return class_of(Vector(element, len(found))).of(vector.data[found])
+        return class_of(Vector(element, len(components))).of(stack(*(take(vector.data, i) for i in components)))
+    return class_of(Vector(element, len(components))).of(vector.data[components])
 
 
 def set_swizzle(vector: AnyVector, name: str, value: object) -> None:
@@ -74,12 +74,12 @@ def set_swizzle(vector: AnyVector, name: str, value: object) -> None:
     Raises:
         TypeError: when a component is named twice or the value does not fit.
     """
-    found = _places(vector, name)
-    if len(set(found)) != len(found):
+    components = _places(vector, name)
+    if len(set(components)) != len(components):
         raise TypeError(f"{name!r} names a component twice and can't be assigned")
     element = vector.slangad_type.element
-    wanted: Type = element if len(found) == 1 else Vector(element, len(found))
-    _store(vector, found[0] if len(found) == 1 else found, _fitting(value, wanted))
+    wanted: Type = element if len(components) == 1 else Vector(element, len(components))
+    _store(vector, components[0] if len(components) == 1 else components, _fitting(value, wanted))
 
 
 def component(vector: AnyVector, index: object) -> object:

@@ -119,13 +119,13 @@ def implicit(value: object, type_: types.Scalar) -> object:
     Raises:
         TypeError: when a conversion must be written.
     """
-    found = try_type_of(value)
-    if found == type_:
+    inferred = try_type_of(value)
+    if inferred == type_:
         return scalar(value, type_)
     floating = type_.name in ("half", "float", "double")
-    if found == types.WEAK_INT and type_ != types.BOOL:
+    if inferred == types.WEAK_INT and type_ != types.BOOL:
         return scalar(value, type_)
-    if floating and found in (types.WEAK_FLOAT, types.INT):
+    if floating and inferred in (types.WEAK_FLOAT, types.INT):
         return scalar(value, type_)
     raise TypeError(f"{shown(value)} does not become {type_.name} by itself: write {_written(type_)}(…)")
 

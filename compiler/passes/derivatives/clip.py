@@ -38,14 +38,14 @@ _LARGEST: Final = {"half": 65504.0, "float": 3.4028234663852886e38, "double": 1.
 def clip_backward(maker: Maker, policy: ir.ClipGradient, moved: str) -> ir.Function:
     """Return a backward function that clips the gradients of ``moved``."""
     fresh = maker.fresh()
-    setup, found = _take_gradients(maker, moved, fresh)
+    setup, values = _take_gradients(maker, moved, fresh)
     body = setup
-    for gradient in found:
+    for gradient in values:
         if policy.limit is not None:
             body += for_each_part(gradient, fresh, partial(_clamp, policy.limit))
         if policy.norm is not None:
             body += _clip_norm(gradient, policy.norm, fresh)
-    return maker.backward_function((*body, gradients([*found])))
+    return maker.backward_function((*body, gradients([*values])))
 
 
 def clip_forward(maker: Maker, moved: str) -> ir.Function:
@@ -87,8 +87,8 @@ def _clip_norm(gradient: ir.Var, norm: float, fresh: Fresh) -> Block:
         parts = [part(g, k) for k in range(g.type.size)] if isinstance(g.type, types.Vector) else [g]
         sizes = [cast(call("abs", p.type, p), element) for p in parts]
         bound = (ir.Assign(g, clamped(g, _LARGEST[element.name])),)
-        found = reduce(lambda a, b: call("max", element, a, b), sizes)
-        return (*bound, ir.Assign(largest, call("max", element, largest, found)))
+        peak = reduce(lambda a, b: call("max", element, a, b), sizes)
+        return (*bound, ir.Assign(largest, call("max", element, largest, peak)))
 
     def shrink(g: ir.Expr) -> Block:
         return (ir.Assign(g, divide(g, cast(largest, element_within(g.type)))),)

@@ -78,7 +78,7 @@ def derived_backward(maker: Maker) -> Function:
     """Return a backward function from the custom forward function."""
     fresh = maker.fresh()
     body: Block = ()
-    found: list[Expr] = []
+    result: list[Expr] = []
     for position, param in enumerate(maker.function.params):
         if param not in maker.active:
             continue
@@ -86,8 +86,8 @@ def derived_backward(maker: Maker) -> Function:
         gradient = fresh.var(f"{param.name}_grad", param.type)
         body += () if is_scalar(param.type) else (Assign(gradient, zero(param.type)),)
         body += _along_parameter(maker, position, value, gradient, fresh)
-        found.append(gradient)
-    return maker.backward_function((*body, gradients(found)))
+        result.append(gradient)
+    return maker.backward_function((*body, gradients(result)))
 
 
 def _along_parameter(maker: Maker, position: int, value: Expr, gradient: Var, fresh: Fresh) -> Block:

@@ -39,7 +39,7 @@ def finite_backward(maker: Maker, policy: FiniteDifference) -> Function:
     """Return a backward function by central differences."""
     differences = _Differences(maker, policy, maker.fresh(), maker.values())
     body: Block = ()
-    found: list[Expr] = []
+    result: list[Expr] = []
     for position, param in enumerate(maker.function.params):
         if param not in maker.active:
             continue
@@ -47,8 +47,8 @@ def finite_backward(maker: Maker, policy: FiniteDifference) -> Function:
         gradient = differences.fresh.var(f"{param.name}_grad", param.type)
         body += () if is_scalar(param.type) else (Assign(gradient, zero(param.type)),)
         body += differences.over(position, _StoreGradient(maker, differences.fresh, value, gradient))
-        found.append(gradient)
-    return maker.backward_function((*body, gradients(found)))
+        result.append(gradient)
+    return maker.backward_function((*body, gradients(result)))
 
 
 def finite_forward(maker: Maker, policy: FiniteDifference) -> Function:

@@ -143,30 +143,30 @@ def _needed(loop: Loop) -> tuple[ir.Var, ...]:
 
 def _read_in(body: Block) -> set[str]:
     """Return the locals whose values statements read, without those that are only added to."""
-    found: set[str] = set()
+    result: set[str] = set()
     for stmt in walk_stmts(body):
         match stmt:
             case ir.Assign(target=ir.Var() as target, value=value):
-                found |= names_in(value) - ({target.name} if _adds(value, target) else set())
+                result |= names_in(value) - ({target.name} if _adds(value, target) else set())
             case ir.Assign(target=target, value=value):
                 of = root(target)
                 inside = names_in(target) - ({of.name} if of is not None else set())
-                found |= inside | (names_in(value) - ({of.name} if of and _adds(value, target) else set()))
+                result |= inside | (names_in(value) - ({of.name} if of and _adds(value, target) else set()))
                 if of is not None and any(of.name in names_in(e) for e in _indices(target)):
-                    found.add(of.name)
+                    result.add(of.name)
             case _:
                 for expr in stmt_exprs(stmt):
-                    found |= names_in(expr)
-    return found
+                    result |= names_in(expr)
+    return result
 
 
 def _indices(target: ir.Expr) -> list[ir.Expr]:
-    found = []
+    result = []
     while isinstance(target, (ir.Index, ir.Member, ir.Swizzle)):
         if isinstance(target, ir.Index):
-            found.append(target.index)
+            result.append(target.index)
         target = target.value
-    return found
+    return result
 
 
 def _adds(value: ir.Expr, target: ir.Expr, *, scaled: bool = True) -> bool:

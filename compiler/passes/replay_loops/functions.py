@@ -143,10 +143,10 @@ class LoopFunctions:
         stmt = self.loop.stmt
         if not isinstance(stmt, ir.For):
             return ()
-        found: list[ir.Expr] = [] if isinstance(stmt.start, ir.Const) else [stmt.start]
+        result: list[ir.Expr] = [] if isinstance(stmt.start, ir.Const) else [stmt.start]
         if isinstance(self.count, ir.Var):
-            found.append(iterations(stmt))
-        return tuple(found)
+            result.append(iterations(stmt))
+        return tuple(result)
 
     @property
     def indexed(self) -> bool:
@@ -224,18 +224,18 @@ class LoopFunctions:
 
     def _leave(self, block: Block) -> Block:
         """Return a block that returns the state where it left the iteration or the loop."""
-        found: list[ir.Stmt] = []
+        result: list[ir.Stmt] = []
         for stmt in block:
             match stmt:
                 case ir.Break(span):
-                    return (*found, ir.Return(self.state.pack(stops=True), span))
+                    return (*result, ir.Return(self.state.pack(stops=True), span))
                 case ir.Continue(span):
-                    return (*found, ir.Return(self.state.pack(), span))
+                    return (*result, ir.Return(self.state.pack(), span))
                 case ir.If():
-                    found.append(map_blocks(stmt, self._leave))
+                    result.append(map_blocks(stmt, self._leave))
                 case _:
-                    found.append(stmt)
-        return tuple(found)
+                    result.append(stmt)
+        return tuple(result)
 
     def run_function(self) -> ir.Function:
         """Return the function that runs the loop."""
@@ -269,8 +269,8 @@ class LoopFunctions:
         if self.wraps:
             parts = (edge, lit) if self.watched else (before,) if self.keeps_before else ()
             end = ir.Construct((held, *parts, *((ran,) if self.loop.counts else ())), self.end)
-        given = tuple(replace(p, no_diff=False) for p in self.given)
-        made = self.make("run", "run", given, self.end, (*body, ir.Return(end)))
+        params = tuple(replace(p, no_diff=False) for p in self.given)
+        made = self.make("run", "run", params, self.end, (*body, ir.Return(end)))
         doc = ("The loop itself. Its result is kept for reverse mode.",)
         on_host = f"{self.key} plain" if self.plan.on_host else ""
         return replace(made, differentiable=False, prefer="checkpoint", doc=doc, on_host=on_host)
@@ -356,11 +356,11 @@ class LoopFunctions:
         flowing = tuple(p for p in self.given if _flows(p))
         types = gradient_type(flowing)
         args = (*self.step(state, turn).args, gradients[0])
-        found = ir.BackwardCall(f"{self.key} step", args, types)
+        call = ir.BackwardCall(f"{self.key} step", args, types)
         if len(gradients) == 1:
-            return (ir.Assign(gradients[0], found),)
+            return (ir.Assign(gradients[0], call),)
         held = self.names.scratch("gradients", types)
-        made: list[ir.Stmt] = [ir.Assign(held, found)]
+        made: list[ir.Stmt] = [ir.Assign(held, call)]
         made.append(ir.Assign(gradients[0], ir.Member(held, "item0", gradients[0].type)))
         for number, total in enumerate(gradients[1:], 1):
             made += accumulate(total, ir.Member(held, f"item{number}", total.type), self.names)
@@ -402,8 +402,8 @@ class LoopFunctions:
             parts = tuple(undo.before.get(v.name, ir.Member(self.held, v.name, v.type)) for v in state.locals)
             flag = (ir.Const(value=False, type=BOOL),) if state.stops else ()
             body = (*unpack, *undo.body, ir.Return(ir.Construct((*parts, *flag), state.type)))
-        given = tuple(replace(p, no_diff=False) for p in step.params)
-        made = self.make("undo", "undo", given, state.type, body)
+        inputs = tuple(replace(p, no_diff=False) for p in step.params)
+        made = self.make("undo", "undo", inputs, state.type, body)
         return replace(made, differentiable=False, doc=("The state before an iteration, from the state after it.",))
 
     def _recompute(self, gradients: list[ir.Var], begin: ir.Expr, start: ir.Expr) -> Block:

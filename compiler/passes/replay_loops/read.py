@@ -86,9 +86,9 @@ class Loop:
 
     def locals(self) -> set[str]:
         """Return the names that the loop uses."""
-        found = {e.name for e in body_exprs((self.stmt,)) if isinstance(e, ir.Var)}
-        found |= {e.name for e in body_exprs(self.body) if isinstance(e, ir.Var)}
-        return found | {s.variable for s in walk_stmts((self.stmt,)) if isinstance(s, ir.For)}
+        names = {e.name for e in body_exprs((self.stmt,)) if isinstance(e, ir.Var)}
+        names |= {e.name for e in body_exprs(self.body) if isinstance(e, ir.Var)}
+        return names | {s.variable for s in walk_stmts((self.stmt,)) if isinstance(s, ir.For)}
 
 
 def size_of(type_: Type) -> int:
@@ -127,15 +127,15 @@ def read_loop(
         carrying: The gradient flow of the function.
         names: Makes names of parameters for the thread's index.
     """
-    own: dict[ir.Expr, Shared] = {}
+    shared_values: dict[ir.Expr, Shared] = {}
 
     def without_thread(expr: ir.Expr) -> ir.Expr:
         if not isinstance(expr, (ir.ThreadId, ir.ThreadCount)):
             return expr
-        if expr not in own:
+        if expr not in shared_values:
             word = "thread" if isinstance(expr, ir.ThreadId) else "threads"
-            own[expr] = Shared(names.var(f"{word}_{'ijk'[expr.axis]}", expr.type), expr, active=False)
-        return own[expr].local
+            shared_values[expr] = Shared(names.var(f"{word}_{'ijk'[expr.axis]}", expr.type), expr, active=False)
+        return shared_values[expr].local
 
     body = map_body_exprs(stmt.body, lambda e: rewrite(e, without_thread))
     condition: tuple[ir.Expr, ...] = (stmt.condition,) if isinstance(stmt, ir.While) else ()
@@ -157,9 +157,9 @@ def read_loop(
     shared = tuple(
         Shared(ir.Var(n, t), ir.Var(n, t), carrying.carries(ir.Var(n, t)))
         for n, t in types.items()
-        if n not in {*stored, *counter, *inner} and not any(n == s.local.name for s in own.values())
+        if n not in {*stored, *counter, *inner} and not any(n == s.local.name for s in shared_values.values())
     )
-    return Loop(stmt, body, state, (*shared, *own.values()), breaks=_breaks(body))
+    return Loop(stmt, body, state, (*shared, *shared_values.values()), breaks=_breaks(body))
 
 
 def holds_nested_structs(loop: Loop) -> bool:

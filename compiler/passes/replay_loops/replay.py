@@ -104,16 +104,16 @@ class _Scope:
 
     def block(self, body: Block, before: set[str], after: tuple[Block, ...]) -> Block:
         """Rewrite a block. ``before`` are the names that are set, ``after`` is what may run after it."""
-        found: list[ir.Stmt] = []
+        result: list[ir.Stmt] = []
         before = set(before)
         for number, stmt in enumerate(body):
             rest = (body[number + 1 :], *after)
             if isinstance(stmt, (ir.For, ir.While)):
-                found += self.loop(stmt, before, rest)
+                result += self.loop(stmt, before, rest)
             else:
-                found.append(map_blocks(stmt, partial(self._inner, before, rest)))
+                result.append(map_blocks(stmt, partial(self._inner, before, rest)))
             before |= {t.name for s in walk_stmts((stmt,)) if isinstance(s, ir.Assign) and (t := root(s.target))}
-        return tuple(found)
+        return tuple(result)
 
     def _inner(self, before: set[str], after: tuple[Block, ...], body: Block) -> Block:
         return self.block(body, before, after)
@@ -170,14 +170,14 @@ class _Scope:
         result, flag = self.names.var("result", self.of.result), self.names.var("returns", BOOL)
 
         def leave(block: Block) -> Block:
-            found: list[ir.Stmt] = []
+            collected: list[ir.Stmt] = []
             for one in block:
                 if isinstance(one, ir.Return) and one.value is not None:
                     yes = ir.Const(value=True, type=BOOL)
-                    found += [ir.Assign(result, one.value, one.span), ir.Assign(flag, yes), ir.Break(one.span)]
+                    collected += [ir.Assign(result, one.value, one.span), ir.Assign(flag, yes), ir.Break(one.span)]
                 else:
-                    found.append(map_blocks(one, leave))
-            return tuple(found)
+                    collected.append(map_blocks(one, leave))
+            return tuple(collected)
 
         self.results += [ir.Assign(result, s.value) for s in returns if s.value is not None]
         self.carrying = Carrying(replace(self.of, body=(*statements(self.of), *self.results)), self.all.functions)
@@ -219,7 +219,7 @@ class _Scope:
         state, span = made.state, loop.stmt.span
         apart = {v.local for v in loop.state if self.depth and v.set_before and adds_only(loop.body, v.local)}
         starts = (v.local if v.set_before and v.local not in apart else zero(v.local.type) for v in loop.state)
-        found: list[ir.Stmt] = []
+        result: list[ir.Stmt] = []
         if state.alone:
             (held,) = starts
             (local,) = state.locals
@@ -227,19 +227,19 @@ class _Scope:
         else:
             flag = (ir.Const(value=False, type=BOOL),) if state.stops else ()
             held = target = self.names.var("state", state.type)
-            found.append(ir.Assign(target, ir.Construct((*starts, *flag), state.type, span), span))
+            result.append(ir.Assign(target, ir.Construct((*starts, *flag), state.type, span), span))
         args = (held, *made.bounds, *(s.value for s in loop.shared))
         end = self.names.var("end", made.end)
         run = ir.NoDiff(ir.Call(f"{made.key} run", args, made.end, span), made.end, span)
-        found.append(ir.Assign(end, run, span))
-        found.append(ir.Assign(target, ir.Call(f"{made.key} loop", (*args, end), state.type, span), span))
+        result.append(ir.Assign(end, run, span))
+        result.append(ir.Assign(target, ir.Call(f"{made.key} loop", (*args, end), state.type, span), span))
         for v in loop.state:
             value = state.part(target, v.local)
             if v.local in apart:
-                found.append(ir.Assign(v.local, add(v.local, value), span))
+                result.append(ir.Assign(v.local, add(v.local, value), span))
             elif v.used_after and value != v.local:
-                found.append(ir.Assign(v.local, value, span))
-        return tuple(found)
+                result.append(ir.Assign(v.local, value, span))
+        return tuple(result)
 
 
 def _returns_in_loop(body: Block) -> bool:

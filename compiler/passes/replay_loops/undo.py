@@ -75,12 +75,12 @@ def undo_iteration(body: Block, needed: dict[str, ir.Var], whole: ir.Expr | None
     """
     solver = _Solver(names, set(needed), _stored_once(body))
     floors = _floors(whole) if whole is not None else set()
-    stmts, found = solver.block(completed(body), {}, dict(needed), floors)
-    missing = [name for name in needed if name not in found]
+    stmts, before = solver.block(completed(body), {}, dict(needed), floors)
+    missing = [name for name in needed if name not in before]
     if missing:
         raise NoUndo(solver.reasons.get(missing[0], f"{missing[0]} can't be found from its value after an iteration"))
-    made = _live(stmts, {v.name for v in found.values()})
-    return Undo(made, found, tuple(dict.fromkeys(solver.drifting)), tuple(dict.fromkeys(solver.watched)))
+    made = _live(stmts, {v.name for v in before.values()})
+    return Undo(made, before, tuple(dict.fromkeys(solver.drifting)), tuple(dict.fromkeys(solver.watched)))
 
 
 def _live(stmts: list[ir.Stmt], wanted: set[str]) -> Block:
@@ -98,29 +98,29 @@ def _live(stmts: list[ir.Stmt], wanted: set[str]) -> Block:
 
 def completed(body: Block) -> Block:
     """Return what an iteration does that does not leave the loop, without ``break`` and ``continue``."""
-    found: list[ir.Stmt] = []
+    result: list[ir.Stmt] = []
     for number, stmt in enumerate(body):
         match stmt:
             case ir.If(condition, then, other):
                 if _ends(then, ir.Break):
-                    found.append(_guard(condition))
-                    return (*found, *completed((*other, *body[number + 1 :])))
+                    result.append(_guard(condition))
+                    return (*result, *completed((*other, *body[number + 1 :])))
                 if _ends(other, ir.Break):
-                    found.append(_guard(ir.Unary("!", condition, BOOL)))
-                    return (*found, *completed((*then, *body[number + 1 :])))
+                    result.append(_guard(ir.Unary("!", condition, BOOL)))
+                    return (*result, *completed((*then, *body[number + 1 :])))
                 if _ends(then, ir.Continue) or _ends(other, ir.Continue):
                     rest = body[number + 1 :]
                     yes = then[:-1] if _ends(then, ir.Continue) else (*then, *rest)
                     no = other[:-1] if _ends(other, ir.Continue) else (*other, *rest)
-                    return (*found, replace(stmt, then=completed(yes), other=completed(no)))
+                    return (*result, replace(stmt, then=completed(yes), other=completed(no)))
                 if any(isinstance(s, ir.Continue) for s in _own(stmt)):
                     raise NoUndo("a branch in a branch continues with the next iteration")
-                found.append(replace(stmt, then=completed(then), other=completed(other)))
+                result.append(replace(stmt, then=completed(then), other=completed(other)))
             case ir.Continue():
-                return tuple(found)
+                return tuple(result)
             case _:
-                found.append(stmt)
-    return tuple(found)
+                result.append(stmt)
+    return tuple(result)
 
 
 def _guard(condition: ir.Expr) -> ir.If:
@@ -219,33 +219,34 @@ class _Solver:
             others = {n: v for n, v in step.reads.items() if n != name}
             if any((n, v) not in known and self._varies(n, v) for n, v in others.items()):
                 continue
-            given = {n: known[n, v] for n, v in others.items() if (n, v) in known}
+            known_values = {n: known[n, v] for n, v in others.items() if (n, v) in known}
             local = self.names.var(f"{name}_before", known[name, version].type)
-            if self._undo(step.stmt, name, known[name, version], local, given, made, floors):
+            if self._undo(step.stmt, name, known[name, version], local, known_values, made, floors):
                 known[name, earlier] = local
                 return True
             self.names.release(local)
         return False
 
     def _undo(
-        self, stmt: ir.Stmt, name: str, after: ir.Var, local: ir.Var, given: dict[str, ir.Var], made: list[ir.Stmt],
+        self, stmt: ir.Stmt, name: str, after: ir.Var, local: ir.Var, known_values: dict[str, ir.Var],
+        made: list[ir.Stmt],
         floors: set[str],
     ) -> bool:  # fmt: skip
         if isinstance(stmt, ir.Assign) and isinstance(stmt.target, ir.Var):
             value = self._inverse(stmt.value, stmt.target, after, floors)
             if value is None:
                 return False
-            made.append(ir.Assign(local, _with(value, {**given, after.name: after}), stmt.span))
+            made.append(ir.Assign(local, _with(value, {**known_values, after.name: after}), stmt.span))
             return True
         if not isinstance(stmt, ir.If):
             return False
         sides: list[Block] = []
         for block in (stmt.then, stmt.other):
-            changed, found = self.block(block, given, {name: after}, floors)
-            if name not in found:
+            changed, values = self.block(block, known_values, {name: after}, floors)
+            if name not in values:
                 return False
-            sides.append((*changed, ir.Assign(local, found[name], stmt.span)))
-        made.append(ir.If(_with(stmt.condition, given), sides[0], sides[1], stmt.span))
+            sides.append((*changed, ir.Assign(local, values[name], stmt.span)))
+        made.append(ir.If(_with(stmt.condition, known_values), sides[0], sides[1], stmt.span))
         return True
 
     def _inverse(self, value: ir.Expr, x: ir.Var, after: ir.Var, floors: set[str]) -> ir.Expr | None:
@@ -287,13 +288,13 @@ class _Solver:
 
 def _floors_at(body: Block, number: int, floors: set[str]) -> set[str]:
     """Return the locals that are above a positive constant after a statement, by checks before they change again."""
-    found: set[str] = set()
+    result: set[str] = set()
     changed: set[str] = set()
     for stmt in body[number + 1 :]:
         if isinstance(stmt, ir.If) and not stmt.then and not stmt.other:
-            found |= _floors(ir.Unary("!", stmt.condition, BOOL)) - changed
+            result |= _floors(ir.Unary("!", stmt.condition, BOOL)) - changed
         changed |= {*stored_in((stmt,))}
-    return found | (floors - changed)
+    return result | (floors - changed)
 
 
 def _step(stmt: ir.Stmt, versions: dict[str, int], state: set[str]) -> _Step:
@@ -316,11 +317,11 @@ def _type_of(stmt: ir.Stmt, name: str) -> Type:
     return next(target.type for target in targets if target is not None and target.name == name)
 
 
-def _with(expr: ir.Expr, given: dict[str, ir.Var]) -> ir.Expr:
+def _with(expr: ir.Expr, variables: dict[str, ir.Var]) -> ir.Expr:
     """Return an expression with other locals."""
     if isinstance(expr, ir.Var):
-        return given.get(expr.name, expr)
-    return map_children(expr, lambda child: _with(child, given))
+        return variables.get(expr.name, expr)
+    return map_children(expr, lambda child: _with(child, variables))
 
 
 def _renamed(stmt: ir.Stmt, reads: dict[str, ir.Var], writes: dict[str, ir.Var]) -> ir.Stmt:

@@ -65,10 +65,10 @@ def array_keys(signature: KernelSignature, mode: RunMode) -> tuple[ArrayKey, ...
     return (*inputs, *_derivatives(signature, mode))
 
 
-def needs_domain(signature: KernelSignature, given: Collection[str]) -> bool:
+def needs_domain(signature: KernelSignature, names: Collection[str]) -> bool:
     """Return True if an array has the domain's shape: one element per thread, or an omitted tensor that is written."""
     made = (v for v in signature.parameters if v.memory is Memory.OUT_TENSOR and v.axes == signature.dims)
-    missing = any(not any(part.key in given for part in value.parts) for value in made)
+    missing = any(not any(part.key in names for part in value.parts) for value in made)
     return missing or any(value.per_element for value in signature.parameters)
 
 

@@ -29,7 +29,7 @@ class MisfitError(ValueError):
         self.help = help_
 
 
-def convert(given: object, part: ArrayPart) -> tuple[Array, str]:
+def convert(value: object, part: ArrayPart) -> tuple[Array, str]:
     """Return the array in the part's dtype, and a note or an empty string.
 
     Raises:
@@ -37,18 +37,18 @@ def convert(given: object, part: ArrayPart) -> tuple[Array, str]:
     """
     import numpy as np
 
-    if is_tensor(given):
-        return _checked_tensor(given, part), ""
-    if given is None:
+    if is_tensor(value):
+        return _checked_tensor(value, part), ""
+    if value is None:
         raise MisfitError(f"is None, no array of {NAMES[part.dtype]}", "remove it")
-    array, dtype = _array(given, part), np.dtype(part.dtype)
+    array, dtype = _array(value, part), np.dtype(part.dtype)
     if array.dtype == dtype:
         return np.ascontiguousarray(array).reshape(array.shape), ""
     if array.size == 0 and array.dtype.kind in "fiub":
         return array.astype(dtype), ""
     match dtype.kind, array.dtype.kind:
         case "f", "f":
-            return _rounded(array, part, plain=not isinstance(given, np.ndarray))
+            return _rounded(array, part, plain=not isinstance(value, np.ndarray))
         case "f", "i" | "u":
             return _floated(array, part)
         case "i" | "u", "i" | "u":
@@ -60,19 +60,19 @@ def convert(given: object, part: ArrayPart) -> tuple[Array, str]:
             raise MisfitError(f"holds {array.dtype}, not {name}", f"convert it: .astype({name!r})")
 
 
-def _array(given: object, part: ArrayPart) -> Array:
+def _array(value: object, part: ArrayPart) -> Array:
     """Return a value (an array, lists or a number) as an array."""
     import numpy as np
 
-    plain = isinstance(given, (list, tuple))
+    plain = isinstance(value, (list, tuple))
     try:
-        array = np.asarray(given)
+        array = np.asarray(value)
     except ValueError as error:
         raise MisfitError(f"is no array: {'rows have different shapes' if plain else error}") from None
     name = NAMES[part.dtype]
-    if plain and array.dtype.kind in "fiuO" and part.dtype != "?" and _has_bool(given):
+    if plain and array.dtype.kind in "fiuO" and part.dtype != "?" and _has_bool(value):
         raise MisfitError(f"holds bool among numbers, not {name}", "write 1 for true and 0 for false")
-    return _numbers(array, part) if array.dtype == "O" and not isinstance(given, np.ndarray) else array
+    return _numbers(array, part) if array.dtype == "O" and not isinstance(value, np.ndarray) else array
 
 
 def _numbers(array: Array, part: ArrayPart) -> Array:
@@ -86,9 +86,9 @@ def _numbers(array: Array, part: ArrayPart) -> Array:
     raise MisfitError(f"has values too large for {NAMES[part.dtype]}, such as {largest:g}")
 
 
-def _has_bool(given: object) -> bool:
+def _has_bool(value: object) -> bool:
     """Return True if there is a bool in lists of lists."""
-    return any(map(_has_bool, given)) if isinstance(given, (list, tuple)) else isinstance(given, bool)
+    return any(map(_has_bool, value)) if isinstance(value, (list, tuple)) else isinstance(value, bool)
 
 
 def _checked_tensor(tensor: Any, part: ArrayPart) -> Any:  # noqa: ANN401  (torch is no dependency)

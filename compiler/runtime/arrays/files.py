@@ -113,12 +113,12 @@ def save_together(outputs: Mapping[Path, Callable[[IO[bytes]], object]], read: I
     besides = {path: path.with_name(f".{secrets.token_hex(8)}.tmp") for path in outputs if path not in sent}
     try:
         for path, beside in besides.items():
-            with _told(path):
+            with _refused_writes(path):
                 _write_beside(path, beside, outputs[path])
         for path in sent:
             _send(path, outputs[path])
         for path, beside in besides.items():
-            with _told(path):
+            with _refused_writes(path):
                 beside.replace(path)
     finally:
         for beside in besides.values():
@@ -127,7 +127,7 @@ def save_together(outputs: Mapping[Path, Callable[[IO[bytes]], object]], read: I
 
 
 @contextmanager
-def _told(path: Path) -> Iterator[None]:
+def _refused_writes(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:

@@ -27,62 +27,62 @@ def flatten_named(prefix: str, values: object, signature: KernelSignature, examp
         raise TypeError(f"{word} of {signature.name} is a mapping by name: {word}={{{example!r}: …}}")
     known = {value.name: value for value in signature.values}
     flat: dict[str, object] = {}
-    for name, given in values.items():
-        if given is None:
+    for name, item in values.items():
+        if item is None:
             continue
-        flat |= dict(_flat(prefix, known[name], given)) if name in known else {f"{prefix}{name}": given}
+        flat |= dict(_flat(prefix, known[name], item)) if name in known else {f"{prefix}{name}": item}
     return flat
 
 
-def _flat(prefix: str, value: KernelValue, given: object) -> Iterator[tuple[str, object]]:
+def _flat(prefix: str, value: KernelValue, argument: object) -> Iterator[tuple[str, object]]:
     """Yield the arrays of one value; a mapping may leave parts out, which is reported later if they are needed.
 
     Parts that the value lacks are yielded too, for the report.
     """
-    yield from _strays(f"{prefix}{value.name}", given, [part.path for part in value.parts])
+    yield from _strays(f"{prefix}{value.name}", argument, [part.path for part in value.parts])
     if len(value.parts) == 1 and not value.parts[0].path:
-        if isinstance(given, Mapping):
+        if isinstance(argument, Mapping):
             return
-        yield f"{prefix}{value.parts[0].key}", given
+        yield f"{prefix}{value.parts[0].key}", argument
         return
     for part in value.parts:
-        found = _part(given, part)
-        if found is not None:
-            yield f"{prefix}{part.key}", found
+        item = _part(argument, part)
+        if item is not None:
+            yield f"{prefix}{part.key}", item
 
 
-def _strays(key: str, given: object, paths: Collection[Path]) -> Iterator[tuple[str, object]]:
-    if not isinstance(given, Mapping):
+def _strays(key: str, value: object, paths: Collection[Path]) -> Iterator[tuple[str, object]]:
+    if not isinstance(value, Mapping):
         return
     below: dict[object, list[Path]] = {}
     for path in (path for path in paths if path):
         below.setdefault(path[0], []).append(path[1:])
-    for name, inner in given.items():
+    for name, inner in value.items():
         if name in below:
             yield from _strays(f"{key}.{name}", inner, below[name])
         else:
             yield f"{key}.{name}", inner
 
 
-def _part(given: object, part: ArrayPart) -> object:
+def _part(value: object, part: ArrayPart) -> object:
     for step in part.path:
-        given = given.get(step) if isinstance(given, Mapping) else getattr(given, str(step), None)
-        if given is None:
+        value = value.get(step) if isinstance(value, Mapping) else getattr(value, str(step), None)
+        if value is None:
             return None
-    return given
+    return value
 
 
 def nested(arrays: Mapping[str, Any], values: tuple[KernelValue, ...]) -> dict[str, Any]:
     """Return arrays by name; those of structs as mappings by field."""
-    found: dict[str, Any] = {}
+    result: dict[str, Any] = {}
     for value in values:
         parts = [part for part in value.parts if part.key in arrays]
         if len(parts) == 1 and not parts[0].path:
-            found[value.name] = arrays[parts[0].key]
+            result[value.name] = arrays[parts[0].key]
             continue
         for part in parts:
-            place = found.setdefault(value.name, {})
+            place = result.setdefault(value.name, {})
             for step in part.path[:-1]:
                 place = place.setdefault(step, {})
             place[part.path[-1]] = arrays[part.key]
-    return found
+    return result

@@ -58,20 +58,20 @@ class Prepared:
 
 
 def prepare(
-    signature: KernelSignature, mode: RunMode, given: Mapping[str, object], domain: Shape | None = None
+    signature: KernelSignature, mode: RunMode, inputs: Mapping[str, object], domain: Shape | None = None
 ) -> Prepared:
     """Check and convert the user's arrays.
 
     Args:
         signature: The kernel's.
         mode: The mode of the run.
-        given: Arrays, numbers or lists by key; keys of other modes are ignored.
+        inputs: Arrays, numbers or lists by key; keys of other modes are ignored.
         domain: The shape of the domain; that of the ``Each`` parameters, else of what is written, when not given.
 
     Raises:
         InputError: With everything that is wrong.
     """
-    return _Preparation(signature, mode, given, domain).run()
+    return _Preparation(signature, mode, inputs, domain).run()
 
 
 @dataclass
@@ -104,11 +104,11 @@ class _Preparation:
         from difflib import get_close_matches
 
         known = known_keys(self.signature)
-        own = [place.key for place in array_keys(self.signature, self.mode)]
+        keys = [place.key for place in array_keys(self.signature, self.mode)]
         for key in self.given:
             if key not in known:
-                near = [match for match in own if match.startswith(f"{key}.")] or get_close_matches(key, own, n=1)
-                there = f"there are {', '.join(own)}" if own else "it takes nothing"
+                near = [match for match in keys if match.startswith(f"{key}.")] or get_close_matches(key, keys, n=1)
+                there = f"there are {', '.join(keys)}" if keys else "it takes nothing"
                 help_ = f"did you mean {', '.join(near)}?" if near else there
                 self._problem("SA411", f"{self.signature.name} takes no {key}", help_)
 
@@ -135,7 +135,7 @@ class _Preparation:
             self._problem("SA414", f"{self.signature.name} has {_axes(dims)}; the domain {named} has {len(named)}")
             return None
         first, domain = "the domain", named
-        for key, shape in self._told(places, arrays):
+        for key, shape in self._domains(places, arrays):
             if domain is None:
                 first, domain = key, shape
             elif shape != domain:
@@ -147,13 +147,13 @@ class _Preparation:
         written = (p for p in places if p.value.is_written and p.value.axes >= dims)
         inputs = (p.slot for p in written if p.role is ParameterRole.INPUT and p.slot in arrays)
         domain = next((arrays[slot].shape[:dims] for slot in inputs), None)
-        told = any(place.value.per_element and place.needed for place in places) or bool(self.problems)
-        if domain is None and not told:
+        follows = any(place.value.per_element and place.needed for place in places) or bool(self.problems)
+        if domain is None and not follows:
             help_ = f"give --domain {'x'.join('nmk'[:dims])}, or domain= in Python"
             self._problem("SA414", f"the domain of {self.signature.name} is unknown", help_)
         return domain
 
-    def _told(self, places: tuple[ArrayKey, ...], arrays: Mapping[Slot, Array]) -> Iterator[tuple[str, Shape]]:
+    def _domains(self, places: tuple[ArrayKey, ...], arrays: Mapping[Slot, Array]) -> Iterator[tuple[str, Shape]]:
         """Yield the domain that each array with one element per thread implies."""
         for place in places:
             array = arrays.get(place.slot)
@@ -229,8 +229,8 @@ def _described(place: ArrayKey, domain: Shape | None) -> str:
 
 def _whole(extents: tuple[object, ...]) -> Shape | None:
     """Return extents as integers; None if one is negative or not an integer."""
-    found = tuple(operator.index(n) for n in extents if isinstance(n, SupportsIndex) and not isinstance(n, bool))
-    return found if len(found) == len(extents) and all(n >= 0 for n in found) else None
+    numbers = tuple(operator.index(n) for n in extents if isinstance(n, SupportsIndex) and not isinstance(n, bool))
+    return numbers if len(numbers) == len(extents) and all(n >= 0 for n in numbers) else None
 
 
 def _tuple(extents: tuple[object, ...]) -> str:
@@ -282,13 +282,15 @@ def refuse_nan(prepared: Prepared, cotangents: Mapping[str, Array] | None = None
     import numpy as np
 
     problems = []
-    given = {PREFIXES.get(r, "") + ".".join((n, *map(str, path))): a for (r, n, path), a in prepared.arrays.items()}
-    for key, array in (given | dict(cotangents or {})).items():
-        if array.dtype.kind != "f" or not (found := np.isnan(array)).any():
+    arrays_by_name = {
+        PREFIXES.get(r, "") + ".".join((n, *map(str, path))): a for (r, n, path), a in prepared.arrays.items()
+    }
+    for key, array in (arrays_by_name | dict(cotangents or {})).items():
+        if array.dtype.kind != "f" or not (nans := np.isnan(array)).any():
             continue
-        first = ", ".join(map(str, np.unravel_index(int(found.argmax()), array.shape)))
+        first = ", ".join(map(str, np.unravel_index(int(nans.argmax()), array.shape)))
         at = f"; the first is {key}[{first}]" if array.ndim else ""
-        message = f"{key} holds {int(found.sum())} NaN{at}"
+        message = f"{key} holds {int(nans.sum())} NaN{at}"
         problems.append(Diagnostic("SA416", message, help="--allow-nan runs the kernel anyway"))
     if problems:
         raise InputError(problems)

@@ -39,13 +39,13 @@ def table(arrays: Mapping[str, Array]) -> Iterator[str]:
     """Yield the lines of a table of arrays by key."""
     shown = rows(arrays)
     widths = [max((len(row[column]) for row in shown), default=0) for column in (0, 1)]
-    for key, kind, told in shown:
-        yield f"{key:<{widths[0]}}  {kind:<{widths[1]}}  {told}".rstrip()
+    for key, kind, text in shown:
+        yield f"{key:<{widths[0]}}  {kind:<{widths[1]}}  {text}".rstrip()
 
 
 def rows(arrays: Mapping[str, Array]) -> list[tuple[str, str, str]]:
     """Return key, type and shape, and the value or a summary of the values of each array."""
-    return [(key, _kind(array), _told(array)) for key, array in arrays.items()]
+    return [(key, _kind(array), _values_text(array)) for key, array in arrays.items()]
 
 
 def as_numpy(array: Any) -> Array:  # noqa: ANN401  (numpy, or a tensor of torch)
@@ -61,12 +61,12 @@ def infinite(outputs: Outputs) -> list[Diagnostic]:
 
     floats = {key: array for key, array in outputs.arrays.items() if array.dtype.kind == "f"}
     counted = {key: int(np.count_nonzero(np.isinf(array))) for key, array in floats.items()}
-    told = ", ".join(f"{count} of {key} ({floats[key].dtype})" for key, count in counted.items() if count)
+    text = ", ".join(f"{count} of {key} ({floats[key].dtype})" for key, count in counted.items() if count)
     message, help_ = (
-        f"values are infinite: {told}",
+        f"values are infinite: {text}",
         "they are too large for their type, or results of a division by zero",
     )
-    return [Diagnostic("SA425", message, severity=Severity.NOTE, help=help_)] if told else []
+    return [Diagnostic("SA425", message, severity=Severity.NOTE, help=help_)] if text else []
 
 
 def record(outputs: Outputs) -> dict[str, object]:
@@ -102,10 +102,10 @@ def _kind(array: Array) -> str:
     return f"{array.dtype}[{', '.join(map(str, array.shape))}]" if array.ndim else str(array.dtype)
 
 
-def _told(array: Array) -> str:
+def _values_text(array: Array) -> str:
     fields = _array_record("", array)
     if array.size <= 4 and array.size:
         return " ".join(f"{value:g}" for value in array.reshape(-1).tolist())
-    said = [f"{name} {fields[name]:.6g}" for name in ("min", "mean", "max") if name in fields]
-    said += [f"{fields[name]} {word}" for name, word in (("nan", "NaN"), ("inf", "infinite")) if fields.get(name)]
-    return ", ".join(said)
+    parts = [f"{name} {fields[name]:.6g}" for name in ("min", "mean", "max") if name in fields]
+    parts += [f"{fields[name]} {word}" for name, word in (("nan", "NaN"), ("inf", "infinite")) if fields.get(name)]
+    return ", ".join(parts)

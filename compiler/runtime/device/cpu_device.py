@@ -192,8 +192,8 @@ class CpuDevice:
             whole=True,
         )
         (result,) = compile_jobs([job], workers=1, cache=source.cache)
-        said = to_diagnostics(result.messages, partial(_locate, emitted))
-        errors = [diagnostic for diagnostic in said if diagnostic.severity is Severity.ERROR]
+        options = to_diagnostics(result.messages, partial(_locate, emitted))
+        errors = [diagnostic for diagnostic in options if diagnostic.severity is Severity.ERROR]
         if errors:
             raise CompileError(errors)
         if result.diagnostics:

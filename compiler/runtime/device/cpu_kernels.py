@@ -49,8 +49,8 @@ class CpuModule:
             NotImplementedError: One of the entry point cannot be passed to the CPU (a texture, say).
         """
         if entry not in self._blocks:
-            own = self.entries[entry]["parameters"] if entry else self.globals_
-            self._blocks[entry] = block_of(own, some=not entry)
+            fields = self.entries[entry]["parameters"] if entry else self.globals_
+            self._blocks[entry] = block_of(fields, some=not entry)
         return self._blocks[entry]
 
     def launch(
@@ -86,8 +86,8 @@ class CpuModule:
         count = min(workers or _worker_count(thread_count), limit or 1 << 30)
         blocks = []
         for worker in range(count if sliced else 1):
-            own = {**buffers, **{name: rows[worker] for name, rows in sliced.items()}}
-            blocks.append((_pack(local, own, uniforms, kept), _pack(shared, own, uniforms, kept)))
+            arrays = {**buffers, **{name: rows[worker] for name, rows in sliced.items()}}
+            blocks.append((_pack(local, arrays, uniforms, kept), _pack(shared, arrays, uniforms, kept)))
         sizes = self.entries[entry]["threadGroupSize"]
         groups = [-(-count // size) for count, size in zip(thread_count, sizes, strict=True)]
         run = _FirstThreads if first_threads else _Groups
@@ -219,10 +219,10 @@ def _spread(run: _Groups | _FirstThreads, count: int, workers: int) -> None:
     if workers == 1:
         run(0, count, 0)
         return
-    own = len(run.blocks) > 1
-    pieces = workers if own else min(count, workers * _PIECES_EACH)
+    several = len(run.blocks) > 1
+    pieces = workers if several else min(count, workers * _PIECES_EACH)
     cuts = [count * index // pieces for index in range(pieces + 1)]
-    left = deque(zip(cuts[:-1], cuts[1:], range(pieces) if own else [0] * pieces, strict=True))
+    left = deque(zip(cuts[:-1], cuts[1:], range(pieces) if several else [0] * pieces, strict=True))
 
     def work() -> None:
         while True:

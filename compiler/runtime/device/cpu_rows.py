@@ -91,7 +91,7 @@ def launch_rows(
         left: Where to note the rows at which an index leads outside an array; it is taken for the first one there.
     """
     rows = len(next(iter(buffers.values())))
-    own, *_own_kept = _moving(module.block(entry), buffers, uniforms)
+    moving, *_own_kept = _moving(module.block(entry), buffers, uniforms)
     shared, *_shared_kept = _moving(module.block(), buffers, uniforms)
     loop = module.library.slangad_rows
     loop.restype = None
@@ -99,7 +99,7 @@ def launch_rows(
         ctypes.cast(getattr(module.library, f"{entry}_Thread"), ctypes.c_void_p),
         ctypes.c_void_p(threads.ctypes.data),
         ctypes.c_size_t(len(threads)),
-        ctypes.byref(own),
+        ctypes.byref(moving),
         ctypes.byref(shared),
         ctypes.c_size_t(rows),
         None if left is None else ctypes.c_void_p(left.ctypes.data),

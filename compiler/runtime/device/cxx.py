@@ -104,10 +104,10 @@ class CxxCompiler:
         """Return the command and the first line of the compiler's version output."""
         command = [*self.command, *(() if self.msvc else ("--version",))]
         try:
-            said = subprocess.run(command, capture_output=True, text=True, timeout=_WORD_LIMIT, check=False)  # noqa: S603  (the user's own compiler)
+            done = subprocess.run(command, capture_output=True, text=True, timeout=_WORD_LIMIT, check=False)  # noqa: S603  (the user's own compiler)
         except (OSError, subprocess.TimeoutExpired):
             return f"{self.command[0]}, which could not be started"
-        first = (said.stdout or said.stderr).strip().partition("\n")[0]
+        first = (done.stdout or done.stderr).strip().partition("\n")[0]
         return f"{' '.join(self.command)}: {first}"
 
 
@@ -207,9 +207,9 @@ def _build(
             text.write_bytes(_after_header(folder, source, header) if header else source)
         done = _run([*command, *(_INCLUDED if header else ())], folder)
         if done.returncode != 0:
-            said = done.stderr or done.stdout
-            unwritten = not_written(said)
-            raise no_temporary_files(unwritten) if unwritten else _rejected(command, done.returncode, said)
+            messages = done.stderr or done.stdout
+            unwritten = not_written(messages)
+            raise no_temporary_files(unwritten) if unwritten else _rejected(command, done.returncode, messages)
         return output.read_bytes()
 
 
@@ -241,10 +241,10 @@ def _after_header(folder: Path, source: bytes, header: bytes) -> bytes:
 
     GCC reads the prelude itself where it can't use the header, and both give the same library.
     """
-    prelude, own = split_prelude(source)
+    prelude, code = split_prelude(source)
     (folder / "prelude.h").write_bytes(prelude)
     (folder / "prelude.h.gch").write_bytes(header)
-    return b'#line %d "kernel.cpp"\n' % (prelude.count(b"\n") + 1) + own
+    return b'#line %d "kernel.cpp"\n' % (prelude.count(b"\n") + 1) + code
 
 
 def _run(command: list[str], folder: Path) -> subprocess.CompletedProcess[str]:

@@ -76,26 +76,26 @@ def take_inventory(slangc: Path | None = None) -> Inventory:
 
 
 def _versions(slangc: Path | None) -> tuple[Check, ...]:
-    own = (
+    versions = (
         Check("slangad", works=True, detail=__version__),
         Check("Python", works=True, detail=f"{platform.python_version()} on {platform.platform()}"),
     )
     try:
-        found = toolchain_record(slangc)
+        record = toolchain_record(slangc)
     except ToolchainError as error:
         return (
-            *own,
+            *versions,
             Check("Slang", works=False, detail=error.diagnostics[0].message, remedy=error.diagnostics[0].help),
         )
-    return (*own, *(Check(name, works=True, detail=version) for name, version in found.items()))
+    return (*versions, *(Check(name, works=True, detail=version) for name, version in record.items()))
 
 
 def _tools() -> tuple[Check, ...]:
     compiler = find_cxx()
     cxx = Check("C++ compiler", _builds(), compiler.described() if compiler else "", _cpu_remedy())
     needed = {tool.name: tool for key, tool in TOOLS.items() if key != "c++"}
-    found = {name: tool.find() for name, tool in needed.items()}
-    downstream = (Check(name, path is not None, str(path or ""), needed[name].remedy) for name, path in found.items())
+    paths = {name: tool.find() for name, tool in needed.items()}
+    downstream = (Check(name, path is not None, str(path or ""), needed[name].remedy) for name, path in paths.items())
     return (cxx, *downstream)
 
 

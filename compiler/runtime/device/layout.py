@@ -63,13 +63,13 @@ def block_of(parameters: Iterable[Json], *, some: bool = False) -> Block:
         NotImplementedError: One cannot be passed to the CPU.
     """
     bound = [p for p in parameters if "binding" in p]
-    own = tuple(p for p in bound if not some or _is_passable(p["type"]))
-    buffers = [p for p in own if p["type"]["kind"] == "resource" and p["type"]["baseShape"] in BUFFERS]
+    passable = tuple(p for p in bound if not some or _is_passable(p["type"]))
+    buffers = [p for p in passable if p["type"]["kind"] == "resource" and p["type"]["baseShape"] in BUFFERS]
     end = max((int(p["binding"]["offset"]) + int(p["binding"].get("size", 0)) for p in bound), default=0)
     return Block(
-        own,
-        struct_dtype(own, end),
-        frozenset(p["name"] for p in own),
+        passable,
+        struct_dtype(passable, end),
+        frozenset(p["name"] for p in passable),
         {p["name"]: element_dtype(p["type"]) for p in buffers},
         {p["name"]: int(p["binding"]["offset"]) for p in buffers},
         frozenset(p["name"] for p in buffers if p["type"].get("access") == "readWrite"),

@@ -73,8 +73,8 @@ def _run_on_webgpu() -> tuple[str, list[float]]:
     adapter = wgpu.gpu.request_adapter_sync(power_preference="high-performance")
     code, _ = _compile("wgsl")
     text = code.decode().replace("fn probe(", "fn main(")  # the one name this function of wgpu knows
-    found = wgpu.utils.compute.compute_with_buffers({}, {0: (COUNT, "f")}, text, n=1)
-    return str(adapter.info["device"]), [float(value) for value in found[0]]
+    result = wgpu.utils.compute.compute_with_buffers({}, {0: (COUNT, "f")}, text, n=1)
+    return str(adapter.info["device"]), [float(value) for value in result[0]]
 
 
 if __name__ == "__main__":

@@ -142,10 +142,10 @@ class GpuBuffer:
         try:
             self.queue.finish()
             self.queue.require_memory(self.count * self.dtype.itemsize)
-            found: npt.NDArray[Any] = self.handle.to_numpy().reshape(-1).view("u1").view(self.dtype)[: self.count]
+            array: npt.NDArray[Any] = self.handle.to_numpy().reshape(-1).view("u1").view(self.dtype)[: self.count]
         except RuntimeError as error:
             raise _broken(_name_of(self.queue.device), error) from None
-        return found
+        return array
 
     def take(self) -> npt.NDArray[Any]:
         """The same as ``download``."""
@@ -208,7 +208,7 @@ class GpuDevice:
         options = slangpy.SlangCompilerOptions(
             {"include_paths": folders, "defines": {**macros, **dict(source.defines)}}
         )
-        with captured_prints() as said:
+        with captured_prints() as printed:
             try:
                 session = self.handle.create_slang_session(options)
                 module = session.load_module_from_source(
@@ -219,7 +219,7 @@ class GpuDevice:
                     linked = session.link_program([module], [module.entry_point(entry)])
                     program.kernels[entry] = self.handle.create_compute_kernel(linked)
             except (RuntimeError, slangpy.SlangCompileError) as error:
-                raise self._not_taken(emitted, (*_lines(error), *said())) from None
+                raise self._not_taken(emitted, (*_lines(error), *printed())) from None
         return program
 
     def _folder_of(self, libraries: Mapping[str, str]) -> Path:
@@ -329,9 +329,9 @@ def _bound(launch: KernelLaunch, device: slangpy.Device) -> slangpy.ShaderObject
     assert isinstance(launch.program, GpuProgram)  # noqa: S101  (load gave it)
     root = device.create_root_shader_object(launch.program.kernels[launch.entry].program)
     shared = slangpy.ShaderCursor(root)
-    own = shared.find_entry_point(0)
+    parameters = shared.find_entry_point(0)
     for name, value in launch.bindings.items():
-        place = shared if name in launch.shared else own
+        place = shared if name in launch.shared else parameters
         if isinstance(value, TensorBuffer):
             place[name].set_data(value.view)
         else:
@@ -348,7 +348,7 @@ def open_gpu(name: str, _limit: float | None = None) -> GpuDevice:
     import slangpy
 
     kind = DEVICES[name]
-    with captured_prints() as said:
+    with captured_prints() as printed:
         try:
             kind_of = getattr(slangpy.DeviceType, name)
             device = slangpy.Device(type=kind_of, enable_print=False, existing_device_handles=_torch_context(name))
@@ -358,7 +358,7 @@ def open_gpu(name: str, _limit: float | None = None) -> GpuDevice:
                 "SA249",
                 f"the device {name} can't be used: {_lines(error)[0]}{untested}",
                 f"{kind.remedy}; `slangad doctor` shows what works here",
-                said()[-_NOTES:],
+                printed()[-_NOTES:],
             ) from None
     return GpuDevice(name, device)
 

@@ -25,10 +25,10 @@ def packed(parameters: Sequence[Json], values: Mapping[str, object]) -> bytes:
         parameters: Slang's reflection of each, those that are no uniforms among them.
         values: Numbers, lists and mappings by name; those of no parameter are left out, what has none is zero.
     """
-    own = [p for p in parameters if p.get("binding", {}).get("kind") == "uniform"]
-    end = max((p["binding"]["offset"] + p["binding"]["size"] for p in own), default=0)
+    uniforms = [p for p in parameters if p.get("binding", {}).get("kind") == "uniform"]
+    end = max((p["binding"]["offset"] + p["binding"]["size"] for p in uniforms), default=0)
     block = bytearray(-(-max(1, end) // _ROW) * _ROW)
-    for parameter in (p for p in own if p["name"] in values):
+    for parameter in (p for p in uniforms if p["name"] in values):
         _put(block, parameter["binding"]["offset"], parameter["type"], values[parameter["name"]])
     return bytes(block)
 

@@ -35,14 +35,14 @@ def is_tracked(values: Iterable[object]) -> bool:
     return recording and any(is_tensor(value) and value.requires_grad for value in values)  # type: ignore[attr-defined]
 
 
-def place_of(given: Mapping[str, Any]) -> Any:  # noqa: ANN401  (torch is no dependency)
+def place_of(tensors: Mapping[str, Any]) -> Any:  # noqa: ANN401  (torch is no dependency)
     """Return the torch device of the given tensors; None without tensors."""
-    return next((value.device for value in given.values() if is_tensor(value)), None)
+    return next((value.device for value in tensors.values() if is_tensor(value)), None)
 
 
-def as_arrays(given: Mapping[str, object]) -> dict[str, object]:
+def as_arrays(inputs: Mapping[str, object]) -> dict[str, object]:
     """Replace tensors by arrays; a tensor on the CPU and its array share memory."""
-    return {key: _array(value) if is_tensor(value) else value for key, value in given.items()}
+    return {key: _array(value) if is_tensor(value) else value for key, value in inputs.items()}
 
 
 def _array(tensor: Any) -> object:  # noqa: ANN401  (torch is no dependency)
@@ -86,8 +86,8 @@ class TensorBuffer:
 
     def download(self) -> npt.NDArray[Any]:
         """Return a copy of the contents, on the CPU."""
-        found: npt.NDArray[Any] = self.handle[: self.count].cpu().numpy().view(self.dtype)
-        return found
+        array: npt.NDArray[Any] = self.handle[: self.count].cpu().numpy().view(self.dtype)
+        return array
 
     def take(self) -> Any:  # noqa: ANN401  (a tensor)
         """Return the tensor."""
@@ -130,10 +130,10 @@ def buffer_on(device: Device, place: Any, dtype: np.dtype[Any], count: int) -> D
     return device.buffer(dtype, count) if place is None else empty_buffer(dtype, count, place)
 
 
-def set_to(buffer: DeviceBuffer, given: Any, otherwise: float | None) -> None:  # noqa: ANN401  (an array or a tensor)
+def set_to(buffer: DeviceBuffer, value: Any, otherwise: float | None) -> None:  # noqa: ANN401  (an array or a tensor)
     """Set a buffer to a value or, without one, to a number everywhere; None leaves it unchanged."""
-    if given is not None:
-        buffer.upload(given if is_tensor(given) else typed(given, buffer.dtype.str))
+    if value is not None:
+        buffer.upload(value if is_tensor(value) else typed(value, buffer.dtype.str))
     elif otherwise is not None:
         buffer.fill(otherwise)
 
@@ -150,18 +150,18 @@ def typed(array: Any, dtype: str) -> Any:  # noqa: ANN401  (an array or a tensor
     return array.to(getattr(torch, "bool" if dtype == "?" else _NAMES[dtype]))
 
 
-def plus(array: Any, given: Any) -> Any:  # noqa: ANN401  (arrays or tensors)
+def plus(array: Any, value: Any) -> Any:  # noqa: ANN401  (arrays or tensors)
     """Return the sum of the output and of the array to add to, if there is one."""
-    if given is None:
+    if value is None:
         return array
     if not is_tensor(array):
         import numpy as np
 
         with np.errstate(over="ignore", invalid="ignore"):
-            return array + given
+            return array + value
     import torch
 
-    return array + (given if is_tensor(given) else torch.from_numpy(given)).to(array.device)
+    return array + (value if is_tensor(value) else torch.from_numpy(value)).to(array.device)
 
 
 def synchronize(place: Any) -> None:  # noqa: ANN401  (torch is no dependency)

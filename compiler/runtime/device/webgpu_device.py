@@ -102,16 +102,16 @@ class _WgpuQueue:
 
     def read(self, buffer: wgpu.GPUBuffer) -> memoryview:
         """Return the contents of a buffer after all submissions. A thread waits, so that signals are heard."""
-        found = self.waiting = Future()
+        future = self.waiting = Future()
 
         def work() -> None:
             try:
-                found.set_result(self.device.queue.read_buffer(buffer))
+                future.set_result(self.device.queue.read_buffer(buffer))
             except BaseException as error:  # raised by the waiting thread
-                found.set_exception(error)
+                future.set_exception(error)
 
         Thread(target=work, daemon=True).start()
-        return found.result()
+        return future.result()
 
 
 @dataclass(slots=True)
@@ -145,8 +145,8 @@ class WebgpuBuffer:
             data = self.queue.read(self.handle)
         except wgpu.GPUError as error:
             raise _broken(error) from None
-        found: npt.NDArray[Any] = np.frombuffer(data, "u1")[: self.count * self.dtype.itemsize].view(self.dtype)
-        return found if found.flags.writeable else found.copy()
+        array: npt.NDArray[Any] = np.frombuffer(data, "u1")[: self.count * self.dtype.itemsize].view(self.dtype)
+        return array if array.flags.writeable else array.copy()
 
     def take(self) -> npt.NDArray[Any]:
         """The same as ``download``."""
@@ -234,8 +234,8 @@ class WebgpuDevice:
                 raise no_double(emitted.file_name)
             raise _not_taken(emitted, (*errors, *(d.message for d in result.diagnostics))[:_NOTES])
         return [
-            read_shader(found.entry, found.text, result.reflection_text(_TARGET, found.entry) or "")
-            for found in result.artefacts
+            read_shader(artefact.entry, artefact.text, result.reflection_text(_TARGET, artefact.entry) or "")
+            for artefact in result.artefacts
         ]
 
     def _kernel(self, shader: Shader) -> LoadedShader:
@@ -353,7 +353,7 @@ def open_webgpu(_name: str = _NAME, _limit: float | None = None) -> WebgpuDevice
         import wgpu
     except (ImportError, OSError) as error:
         raise _missing(_lines(error)) from None
-    with captured_prints() as said:
+    with captured_prints() as printed:
         try:
             adapter = wgpu.gpu.request_adapter_sync(power_preference="high-performance")
             handle = adapter.request_device_sync(
@@ -361,7 +361,7 @@ def open_webgpu(_name: str = _NAME, _limit: float | None = None) -> WebgpuDevice
                 required_limits={name: adapter.limits[name] for name in _WANTED_LIMITS if name in adapter.limits},
             )
         except (RuntimeError, wgpu.GPUError) as error:
-            raise _missing((*_lines(error), *said())[:_NOTES]) from None
+            raise _missing((*_lines(error), *printed())[:_NOTES]) from None
     return WebgpuDevice(handle)
 
 

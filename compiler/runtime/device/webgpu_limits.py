@@ -27,7 +27,7 @@ _WIDE: Final = "vec8<"
 
 def no_double(what: str) -> ToolchainError:
     """Return the error for code that computes in double."""
-    return beyond(what, "needs double, which it does not have")
+    return limit_error(what, "needs double, which it does not have")
 
 
 def check_types(emitted: EmittedModule, entries: Collection[str]) -> None:
@@ -49,16 +49,16 @@ def check_shader(shader: Shader, limits: Limits, features: Collection[str]) -> N
         ToolchainError: It does.
     """
     if shader.has_half and _HALF not in features:
-        raise beyond(shader.entry, "computes in half precision, which this device lacks")
+        raise limit_error(shader.entry, "computes in half precision, which this device lacks")
     if _WIDE in shader.code:
-        raise beyond(shader.entry, "has a uniform of half matrices or arrays, which Slang can't write in WGSL")
+        raise limit_error(shader.entry, "has a uniform of half matrices or arrays, which Slang can't write in WGSL")
     for needed, limit, what in (
         (shader.storage_buffers, "max-storage-buffers-per-shader-stage", "buffers at once"),
         (math.prod(shader.group), "max-compute-invocations-per-workgroup", "threads in a group"),
         *_extents(shader),
     ):
         if needed > limits[limit]:
-            raise beyond(shader.entry, f"needs {needed} {what}, and this device has {limits[limit]}")
+            raise limit_error(shader.entry, f"needs {needed} {what}, and this device has {limits[limit]}")
 
 
 def _extents(shader: Shader) -> Iterator[tuple[int, str, str]]:
@@ -74,7 +74,7 @@ def check_groups(entry: str, groups: Sequence[int], limits: Limits) -> None:
     """
     most = limits["max-compute-workgroups-per-dimension"]
     if max(groups) > most:
-        raise beyond(entry, f"needs {max(groups)} groups along an axis, and this device has {most}")
+        raise limit_error(entry, f"needs {max(groups)} groups along an axis, and this device has {most}")
 
 
 def check_memory(size: int, limits: Limits) -> None:
@@ -97,13 +97,15 @@ def check_texture(height: int, width: int, limits: Limits) -> None:
     """
     most = limits["max-texture-dimension-2d"]
     if max(height, width) > most:
-        raise beyond("a texture", f"has {height} by {width} texels, and those of this device have {most} along an axis")
+        raise limit_error(
+            "a texture", f"has {height} by {width} texels, and those of this device have {most} along an axis"
+        )
 
 
 def _mib(size: int) -> str:
     return f"{size / (1 << 20):.1f} MiB"
 
 
-def beyond(what: str, why: str) -> ToolchainError:
+def limit_error(what: str, why: str) -> ToolchainError:
     """Return the error for an exceeded limit of the device."""
     return failed("SA253", f"WebGPU can't do this: {what} {why}", help=_ELSEWHERE)

@@ -88,15 +88,15 @@ def read_shader(entry: str, code: str, reflection: str) -> Shader:
 
 
 def _slots(code: str, module: tuple[Json, ...], point: Json) -> Iterator[Binding]:
-    own = tuple(point["parameters"])
+    slots = tuple(point["parameters"])
     block = point.get("uniformBlock", {}).get("index")
-    named = {n: (p["name"], False) for p in own if (n := _number(p)) is not None}
+    named = {n: (p["name"], False) for p in slots if (n := _number(p)) is not None}
     named |= {n: (p["name"], True) for p in module if (n := _number(p)) is not None}
-    for found in _DECLARATION.finditer(code):
-        number = int(found[1])
-        kind = _KINDS.get(found[2] or found[3], "texture")
+    for match in _DECLARATION.finditer(code):
+        number = int(match[1])
+        kind = _KINDS.get(match[2] or match[3], "texture")
         if kind == UNIFORM:
-            yield Binding(number, kind, "", own if number == block else module, number != block)
+            yield Binding(number, kind, "", slots if number == block else module, number != block)
         else:
             name, shared = named[number]
             yield Binding(number, kind, name, (), shared)

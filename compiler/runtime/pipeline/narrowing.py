@@ -19,15 +19,15 @@ if TYPE_CHECKING:
 def narrowed_gradients(plans: Iterable[KernelPlan], mode: RunMode, device: str) -> list[Diagnostic]:
     """Return a note if gradients of doubles are summed in float: scattered ones on GPUs, with exact sums everywhere."""
     entries = (e for plan in plans for step in mode.steps for e in plan.entries.get(step, ()))
-    told = told_narrowed(entries, device)
+    text = narrowed_message(entries, device)
     help_ = "gradients that any thread may add to have the precision of float there; cpu has that of double"
-    return [Diagnostic("SA418", told, severity=Severity.NOTE, help=help_)] if told else []
+    return [Diagnostic("SA418", text, severity=Severity.NOTE, help=help_)] if text else []
 
 
-def told_narrowed(entries: Iterable[EntryPoint], device: str) -> str:
+def narrowed_message(entries: Iterable[EntryPoint], device: str) -> str:
     """Return the same as one line; empty if nothing is narrowed."""
-    found = dict.fromkeys(key for entry in entries for key in _narrowed(entry, device))
-    return f"{', '.join(found)}: added up on {device} in float, not double" if found else ""
+    result = dict.fromkeys(key for entry in entries for key in _narrowed(entry, device))
+    return f"{', '.join(result)}: added up on {device} in float, not double" if result else ""
 
 
 def _narrowed(entry: EntryPoint, device: str) -> Iterator[str]:

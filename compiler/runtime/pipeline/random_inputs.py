@@ -34,7 +34,7 @@ _MOST_BYTES: Final = 1 << 46
 
 
 def draw_missing(
-    signature: KernelSignature, mode: RunMode, given: Mapping[str, object], domain: Shape | None, seed: int,
+    signature: KernelSignature, mode: RunMode, inputs: Mapping[str, object], domain: Shape | None, seed: int,
     shapes: Mapping[str, Shape] | None = None, *, training: bool = False,
 ) -> dict[str, object]:  # fmt: skip
     """Return the given arrays, and random ones for all other inputs and tangents; cotangents keep their default.
@@ -51,15 +51,17 @@ def draw_missing(
     import numpy as np
 
     places = array_keys(signature, mode)
-    shape = domain if domain is not None else given_domain(signature, places, given)
-    tensors = [p for p in places if p.value.is_tensor and p.role is ParameterRole.INPUT and p.key in given]
-    found = {p.value.name: (_shape(given[p.key]), p.value.axes) for p in tensors}
-    extents = {name: own[:axes] for name, (own, axes) in found.items() if own is not None} | dict(shapes or {})
-    drawn = dict(given)
+    shape = domain if domain is not None else given_domain(signature, places, inputs)
+    tensors = [p for p in places if p.value.is_tensor and p.role is ParameterRole.INPUT and p.key in inputs]
+    shapes_of = {p.value.name: (_shape(inputs[p.key]), p.value.axes) for p in tensors}
+    extents = {
+        name: extents_of[:axes] for name, (extents_of, axes) in shapes_of.items() if extents_of is not None
+    } | dict(shapes or {})
+    drawn = dict(inputs)
     for place in places:
         value = place.value
         known = value.name in extents if value.is_tensor else shape is not None or not value.per_element
-        if place.key not in given and known and place.role in _DRAWN:
+        if place.key not in inputs and known and place.role in _DRAWN:
             stream = np.random.default_rng((seed, zlib.crc32(place.key.encode())))
             whole = place.shape(shape or (), extents)
             _require_memory(place, whole)
@@ -72,10 +74,10 @@ def draw_missing(
 
 def explain_undrawn(error: InputError, signature: KernelSignature) -> InputError:
     """Return the error, with help on the shapes of inputs that were not drawn."""
-    told = {f"{part.key} is missing": value for value in signature.parameters for part in value.parts}
+    by_message = {f"{part.key} is missing": value for value in signature.parameters for part in value.parts}
 
     def helped(problem: Diagnostic) -> Diagnostic:
-        value = told.get(problem.message.partition(":")[0])
+        value = by_message.get(problem.message.partition(":")[0])
         if problem.code != "SA410" or value is None:
             return problem
         axes = "x".join("nmkl"[: value.axes])
@@ -85,21 +87,23 @@ def explain_undrawn(error: InputError, signature: KernelSignature) -> InputError
     return InputError([helped(problem) for problem in error.diagnostics])
 
 
-def given_domain(signature: KernelSignature, places: tuple[ArrayKey, ...], given: Mapping[str, object]) -> Shape | None:
+def given_domain(
+    signature: KernelSignature, places: tuple[ArrayKey, ...], inputs: Mapping[str, object]
+) -> Shape | None:
     """Return the domain: the shape of the first array with one element per thread."""
     for place in places:
-        known = _shape(given[place.key]) if place.value.per_element and place.key in given else None
+        known = _shape(inputs[place.key]) if place.value.per_element and place.key in inputs else None
         if known is not None:
             return known[: signature.dims]
     return None
 
 
-def _shape(given: object) -> Shape | None:
+def _shape(value: object) -> Shape | None:
     """Return the shape of a given value, or None if it has none, which the conversion reports."""
     import numpy as np
 
     try:
-        return np.asarray(given).shape
+        return np.asarray(value).shape
     except ValueError:
         return None
 

@@ -78,8 +78,8 @@ class Resident:
 
     def close(self) -> None:
         """Release all memory."""
-        own = (self.values, self.gradients, self.tangents, self.seeds)
-        known = [*(b for buffers in own for b in buffers.values()), *self.scratch]
+        groups = (self.values, self.gradients, self.tangents, self.seeds)
+        known = [*(b for buffers in groups for b in buffers.values()), *self.scratch]
         known += [b for run in self.runs.values() for b in (*run.buffers.values(), *run.textures.values())]
         for buffer in {id(b): b for b in known}.values():
             if hasattr(buffer, "close"):
@@ -100,13 +100,13 @@ class Resident:
     def _uploaded(self, name: str, part: ArrayPart) -> DeviceBuffer:
         import numpy as np
 
-        given = self.prepared.arrays.get((Role.INPUT, name, part.path))
-        if is_tensor(given):
-            return borrowed_buffer(given, np.dtype(part.device_dtype))
+        inputs = self.prepared.arrays.get((Role.INPUT, name, part.path))
+        if is_tensor(inputs):
+            return borrowed_buffer(inputs, np.dtype(part.device_dtype))
         buffer = self.buffer(
             "uint" if part.device_dtype == "u4" else part.scalar.name, self.count(name, part), fill=None
         )
-        set_to(buffer, given, 0.0)
+        set_to(buffer, inputs, 0.0)
         return buffer
 
     def count(self, version: str, part: ArrayPart) -> int:
@@ -120,11 +120,11 @@ class Resident:
         """Return the buffer that collects the gradients of a version."""
         return self._kept(self.gradients, version, part, state_scalar(part.scalar.name))
 
-    def add_to_gradient(self, version: str, part: ArrayPart, given: Array) -> Step:
+    def add_to_gradient(self, version: str, part: ArrayPart, value: Array) -> Step:
         """Return the launch that adds a given array, to submit after the backward pass."""
         total = self.gradient(version, part)
         added = self.buffer(scalar_name(total), total.count, fill=None)
-        set_to(added, given, None)
+        set_to(added, value, None)
         return self.steps.add(added, total)
 
     def _kept(self, where: dict[Place, DeviceBuffer], version: str, part: ArrayPart, scalar: str) -> DeviceBuffer:
@@ -295,9 +295,9 @@ class Resident:
             self.stored.add(place)
             run.buffers[Role.GRADIENT, name, path] = total
             return [], []
-        own = self.buffer(scalar, total.count)
-        run.buffers[Role.GRADIENT, name, path] = own
-        return ([self.steps.zero(own)] if adds else []), [self.steps.add(own, total)]
+        part_buffer = self.buffer(scalar, total.count)
+        run.buffers[Role.GRADIENT, name, path] = part_buffer
+        return ([self.steps.zero(part_buffer)] if adds else []), [self.steps.add(part_buffer, total)]
 
     # --- forward mode ---
 

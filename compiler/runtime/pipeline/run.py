@@ -67,23 +67,23 @@ def signature_of(runnable: RunnablePipeline) -> KernelSignature:
 
 
 def prepare_pipeline(
-    runnable: RunnablePipeline, mode: RunMode, given: Mapping[str, object], domain: Shape | None = None
+    runnable: RunnablePipeline, mode: RunMode, arguments: Mapping[str, object], domain: Shape | None = None
 ) -> PipelineInputs:
     """Check and convert the user's arrays.
 
     Raises:
         InputError: With everything that is wrong.
     """
-    if domain is None and not needs_domain(runnable.signature, given):
+    if domain is None and not needs_domain(runnable.signature, arguments):
         domain = (1,) * runnable.signature.dims
-    inputs = {key: value for key, value in given.items() if not key.startswith(COTANGENT)}
+    inputs = {key: value for key, value in arguments.items() if not key.startswith(COTANGENT)}
     prepared = prepare(runnable.signature, mode, inputs, domain)
     shapes = shapes_of(runnable, prepared)
     wanted = {
         f"{COTANGENT}{p.key}": (p, v) for value, v in outputs_of(runnable) for p in value.parts if p.differentiable
     }
     problems, cotangents = [], {}
-    for key, array in given.items():
+    for key, array in arguments.items():
         if key.startswith(COTANGENT) and key not in wanted:
             problems.append(_unknown(key, wanted))
         elif key.startswith(COTANGENT):
@@ -106,9 +106,9 @@ def _unknown(key: str, wanted: Collection[str]) -> Diagnostic:
     return Diagnostic("SA411", f"there is no {key}", help=help_)
 
 
-def _cotangent(key: str, given: object, wanted: Mapping[str, tuple[ArrayPart, str]], shapes: Shapes) -> Array:
+def _cotangent(key: str, argument: object, wanted: Mapping[str, tuple[ArrayPart, str]], shapes: Shapes) -> Array:
     part, value = wanted[key]
-    array, _ = convert(given, part)
+    array, _ = convert(argument, part)
     right = (*shapes.values[value], *part.shape)
     if array.shape != right:
         raise InputError(
@@ -122,7 +122,7 @@ def run_pipeline(
     program: DeviceProgram,
     runnable: RunnablePipeline,
     mode: RunMode,
-    given: PipelineInputs,
+    arguments: PipelineInputs,
     cache: Cache | None = None,
 ) -> dict[str, Array]:
     """Run a pipeline, wait, and return arrays by key.
@@ -135,9 +135,9 @@ def run_pipeline(
     roots = tuple(v.name for v in inputs if v.differentiable)
     for step in mode.steps:
         _require(runnable, roots, step)
-    resident = Resident(device, program, runnable, given.prepared, given.shapes, roots)
+    resident = Resident(device, program, runnable, arguments.prepared, arguments.shapes, roots)
     try:
-        return _Run(resident, runnable, given, cache).run(mode)
+        return _Run(resident, runnable, arguments, cache).run(mode)
     except MemoryError:
         raise too_little_memory("this machine") from None
     finally:
@@ -200,9 +200,9 @@ class _Run:
         """Add the launches that add to the caller's gradients."""
         for value in (v for v in self.runnable.signature.parameters if v.name in self.resident.roots):
             for part in (p for p in value.parts if p.differentiable):
-                given = self.given.prepared.arrays.get((ParameterRole.GRADIENT, value.name, part.path))
-                if given is not None:
-                    yield self.resident.add_to_gradient(value.name, part, given)
+                array = self.given.prepared.arrays.get((ParameterRole.GRADIENT, value.name, part.path))
+                if array is not None:
+                    yield self.resident.add_to_gradient(value.name, part, array)
 
     def _results(self, flow: GradientFlow, mode: RunMode) -> Iterator[tuple[str, Array]]:
         resident = self.resident

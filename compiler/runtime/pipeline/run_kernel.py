@@ -287,9 +287,9 @@ class Run:
         slot = (parameter.role, parameter.parameter, parameter.path)
         if slot not in self.textures:
             shape = (*self.prepared.extents[parameter.parameter], *parameter.shape)
-            given: Any = self.prepared.arrays.get(slot)
-            given = given.detach().cpu().numpy() if is_tensor(given) else given
-            texels = np.zeros(shape, "f4") if given is None else given.astype("f4", copy=False)
+            array: Any = self.prepared.arrays.get(slot)
+            array = array.detach().cpu().numpy() if is_tensor(array) else array
+            texels = np.zeros(shape, "f4") if array is None else array.astype("f4", copy=False)
             if parameter.shape == (3,):
                 texels = np.concatenate((texels, np.zeros((*shape[:2], 1), "f4")), axis=2)
             self.textures[slot] = self.device.texture(texels, self._texture_of(parameter.parameter))
@@ -335,13 +335,13 @@ class Run:
         if role is Role.PROBE:
             self.probes[parameter.parameter] = parameter
         dtype = np.dtype("f8" if role is Role.TOTALS and self.device.host else DTYPES[parameter.scalar.name])
-        given = None if role is Role.GRADIENT and self._is_stored(parameter.parameter) else self._given(slot, parameter)
-        if is_tensor(given) and parameter.access == "read":
-            return borrowed_buffer(given, dtype)
+        array = None if role is Role.GRADIENT and self._is_stored(parameter.parameter) else self._given(slot, parameter)
+        if is_tensor(array) and parameter.access == "read":
+            return borrowed_buffer(array, dtype)
         buffer = buffer_on(self.device, self.prepared.place, dtype, self._size(parameter, entry))
         start = start_of(parameter)
         unwritten = start is not Start.ANY or (role is not Role.PARTIALS and not self.elements)
-        set_to(buffer, given, 1.0 if start is Start.ONE else 0.0 if unwritten else None)
+        set_to(buffer, array, 1.0 if start is Start.ONE else 0.0 if unwritten else None)
         return buffer
 
     def _given(self, slot: Slot, parameter: EntryParameter) -> Array | None:
@@ -384,14 +384,14 @@ class Run:
 
     def results(self) -> dict[str, Array]:
         """Return the written arrays by key, in the order of the signature: results, gradients, tangents, probes."""
-        found = {
+        arrays = {
             f"{PREFIXES.get(role, '')}{part.key}": self._read(role, slot, value, part)
             for role, slot, value, part in self._outputs()
         }
         for name, parameter in self.probes.items():
             array = self.buffers[Role.PROBE, name, ()].take()
-            found[f"{PREFIXES[Role.PROBE]}{name}"] = array.reshape((*self.prepared.domain, *parameter.shape))
-        return found
+            arrays[f"{PREFIXES[Role.PROBE]}{name}"] = array.reshape((*self.prepared.domain, *parameter.shape))
+        return arrays
 
     def _outputs(self) -> Iterator[tuple[ParameterRole, Slot, KernelValue, ArrayPart]]:
         for key_role, role, value in self._written():
@@ -418,9 +418,9 @@ class Run:
         array = self.buffers[slot].take()[: self._count(value, part)]
         shape = shape_of(value, part, self.prepared.domain, self.prepared.extents)
         stored = role is Role.GRADIENT and self._is_stored(value.name)
-        given = self.prepared.arrays.get((role, value.name, part.path)) if stored else None
-        found: Array = plus(typed(array, part.dtype).reshape(shape), given)
-        return found
+        start = self.prepared.arrays.get((role, value.name, part.path)) if stored else None
+        total: Array = plus(typed(array, part.dtype).reshape(shape), start)
+        return total
 
 
 def _tensor_of(parameter: EntryParameter) -> _Tensor:

@@ -66,8 +66,8 @@ def runnable_pipelines(module: Module, kernels: Mapping[str, KernelPlan]) -> dic
     """Return the pipelines of a module by name."""
     made = {}
     for pipeline in module.pipelines:
-        own = {stage.kernel: kernels[stage.kernel] for stage in pipeline.stages}
-        made[pipeline.name] = RunnablePipeline(pipeline, _signature(pipeline, own), own)
+        used = {stage.kernel: kernels[stage.kernel] for stage in pipeline.stages}
+        made[pipeline.name] = RunnablePipeline(pipeline, _signature(pipeline, used), used)
     return made
 
 
@@ -76,10 +76,10 @@ def pipeline_of_kernel(
 ) -> RunnablePipeline:
     """Return a kernel as a pipeline of one stage."""
     taken = {p.name for p in kernel.params}
-    own = tuple(r for r in kernel.results if not r.param)
-    values = tuple(r.name if r.name not in taken else f"{r.name} of {kernel.name}" for r in own)
+    plain = tuple(r for r in kernel.results if not r.param)
+    values = tuple(r.name if r.name not in taken else f"{r.name} of {kernel.name}" for r in plain)
     stage = Stage(kernel.name, tuple(ValueArgument(p.name) for p in kernel.params), values, domain, kernel.span)
-    results = tuple(Returned(r.name, v, r.memory, r.type) for r, v in zip(own, values, strict=True))
+    results = tuple(Returned(r.name, v, r.memory, r.type) for r, v in zip(plain, values, strict=True))
     pipeline = Pipeline(
         kernel.name, kernel.params, (stage,), results, optimizer, fuse=False, doc=kernel.doc, span=kernel.span
     )

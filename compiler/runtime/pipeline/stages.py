@@ -66,25 +66,25 @@ def _given(runnable: RunnablePipeline, prepared: Prepared) -> Iterator[tuple[str
 
 
 def _domain(stage: Stage, signature: KernelSignature, known: Mapping[str, Shape]) -> Shape:
-    told = list(_told(stage, signature, known))
+    shapes = list(_domains(stage, signature, known))
     if stage.domain:
-        told.insert(0, ("domain=", tuple(size_of(size, known) for size in stage.domain)))
-    if not told:
-        told = [(n, s[: signature.dims]) for n, s in _written(stage, signature, known) if len(s) >= signature.dims]
-    if not told:
+        shapes.insert(0, ("domain=", tuple(size_of(size, known) for size in stage.domain)))
+    if not shapes:
+        shapes = [(n, s[: signature.dims]) for n, s in _written(stage, signature, known) if len(s) >= signature.dims]
+    if not shapes:
         help_ = f"write {stage.kernel}(…, domain=…)"
         raise _refused(stage, f"the domain of {stage.kernel} is unknown", help_)
-    first, domain = told[0]
+    first, domain = shapes[0]
     if len(domain) != signature.dims:
         raise _refused(stage, f"{stage.kernel} has {signature.dims} axes, {first} has {len(domain)}")
-    for name, shape in told[1:]:
+    for name, shape in shapes[1:]:
         if shape != domain:
             message = f"{stage.kernel}: {name} has {_elements(shape)} and {first} has {_elements(domain)}"
             raise _refused(stage, message, "an array with one element per thread has the shape of the domain")
     return domain
 
 
-def _told(stage: Stage, signature: KernelSignature, known: Mapping[str, Shape]) -> Iterator[tuple[str, Shape]]:
+def _domains(stage: Stage, signature: KernelSignature, known: Mapping[str, Shape]) -> Iterator[tuple[str, Shape]]:
     for value, name in _values(stage, signature):
         if value.per_element:
             yield name, known[name]

@@ -147,8 +147,10 @@ def resume(trainer: Trainer, checkpoint: Checkpoint, path: Path) -> list[Diagnos
             help_ = "use the settings it was started with, or omit --resume to start again"
             raise _refused(f"{path} is from a training with {what}", help_)
     trainer.restore(checkpoint.parameters, checkpoint.state, checkpoint.losses)
-    changed = [said for key, said in _FREE.items() if key in checkpoint.record and checkpoint.record[key] != now[key]]
-    return [Diagnostic("SA422", f"{said} that {path} was made with", severity=Severity.NOTE) for said in changed]
+    changed = [
+        message for key, message in _FREE.items() if key in checkpoint.record and checkpoint.record[key] != now[key]
+    ]
+    return [Diagnostic("SA422", f"{message} that {path} was made with", severity=Severity.NOTE) for message in changed]
 
 
 def nothing_left(path: Path, done: int, steps: int) -> list[Diagnostic]:

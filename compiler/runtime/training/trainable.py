@@ -50,15 +50,17 @@ def with_optimizer(runnable: RunnablePipeline, name: str | None, lr: float | Non
     Raises:
         CompileError: The optimizer or its rate is missing.
     """
-    own = runnable.pipeline.optimizer
-    wanted = name or (own.name if own is not None else None) or ("adam" if lr is not None else None)
+    declared = runnable.pipeline.optimizer
+    wanted = name or (declared.name if declared is not None else None) or ("adam" if lr is not None else None)
     if wanted is None:
         help_ = "give --optimizer adam --lr 0.01, in Python optimizer=sa.Adam(lr=0.01), here or at @sa.pipeline"
         raise _refused(runnable, f"{runnable.pipeline.name} has no optimizer", help_)
     settings = OPTIMIZERS[wanted].usual
-    known = dict(zip(settings, own.values, strict=True)) if own is not None and own.name == wanted else {}
-    if own is not None:
-        known.setdefault("lr", own["lr"])
+    known = (
+        dict(zip(settings, declared.values, strict=True)) if declared is not None and declared.name == wanted else {}
+    )
+    if declared is not None:
+        known.setdefault("lr", declared["lr"])
     if lr is not None:
         known["lr"] = lr
     if "lr" not in known:
@@ -68,7 +70,7 @@ def with_optimizer(runnable: RunnablePipeline, name: str | None, lr: float | Non
 
 
 def prepare_training(
-    runnable: RunnablePipeline, given: Mapping[str, object], domain: Shape | None, plan: TrainingPlan
+    runnable: RunnablePipeline, inputs: Mapping[str, object], domain: Shape | None, plan: TrainingPlan
 ) -> tuple[Prepared, list[Diagnostic]]:
     """Return the initial arrays: those of the user, and random values for trained parameters that are missing.
 
@@ -78,12 +80,12 @@ def prepare_training(
     """
     signature = runnable.signature
     each = any(v.per_element for v in signature.parameters)
-    if domain is None and not needs_domain(signature, given):
+    if domain is None and not needs_domain(signature, inputs):
         domain = (1,) * signature.dims
     trained = {p.key for v in signature.parameters if v.name in runnable.trained for p in v.parts}
-    drawn = draw_missing(signature, RunMode.FORWARD, given, domain, plan.seed, training=True)
-    added = {key: array for key, array in drawn.items() if key in trained and key not in given}
-    prepared = prepare(signature, RunMode.FORWARD, {**given, **added}, domain)
+    drawn = draw_missing(signature, RunMode.FORWARD, inputs, domain, plan.seed, training=True)
+    added = {key: array for key, array in drawn.items() if key in trained and key not in inputs}
+    prepared = prepare(signature, RunMode.FORWARD, {**inputs, **added}, domain)
     if plan.batch and not each:
         raise _refused(runnable, f"{runnable.pipeline.name} has no batches: it has no Each parameter", "omit --batch")
     if plan.batch > prepared.domain[0]:

@@ -92,5 +92,5 @@ def _tool_arguments(target: Target) -> tuple[str, ...]:
     tool = tool_of(target)
     if tool is None or not tool.argument:
         return ()
-    found = tool.find()
-    return (tool.argument, os.fspath(found)) if found else ()
+    path = tool.find()
+    return (tool.argument, os.fspath(path)) if path else ()

@@ -28,15 +28,15 @@ _QUIET: Final = b"""
 
 def with_internal_linkage(code: bytes) -> bytes:
     """Return the text with an unnamed namespace around everything that is not exported, free of these warnings."""
-    prelude, own = split_prelude(code)
-    export = _EXPORT.search(own)
+    prelude, code_text = split_prelude(code)
+    export = _EXPORT.search(code_text)
     if not prelude or export is None:
         return code
-    inner, exported = own[: export.start()], own[export.start() :]
+    inner, exported = code_text[: export.start()], code_text[export.start() :]
     return prelude.replace(_GUARD, _GUARD + _QUIET, 1) + OPENED + inner + CLOSED + exported
 
 
 def without_linkage(code: bytes) -> bytes:
     """Return the own part of such a text without its namespace, and with nothing exported."""
-    _, own = split_prelude(code)
-    return own.removeprefix(OPENED).replace(CLOSED, b"", 1).replace(_EXPORTED, b"")
+    _, code_text = split_prelude(code)
+    return code_text.removeprefix(OPENED).replace(CLOSED, b"", 1).replace(_EXPORTED, b"")

@@ -38,7 +38,7 @@ _END: Final = b"\n#endif"
 
 def with_whole_prelude(code: bytes) -> bytes:
     """Fill the holes: operators of matrices and halfs, functions of doubles, ``sign`` and ``mad`` of ints."""
-    prelude, end, own = code.rpartition(_END)
+    prelude, end, body = code.rpartition(_END)
     for wrong, right in _SLIPS:
         prelude = prelude.replace(wrong, right)
     more = [shift for shift in _SHIFTS if shift not in prelude]
@@ -47,17 +47,17 @@ def with_whole_prelude(code: bytes) -> bytes:
     bools = b"" if _BOOL_MATRICES in prelude else _BOOL_MATRICES
     added = b"\n" + _missing(_INTEGERS, prelude) + bools + b" " + _FLOAT_MATRICES[1:]
     prelude = prelude.replace(_FLOAT_MATRICES, added, 1)
-    if b"<half" in own:
+    if b"<half" in body:
         for line in (_FLOAT_VECTORS, _VECTOR_REMAINDERS, b" " + _FLOAT_MATRICES[1:], _MATRIX_REMAINDERS):
             before = _HALF_REMAINDER if line is _VECTOR_REMAINDERS else b" "
             prelude = prelude.replace(line, line + before + line.strip().replace(b"float", b"half"), 1)
-    return prelude + end + own
+    return prelude + end + body
 
 
 def split_prelude(code: bytes) -> tuple[bytes, bytes]:
     """Return the prelude of emitted C++ text and what follows it; the prelude is empty where the text has none."""
-    prelude, end, own = code.rpartition(_END)
-    return prelude + end, own
+    prelude, end, body = code.rpartition(_END)
+    return prelude + end, body
 
 
 def _missing(functions: tuple[tuple[str, str], ...], prelude: bytes) -> bytes:

@@ -32,9 +32,9 @@ def _spelled_out(code: bytes) -> bytes:
     """Return the code with the entries of a table instead of its name wherever another table's start has the name."""
     tables: dict[bytes, bytes] = {}
 
-    def start(found: re.Match[bytes]) -> bytes:
-        name, old = found.groups()
+    def start(match: re.Match[bytes]) -> bytes:
+        name, old = match.groups()
         tables[name] = re.sub(rb"\b\w+\b", lambda word: tables.get(word[0], word[0]), old)
-        return found[0].replace(old, tables[name])
+        return match[0].replace(old, tables[name])
 
     return _TABLE.sub(start, code)

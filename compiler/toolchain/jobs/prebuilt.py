@@ -54,19 +54,19 @@ class ModuleStore:
             for name, text in job.modules if not job.extra_arguments else ():
                 if "/" not in name and f'#include "{name}"' not in job.source:  # an import of a path reads text
                     users.setdefault(module_of(name, text, job), []).append(job)
-        found: dict[ModuleKey, bytes] = {}
+        result: dict[ModuleKey, bytes] = {}
         for module, using in users.items():
             name, text, defines = module
             if len(text) >= _WORTHWHILE and not _DEPENDS.search(text) and "SLANGAD_" not in text:
                 binary = self._get((name, text), self._key(name, text, defines), using, build)
                 if binary:
-                    found[module] = binary
+                    result[module] = binary
         for module, using in _installed(jobs).items():
             path, _, defines = module
             binary = self._get((path, ""), self._key_of_installed(path, defines), using, build)
             if binary:
-                found[module] = binary
-        return found
+                result[module] = binary
+        return result
 
     def _get(self, module: tuple[str, str], key: str, using: list[CompileJob], build: Build) -> bytes | None:
         binary = self._memory.get(key) or self._read(key)

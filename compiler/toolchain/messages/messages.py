@@ -68,16 +68,16 @@ def parse_messages(output: str) -> tuple[SlangMessage, ...]:
     """Read all messages of one compile."""
     messages: list[SlangMessage] = []
     early: list[SlangMessage] = []
-    for found in map(_parse_line, output.splitlines()):
-        if found is None:
+    for message in map(_parse_line, output.splitlines()):
+        if message is None:
             continue
-        if found.severity not in {"note", "span"}:
-            messages.append(replace(found, notes=tuple(early)))
+        if message.severity not in {"note", "span"}:
+            messages.append(replace(message, notes=tuple(early)))
             early = []
         elif messages:
-            messages[-1] = _with_note(messages[-1], found)
+            messages[-1] = _with_note(messages[-1], message)
         else:
-            early.append(found)
+            early.append(message)
     return tuple(messages)
 
 
@@ -93,8 +93,8 @@ def to_diagnostics(messages: Iterable[SlangMessage], locate: Locate) -> list[Dia
         messages: Messages with positions in the Slang text.
         locate: Maps a file, line and column of emitted Slang to the user's place, if the place came from one.
     """
-    said = list(messages)
-    kept = [message for message in said if not _only_follows(message)] or said
+    options = list(messages)
+    kept = [message for message in options if not _only_follows(message)] or options
     return [_diagnostic(message, locate) for message in kept]
 
 
@@ -105,20 +105,20 @@ def _only_follows(message: SlangMessage) -> bool:
 
 def _diagnostic(message: SlangMessage, locate: Locate) -> Diagnostic:
     severity = Severity.ERROR if message.is_error else Severity.WARNING
-    found = translation_of(message.code, message.text, is_error=message.is_error)
+    translation = translation_of(message.code, message.text, is_error=message.is_error)
     place = next((m for m in (message, *message.notes) if m.line), message)
     span = locate(place.file, place.line, place.column) if place.line else None
-    notes = [] if message.text in found.text else [f"Slang says: {message.text} [{message.code}]"]
+    notes = [] if message.text in translation.text else [f"Slang says: {message.text} [{message.code}]"]
     if message.targets:
         notes.append(f"while generating code for {', '.join(message.targets)}")
     if span is not None:
         notes.append(f"in the Slang text: {place.span}")
     notes += [_note(note) for note in message.notes if note.text and not note.text.startswith(_NOISE)]
     return Diagnostic(
-        found.code,
-        found.text,
+        translation.code,
+        translation.text,
         span or place.span,
-        help=found.help,
+        help=translation.help,
         notes=tuple(dict.fromkeys(notes)),
         severity=severity,
     )

@@ -189,17 +189,17 @@ class _Walk:
         The name of a struct gives no function, and adds the struct to ``structs``.
         """
         library = self._library
-        found = library.spReflection_FindFunctionByName(self._layout, text.encode())
-        if not found:
+        handle = library.spReflection_FindFunctionByName(self._layout, text.encode())
+        if not handle:
             type_ = library.spReflection_FindTypeByName(self._layout, text.encode())
             if type_ and library.spReflectionType_GetKind(type_) == _IS_STRUCT:
                 self._struct(type_)
             return []
-        if library.spReflectionFunction_isOverloaded(found):
-            count = library.spReflectionFunction_getOverloadCount(found)
-            found_all = [library.spReflectionFunction_getOverload(found, i) for i in reversed(range(count))]
+        if library.spReflectionFunction_isOverloaded(handle):
+            count = library.spReflectionFunction_getOverloadCount(handle)
+            found_all = [library.spReflectionFunction_getOverload(handle, i) for i in reversed(range(count))]
         else:
-            found_all = [found]
+            found_all = [handle]
         owner = library.spReflection_FindTypeByName(self._layout, text.rpartition(".")[0].encode())
         is_struct = owner and library.spReflectionType_GetKind(owner) == _IS_STRUCT
         name = self._struct(owner) if is_struct else ""
@@ -299,10 +299,10 @@ class _Walk:
         library = self._library
         if not library.spReflection_isSubType(self._layout, type_, self._differentiable):
             return None
-        found = library.spReflection_FindTypeByName(self._layout, f"{name}.Differential".encode())
-        if not found or library.spReflectionType_GetKind(found) != _IS_STRUCT:
+        handle = library.spReflection_FindTypeByName(self._layout, f"{name}.Differential".encode())
+        if not handle or library.spReflectionType_GetKind(handle) != _IS_STRUCT:
             return [""]
-        return [_text(library.spReflectionVariable_GetName(field)) for field in self._fields(found)]
+        return [_text(library.spReflectionVariable_GetName(field)) for field in self._fields(handle)]
 
     def _fields(self, type_: int) -> list[int]:
         count = self._library.spReflectionType_GetFieldCount(type_)

@@ -113,10 +113,10 @@ class SlangSession:
         return program.value or 0, _take_text(output)
 
     def _generate(self, work: CompilerCall, linked: tuple[int, str], target: int, entry: int) -> Iterator[Event]:
-        program, said = linked
+        program, messages = linked
         name = work.targets[target], _entry_name(work, entry)
         if not program:
-            yield UnitCode(*name, None, said)
+            yield UnitCode(*name, None, messages)
             return
         yield UnitReflection(*name, self._reflect(program, target))
         code, output = c_void_p(), c_void_p()
@@ -125,7 +125,7 @@ class SlangSession:
             _call(program, _COMPONENT_TARGET_CODE, c_int, (c_ssize_t, target), *outputs)
         else:
             _call(program, _COMPONENT_ENTRY_CODE, c_int, (c_ssize_t, 0), (c_ssize_t, target), *outputs)
-        yield UnitCode(*name, _take(code), said + _take_text(output))
+        yield UnitCode(*name, _take(code), messages + _take_text(output))
 
     def _reflect(self, program: int, target: int) -> str:
         output, json = c_void_p(), c_void_p()
@@ -141,16 +141,16 @@ def _entry_name(work: CompilerCall, entry: int) -> str:
     return work.entries[entry] if entry >= 0 else ""
 
 
-def _call(thing: int | None, slot: int, result: type | None, *arguments: tuple[object, object]) -> int:
+def _call(pointer: int | None, slot: int, result: type | None, *arguments: tuple[object, object]) -> int:
     """Call one method of a COM object; each argument comes with its C type."""
-    table = ctypes.cast(thing, POINTER(POINTER(c_void_p))).contents  # type: ignore[arg-type]  # an address is accepted
+    table = ctypes.cast(pointer, POINTER(POINTER(c_void_p))).contents  # type: ignore[arg-type]  # an address is accepted
     function = ctypes.CFUNCTYPE(result, c_void_p, *(kind for kind, _ in arguments))(table[slot])  # type: ignore[arg-type]  # C types
-    return int(function(thing, *(value for _, value in arguments)) or 0)
+    return int(function(pointer, *(value for _, value in arguments)) or 0)
 
 
-def _release(thing: int) -> None:
-    if thing:
-        _call(thing, _RELEASE, c_uint32)
+def _release(pointer: int) -> None:
+    if pointer:
+        _call(pointer, _RELEASE, c_uint32)
 
 
 def _take(blob: c_void_p) -> bytes | None:

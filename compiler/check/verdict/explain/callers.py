@@ -76,14 +76,14 @@ def _excused(result: Result, because: tuple[str, ...], reason: str) -> Result:
 def _alike(roots: Iterable[int], subjects: Sequence[Subject], results: Sequence[Result]) -> dict[int, int]:
     """Return the instances of generic functions that are wrong in the same way as an earlier instance, each with it."""
     seen: dict[object, int] = {}
-    found: dict[int, int] = {}
+    collected: dict[int, int] = {}
     for k in sorted(roots):
         subject, result = subjects[k], results[k]
         legs = frozenset(failure.leg for failure in result.failures)
         first = seen.setdefault((subject.plain, subject.span, result.verdict, legs), k)
         if subject.plain != subject.name and first != k:
-            found[k] = first
-    return found
+            collected[k] = first
+    return collected
 
 
 def is_derivative(result: Result) -> bool:
@@ -106,8 +106,8 @@ def called(
     """Yield the numbers of the subjects that a subject's automatic derivative uses."""
     subject = subjects[number]
     if subject.facts is not None:
-        own = [k for k, other in enumerate(subjects) if other.facts is not None and k != number]
-        yield from (k for k in own if subjects[k].plain.rpartition(".")[2] in subject.facts.calls)
+        candidates = [k for k, other in enumerate(subjects) if other.facts is not None and k != number]
+        yield from (k for k in candidates if subjects[k].plain.rpartition(".")[2] in subject.facts.calls)
         return
     stages = subject.pipeline.kernels if subject.pipeline else ()
     start = {kernel.function for kernel in module.kernels if kernel.name in stages} or {subject.function}

@@ -29,16 +29,16 @@ def ignored(runner: RowFunction, samples: Samples, findings: Findings) -> Iterat
     places = Slices(samples.rows[sample], column, samples.scales[sample, column])
     slopes = measure(lambda rows, _: runner.values(rows)[:, outputs], places, tol.EXPLAIN_LEVELS, central())
     shape = (len(which), len(inputs), len(outputs))
-    own, bar = (a[:, 0].reshape(shape).transpose(0, 2, 1) for a in (slopes.slope, slopes.bar))
+    slopes_here, bar = (a[:, 0].reshape(shape).transpose(0, 2, 1) for a in (slopes.slope, slopes.bar))
     declared, doubt = findings.expected[which], findings.error[which]
     with np.errstate(all="ignore"):
-        gap = np.abs(own - declared)
-        certain = gap > tol.EXPLAIN_BARS * (bar + doubt) + tol.IGNORED_CLOSE * np.abs(own)
+        gap = np.abs(slopes_here - declared)
+        certain = gap > tol.EXPLAIN_BARS * (bar + doubt) + tol.IGNORED_CLOSE * np.abs(slopes_here)
     gap = np.where(certain & np.isfinite(gap), gap, 0.0)
     for entry in np.argsort(-gap.max(axis=(0, 1)), kind="stable")[: tol.IGNORED_SHOWN]:
         if gap[:, :, entry].max(initial=0.0) > 0.0:
             place, row = np.unravel_index(int(gap[:, :, entry].argmax()), gap.shape[:2])
             name, result = runner.inputs.columns[inputs[entry]].path, runner.results.columns[outputs[int(row)]].path
-            truth, kept = own[place, row, entry], declared[place, row, entry]
+            truth, kept = slopes_here[place, row, entry], declared[place, row, entry]
             message = f"d {result} / d {name} is {truth:.6g} and declared to be {kept:.6g}"
             yield Note(NoteKind.STOP, message, int(which[place]))

@@ -108,14 +108,14 @@ def _assignment(tokens: Sequence[Token]) -> int | None:
 
 def _target(tokens: Sequence[Token]) -> tuple[str, str]:
     """Return the variable that is stored to, and its part: of ``x.d.y`` these are ``x`` and ``y``."""
-    depth, found = 0, ""
+    depth, target = 0, ""
     for token in tokens:
-        if not depth and token.text == "." and found:
-            return found, tokens[-1].text
+        if not depth and token.text == "." and target:
+            return target, tokens[-1].text
         if not depth and token.kind == "word":
-            found = token.text
+            target = token.text
         depth += (token.text in CLOSING_OF) - (token.text in CLOSING_OF.values())
-    return found, ""
+    return target, ""
 
 
 def _reads(tokens: Sequence[Token], pairs: Collection[str]) -> Iterator[str]:

@@ -62,14 +62,16 @@ def _with_stage(failure: Failure, oracle: PipelineStages, seed: int) -> Failure:
         return failure
     row = np.array([[float(value.value) for value in failure.sample.inputs]])
     mode = Mode.JVP if failure.leg is Leg.FORWARD else Mode.BACKWARD
-    found = list(blamed(oracle, row, mode, seed))
-    if not found:
+    blamed_stages = list(blamed(oracle, row, mode, seed))
+    if not blamed_stages:
         note = "every stage is right by itself here: look at the values that pass between them"
         return replace(failure, notes=(*failure.notes, note))
-    names = " and ".join(f"stage {one.number}, {one.shown}," for one in found)
-    notes = (*failure.notes, *(one.words for one in found))
+    names = " and ".join(f"stage {one.number}, {one.shown}," for one in blamed_stages)
+    notes = (*failure.notes, *(one.words for one in blamed_stages))
     return replace(
-        failure, message=f"{failure.message}: {names} {'is' if len(found) == 1 else 'are'} to blame", notes=notes
+        failure,
+        message=f"{failure.message}: {names} {'is' if len(blamed_stages) == 1 else 'are'} to blame",
+        notes=notes,
     )
 
 
@@ -130,7 +132,7 @@ def _differences(runner: StageRunner, taken: Floats, weights: Floats) -> tuple[F
             values = runner.oracle.moved(rows, np.repeat(taken, len(inputs), axis=0))
             sides.append((values[:, outputs] * weights[:, outputs]).sum(axis=1))
         estimates.append((sides[0] - sides[1]) / (2 * widths))
-    wide, middle, narrow = estimates
-    first, second = (4 * middle - wide) / 3, (4 * narrow - middle) / 3
+    coarse, middle, fine = estimates
+    first, second = (4 * middle - coarse) / 3, (4 * fine - middle) / 3
     best = (16 * second - first) / 15
     return best, np.abs(best - second) + tol.STAGE_DIFFERENCES * np.abs(best)

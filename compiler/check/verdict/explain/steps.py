@@ -73,8 +73,8 @@ def suspect(steps: Sequence[Step], names: Accused, parts: Accused) -> Span:
 
 def slice_of(steps: Sequence[Step], name: str) -> frozenset[int]:
     """Return the numbers of the statements that the final value of a name depends on."""
-    names, found = {name}, set[int]()
-    while more := {k for k, step in enumerate(steps) if k not in found and not names.isdisjoint(step.stores)}:
-        found |= more
+    names, stored = {name}, set[int]()
+    while more := {k for k, step in enumerate(steps) if k not in stored and not names.isdisjoint(step.stores)}:
+        stored |= more
         names |= {read for k in more for read in steps[k].reads}
-    return frozenset(found)
+    return frozenset(stored)

@@ -61,7 +61,7 @@ def powers(code: FunctionCode) -> Iterator[Sign]:
 
 def meeting_indices(code: FunctionCode) -> Iterator[Sign]:
     """Yield two elements of one value with different indices, at least one of which is no number."""
-    found: dict[str, dict[str, int]] = {}
+    result: dict[str, dict[str, int]] = {}
     tokens = code.tokens
     for k in range(code.opening, len(tokens) - 1):
         if tokens[k].kind != "word" or tokens[k + 1].text != "[" or is_declared(tokens, k):
@@ -71,8 +71,8 @@ def meeting_indices(code: FunctionCode) -> Iterator[Sign]:
             end = closing(tokens, end + 1)
         if end + 2 < len(tokens) and tokens[end + 1].text == "=" and tokens[end + 2].text != "=":
             continue
-        found.setdefault(tokens[k].text, {}).setdefault(written(tokens[k : end + 1]), k)
-    for reads in found.values():
+        result.setdefault(tokens[k].text, {}).setdefault(written(tokens[k : end + 1]), k)
+    for reads in result.values():
         if len(reads) > 1 and any(_is_dynamic(tokens, k + 1) for k in reads.values()):
             first, second = list(reads)[:2]
             yield Sign(tokens[reads[second]].line, f"{first} and {second}")
@@ -229,12 +229,12 @@ def _called(code: FunctionCode, names: frozenset[str]) -> Iterator[int]:
 
 def _types(code: FunctionCode) -> Mapping[str, str]:
     """Return the shapes of numeric variables and parameters, such as ``3`` or ``2x2``; empty for scalars."""
-    found: dict[str, str] = {}
+    result: dict[str, str] = {}
     for token, following in zip(code.tokens, code.tokens[1:], strict=False):
         kind = _FLOATING.fullmatch(token.text)
         if kind is not None and following.kind == "word":
-            found[following.text] = kind["shape"] or ""
-    return found
+            result[following.text] = kind["shape"] or ""
+    return result
 
 
 def _loops(code: FunctionCode, *, unrolled: bool = False) -> Iterator[_Loop]:
@@ -250,8 +250,8 @@ def _loops(code: FunctionCode, *, unrolled: bool = False) -> Iterator[_Loop]:
         if head + 1 >= len(tokens):
             continue
         last = closing(tokens, head + 1) if tokens[head + 1].text == "{" else end_of_statement(tokens, head + 1)
-        condition, own = _condition(tokens[k + 2 : head], is_for=tokens[k].text == "for")
-        words = frozenset(token.text for token in condition if token.kind == "word") - own
+        condition, names = _condition(tokens[k + 2 : head], is_for=tokens[k].text == "for")
+        words = frozenset(token.text for token in condition if token.kind == "word") - names
         declared = attributes.partition("MaxIters(")[2].partition(")")[0]
         number = declared or next((token.text for token in condition if token.kind == "number" and not words), "")
         yield _Loop(k, last, int(number) if number.isdigit() else None, declared, words)
@@ -277,8 +277,8 @@ def _condition(head: Sequence[Token], *, is_for: bool) -> tuple[Sequence[Token],
             parts.append([])
         else:
             parts[-1].append(token)
-    own = frozenset(token.text for token in parts[0] if token.kind == "word")
-    return (parts[1] if len(parts) > 1 else []), own
+    names = frozenset(token.text for token in parts[0] if token.kind == "word")
+    return (parts[1] if len(parts) > 1 else []), names
 
 
 def _depth(tokens: Sequence[Token]) -> int:

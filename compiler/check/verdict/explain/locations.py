@@ -36,7 +36,7 @@ _NOWHERE: Final = frozenset({Leg.COMPILE, Leg.BOUND, Leg.JOINED})
 _DERIVING: Final = frozenset({"bwd_diff", "fwd_diff"})
 
 
-def with_places(results: Sequence[Result], subjects: Sequence[Subject], module: ir.Module) -> list[Result]:
+def with_locations(results: Sequence[Result], subjects: Sequence[Subject], module: ir.Module) -> list[Result]:
     """Return results whose failures have the location of the derivative that is wrong, as far as it is known."""
     functions = {function.key: function for function in module.functions}
     right = {_place(result.span) for result in results if result.verdict.right}
@@ -71,9 +71,9 @@ def _accused(failure: Failure) -> tuple[Accused, Accused]:
     jacobian = failure.jacobian
     if jacobian is not None:
         for found, expected, error in zip(jacobian.found, jacobian.expected, jacobian.error, strict=True):
-            for path, own, known, bar in zip(jacobian.columns, found, expected, error, strict=True):
+            for path, actual, known, bar in zip(jacobian.columns, found, expected, error, strict=True):
                 if not math.isnan(known):
-                    (right if abs(own - known) <= bar + tol.SAME_FOUND * abs(known) else wrong).add(path)
+                    (right if abs(actual - known) <= bar + tol.SAME_FOUND * abs(known) else wrong).add(path)
     owners = {owner_of(path) for path in wrong}
     parts = [{_part(path) for path in paths if owner_of(path) in owners} for paths in (wrong, right - wrong)]
     others = {owner_of(path) for path in right} - owners
@@ -105,14 +105,14 @@ def _in_slang(
     """
     reached = derivatives_reached(span, sources)
     wanted = _attribute(failure)
-    own = [one for one in reached if one.attribute == wanted]
-    if failure.leg is Leg.TRANSPOSE and not own:
-        own = list(reached)
-    mine = [one for one in own if _place(one.of.span) == _place(span)]
+    derivatives = [one for one in reached if one.attribute == wanted]
+    if failure.leg is Leg.TRANSPOSE and not derivatives:
+        derivatives = list(reached)
+    mine = [one for one in derivatives if _place(one.of.span) == _place(span)]
     if mine:
         own_names = zip(mine[0].of.header.params, mine[0].function.header.params, strict=False)
         return _in_derivative(failure, mine[0], {**dict(own_names), **memory})
-    left = [one for one in own if _place(one.of.span) not in right]
+    left = [one for one in derivatives if _place(one.of.span) not in right]
     if len(left) == 1:
         return _in_derivative(failure, left[0], memory)
     return _call_in(span, sources) if not left else NOWHERE
