@@ -282,7 +282,7 @@ def _explained(arguments: RunArguments, signature: KernelSignature) -> Iterator[
     except InputError as error:
         if arguments["random"] is not None:
             raise explain_undrawn(error, signature) from None
-        if arguments["inputs"] or arguments["values"]:
+        if arguments["inputs"] or arguments["values"] or error.diagnostics[0].code != "SA410":
             raise
         axes = "x".join(("1024", "64", "16")[signature.dims - 1 :][:1] * signature.dims)
         help_ = f"give -i FILE.npz, or draw them: --random 0 --domain {axes}"

@@ -1,4 +1,4 @@
-"""Paint a photograph with 2-D Gaussians: each has a position, two widths, an angle, a colour and an opacity."""
+"""Paint a landscape with 2-D Gaussians: each has a position, two widths, an angle, a colour and an opacity."""
 
 import sys
 
@@ -40,7 +40,7 @@ def paint(
 
 @sa.kernel(dims=2)
 def mismatch(
-    photograph: NoDiff[Each[float3]],
+    landscape: NoDiff[Each[float3]],
     centre: Tensor[float2, 1],
     width: Tensor[float2, 1],
     angle: Tensor[float, 1],
@@ -50,7 +50,7 @@ def mismatch(
     """The squared error of each pixel."""
     height = float(sa.thread_count(0))
     at = float2((float(sa.thread_id(1)) + 0.5) / height, (float(sa.thread_id(0)) + 0.5) / height)
-    error = paint(at, centre, width, angle, colour, opacity) - photograph
+    error = paint(at, centre, width, angle, colour, opacity) - landscape
     return sa.dot(error, error)
 
 
@@ -67,7 +67,7 @@ def show(
     return paint(at, centre, width, angle, colour, opacity)
 
 
-def photograph(height: int, width: int) -> np.ndarray:
+def landscape(height: int, width: int) -> np.ndarray:
     """Return an evening by a lake, computed: sky, sun, three ridges, and their reflection."""
     y, x = np.mgrid[0:height, 0:width] / height
     depth = np.where(y > 0.68, 1.36 - y, y)  # below the shore the water mirrors what is above
@@ -98,7 +98,7 @@ def start(aspect: float, seed: int = 0) -> dict[str, np.ndarray]:
 def fit(height: int = 40, width: int = 60, steps: int = 250):
     """Return what training gives: the Gaussians in ``.parameters``, and ``.losses``."""
     return mismatch.train(
-        photograph(height, width), **start(width / height), optimizer=sa.Adam(lr=0.02), steps=steps, device="cpu"
+        landscape(height, width), **start(width / height), optimizer=sa.Adam(lr=0.02), steps=steps, device="cpu"
     )
 
 
@@ -110,11 +110,11 @@ def painted(gaussians: dict[str, np.ndarray], height: int = 96, width: int = 144
 
 
 def draw(path: str) -> None:
-    """Draw the photograph, and the painting after some numbers of steps."""
+    """Draw the landscape, and the painting after some numbers of steps."""
     import matplotlib.pyplot as plt
 
     figure, axes = plt.subplots(1, 4, figsize=(10, 2), layout="constrained")
-    images = {"photograph": photograph(96, 144), "start": painted(start(1.5))}
+    images = {"landscape": landscape(96, 144), "start": painted(start(1.5))}
     for steps in (20, 250):
         images[f"{COUNT} Gaussians, {steps} steps"] = painted(fit(steps=steps).parameters)
     for axis, (title, image) in zip(axes, images.items(), strict=True):

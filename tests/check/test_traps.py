@@ -135,7 +135,7 @@ def test_check__a_trap_in_other_clothes__is_named_and_its_remedy_is_right(
     failure = next(f for f in result.failures if leg in (None, f.leg))
     assert f"Slang's trap, {trap}" in failure.cause
     assert "Remedy: " in result.reason
-    assert disguised[f"{name}_repaired"].verdict.good, disguised[f"{name}_repaired"].reason
+    assert disguised[f"{name}_mended"].verdict.good, disguised[f"{name}_mended"].reason
 
 
 @pytest.mark.parametrize("name", ["uses_bent", "weighted", "struck"])
