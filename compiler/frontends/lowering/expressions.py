@@ -106,14 +106,15 @@ def resolve(ctx: Context, node: ast.Name) -> Entity:
     """
     entity = ctx.scope.lookup(node.id)
     if entity is None:
+        here = [*ctx.params, *sorted(set(ctx.names).difference(ctx.params))]
         raise ctx.error(
             "SA010",
             ctx.span(node),
             f"unknown name '{node.id}'",
             label="not defined",
-            help=did_you_mean(node.id, [*ctx.scope.names(), *ctx.params, *ctx.names])
+            help=did_you_mean(node.id, [*ctx.scope.names(), *here])
             or _elsewhere(ctx, node.id)
-            or f"here are: {', '.join([*ctx.params, *ctx.names])}",
+            or f"here are: {', '.join(here)}",
         )
     return entity
 
