@@ -30,6 +30,11 @@ class Memory(str, Enum):
     SUM = "sum"
     MEAN = "mean"
 
+    @property
+    def is_written(self) -> bool:
+        """Return True if threads store into it: a tensor that is output, or both."""
+        return self in (Memory.OUT_TENSOR, Memory.INOUT_TENSOR)
+
 
 @dataclass(frozen=True, slots=True)
 class KernelParam:

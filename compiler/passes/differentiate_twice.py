@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
 SUFFIX: Final = "_hvp"
 """The end of the name of a kernel or pipeline that computes products with the Hessian of another."""
-WRITTEN_MEMORIES: Final = frozenset({ir.Memory.OUT_TENSOR, ir.Memory.INOUT_TENSOR})
-"""Memories of tensors that threads write."""
 
 
 def differentiate_twice(module: ir.Module, functions: tuple[str, ...] = ()) -> ir.Module:
@@ -135,7 +133,7 @@ class _Products:
         stages: list[pipes.Stage] = []
         for stage in pipeline.stages:
             kernel = kernels[stage.kernel]
-            if any(p.memory in WRITTEN_MEMORIES for p in kernel.params):
+            if any(p.memory.is_written for p in kernel.params):
                 raise NoTangentError(f"{kernel.name} stores into a tensor, and would store twice", stage.span)
             bound = _values(kernel, stage)
             given = {p.name: tangents[a.value] for p, a in bound if is_active(p) and a.value in tangents}
@@ -166,7 +164,7 @@ def is_active(param: ir.KernelParam) -> bool:
 
 
 def _has_derivative(kernel: ir.Kernel) -> bool:
-    written = any(p.memory in WRITTEN_MEMORIES and is_active(p) for p in kernel.params)
+    written = any(p.memory.is_written and is_active(p) for p in kernel.params)
     return written or any(carries_gradient(result.type) for result in kernel.results)
 
 

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Final
 from slangad.compiler.ir import nodes as ir
 from slangad.compiler.ir.memory_parts import memory_parts, scalar_count
 from slangad.compiler.ir.types import INT, Array, Struct, Tuple, Type
-from slangad.compiler.ir.walk import map_children, root, statements, walk, walk_stmts
+from slangad.compiler.ir.walk import map_blocks, map_children, map_stmt_exprs, root, statements, walk, walk_stmts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -213,20 +213,10 @@ class _Body:
                     yield from self._copy(stmt, ir.Var(name, view.type), view)
                 else:
                     self.views = {**self.views, name: view}
-            case ir.Let(value=value) | ir.Return(value=value):
-                yield stmt if value is None else replace(stmt, value=self._expr(value))
-            case ir.Assign(target=target, value=value):
-                if (variable := root(target)) is not None and variable.name in self.views:
-                    raise _WholeError(self.views[variable.name].of)
-                yield replace(stmt, target=self._expr(target), value=self._expr(value))
-            case ir.If(condition=condition, then=then, other=other):
-                yield replace(stmt, condition=self._expr(condition), then=self.block(then), other=self.block(other))
-            case ir.For(start=start, stop=stop, body=body):
-                yield replace(stmt, start=self._expr(start), stop=self._expr(stop), body=self.block(body))
-            case ir.While(condition=condition, body=body):
-                yield replace(stmt, condition=self._expr(condition), body=self.block(body))
+            case ir.Assign(target=target) if (variable := root(target)) is not None and variable.name in self.views:
+                raise _WholeError(self.views[variable.name].of)
             case _:
-                yield stmt
+                yield map_blocks(map_stmt_exprs(stmt, self._expr), self.block)
 
     def _copy(self, stmt: ir.Let | ir.Assign, local: ir.Var, view: _View) -> Iterator[ir.Stmt]:
         """Yield the statements that copy an array into a local, which is changed afterwards."""

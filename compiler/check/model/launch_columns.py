@@ -52,7 +52,7 @@ def launch_inputs(kernel: Kernel, extents: Extents) -> ColumnTable:
 
 def launch_results(kernel: Kernel, extents: Extents) -> ColumnTable:
     """Return the columns that a launch writes."""
-    written = [p for p in kernel.params if p.memory in (Memory.OUT_TENSOR, Memory.INOUT_TENSOR)]
+    written = [p for p in kernel.params if p.memory.is_written]
     return _table(
         (
             *((r.name, r.type, extents.of(r.name, r.memory), False) for r in kernel.results),

@@ -291,8 +291,7 @@ class _Launches:
         return None
 
     def _is_written(self, name: str) -> bool:
-        memory = (Memory.OUT_TENSOR, Memory.INOUT_TENSOR)
-        return any(p.name == name and p.memory in memory for p in self.runner.kernel.params)
+        return any(p.name == name and p.memory.is_written for p in self.runner.kernel.params)
 
     def _width(self, role: ParameterRole, name: str, path: tuple[str | int, ...]) -> int:
         stretches = (self.runner.inputs if role is Role.GRADIENT else self.runner.results).stretches

@@ -120,7 +120,7 @@ class ShapeSearch:
         memories = [*(p.memory for p in self.kernel.params), *(r.memory for r in self.kernel.results)]
         if Memory.EACH in memories:
             return False
-        return param.memory in (Memory.OUT_TENSOR, Memory.INOUT_TENSOR) and rank_of(param.type) == self.kernel.dims
+        return param.memory.is_written and rank_of(param.type) == self.kernel.dims
 
     def _reached(self, extents: Extents) -> tuple[dict[tuple[str, int], int], dict[tuple[str, int], int], float]:
         """Return the least and the largest index of each axis, and the share of samples whose indices fit."""

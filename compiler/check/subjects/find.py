@@ -274,7 +274,7 @@ def _flows_through(kernel: ir.Kernel, function: ir.Function) -> bool:
         not p.no_diff and p.memory not in (ir.Memory.UNIFORM, ir.Memory.OUT_TENSOR) and _may_flow(p.type)
         for p in kernel.params
     )
-    out = any(p.memory in (ir.Memory.OUT_TENSOR, ir.Memory.INOUT_TENSOR) and _may_flow(p.type) for p in kernel.params)
+    out = any(p.memory.is_written and _may_flow(p.type) for p in kernel.params)
     return into and (out or carries_gradient(function.result))
 
 

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from slangad.compiler.frontends.reading.problems import Problems
 
-_WRITTEN = (ir.Memory.OUT_TENSOR, ir.Memory.INOUT_TENSOR)
-
 
 def check_shared_stores(kernel: ir.Kernel, function: ir.Function, problems: Problems) -> None:
     """Report the first store of each tensor that is certain to hit one element from several threads."""
@@ -29,7 +27,7 @@ def check_shared_stores(kernel: ir.Kernel, function: ir.Function, problems: Prob
     if any(param.memory is ir.Memory.EACH for param in kernel.params):
         thread_axes = {*range(kernel.dims)}
     in_place = {node.source.name for node in read if isinstance(node, ir.Read) and isinstance(node.source, ir.Var)}
-    left = {p.name for p in kernel.params if p.memory in _WRITTEN} - in_place
+    left = {p.name for p in kernel.params if p.memory.is_written} - in_place
     known = LocalExpressions(kernel, function)
     for target, counters in _certain(body, known, frozenset()):
         assert isinstance(target.source, ir.Var)  # noqa: S101  (stores are into parameters)

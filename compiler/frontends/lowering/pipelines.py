@@ -281,7 +281,7 @@ class _Lowering:
         """Refuse a value that one call writes and also takes as another argument."""
         names = [a.value if isinstance(a, ValueArgument) else "" for a in arguments]
         for param, name in zip(kernel.params, names, strict=True):
-            if param.memory in (Memory.OUT_TENSOR, Memory.INOUT_TENSOR) and names.count(name) > 1:
+            if param.memory.is_written and names.count(name) > 1:
                 message = f"{kernel.name} writes '{name}' and takes it once more"
                 raise self._error("SA014", self.locations.span(node), message, "pass another tensor")
 

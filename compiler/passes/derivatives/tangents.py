@@ -19,7 +19,7 @@ from slangad.compiler.ir.build import Fresh, add, divide, multiply, subtract, ze
 from slangad.compiler.ir.gradient_flow import Carrying, stops_gradient
 from slangad.compiler.ir.types import DiffPair, Tensor, Texture, carries_gradient
 from slangad.compiler.ir.verify.module import gets_gradient
-from slangad.compiler.ir.walk import map_children, root, statements, walk_stmts
+from slangad.compiler.ir.walk import map_blocks, map_children, map_stmt_exprs, root, statements, walk_stmts
 from slangad.compiler.passes.derivatives.partials import intrinsic_tangent
 
 if TYPE_CHECKING:
@@ -301,18 +301,8 @@ class _Unpaired:
             case ir.Assign(ir.Var(name, DiffPair(primal)), value, span):
                 yield ir.Assign(ir.Var(self.names[name], primal), self._tangent(value), span)
                 yield ir.Assign(ir.Var(name, primal), self._primal(value), span)
-            case ir.Let(value=value):
-                yield replace(stmt, value=None if value is None else self._expr(value))
-            case ir.Assign(target, value):
-                yield replace(stmt, target=self._expr(target), value=self._expr(value))
-            case ir.If(condition, then, other):
-                yield replace(stmt, condition=self._expr(condition), then=self.block(then), other=self.block(other))
-            case ir.For(start=start, stop=stop, body=body):
-                yield replace(stmt, start=self._expr(start), stop=self._expr(stop), body=self.block(body))
-            case ir.While(condition=condition, body=body):
-                yield replace(stmt, condition=self._expr(condition), body=self.block(body))
             case _:
-                yield stmt
+                yield map_blocks(map_stmt_exprs(stmt, self._expr), self.block)
 
     def _expr(self, expr: ir.Expr) -> ir.Expr:
         match expr:

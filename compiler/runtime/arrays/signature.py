@@ -17,8 +17,7 @@ if TYPE_CHECKING:
 
     from slangad.compiler.errors.spans import Span
 
-WRITTEN_TENSORS: Final = frozenset({ir.Memory.OUT_TENSOR, ir.Memory.INOUT_TENSOR})
-TENSORS: Final = WRITTEN_TENSORS | {ir.Memory.TENSOR, ir.Memory.TEXTURE2D}
+TENSORS: Final = frozenset(m for m in ir.Memory if m.is_written) | {ir.Memory.TENSOR, ir.Memory.TEXTURE2D}
 """Memories whose arrays have axes of their own."""
 
 Path = tuple["str | int", ...]
@@ -91,7 +90,7 @@ class KernelValue:
     @property
     def is_written(self) -> bool:
         """Return True if it is a tensor that threads write."""
-        return self.memory in WRITTEN_TENSORS
+        return self.memory.is_written
 
     @property
     def differentiable(self) -> bool:

@@ -15,7 +15,6 @@ import numpy as np
 from slangad.compiler.check import tolerances as tol
 from slangad.compiler.check.run.launch import LaunchRunner
 from slangad.compiler.check.twins.index_ranges import axes_of
-from slangad.compiler.ir.nodes import Memory
 from slangad.compiler.report.model import Leg
 
 if TYPE_CHECKING:
@@ -48,8 +47,7 @@ def with_races(failures: Sequence[Failure], reach: object, rows: Floats) -> list
 def _races(reach: LaunchRunner, rows: Floats) -> Iterator[str]:
     """Yield pairs of threads that store to one element, in words."""
     alone = [replace(reach, alone=thread).index_ranges(rows) for thread in range(reach.threads)]
-    written = (Memory.OUT_TENSOR, Memory.INOUT_TENSOR)
-    for name in (param.name for param in reach.kernel.params if param.memory in written):
+    for name in (param.name for param in reach.kernel.params if param.memory.is_written):
         axes = [k for k, (owner, _) in enumerate(axes_of(reach.kernel)) if owner == name]
         for row in range(len(rows)):
             places = [of[row][axes] for of in alone]
