@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Final, TypedDict
 
 import click
 
-from slangad.cli.parameters import DeviceName, InputName, OneOf, finite, slang_options
+from slangad.cli.parameters import ALL_DEVICES, CheckedDevice, InputName, OneOf, finite, slang_options
 from slangad.cli.project import add_slang_settings, is_default
 from slangad.cli.reporting import ReportFile
+from slangad.cli.sharding import Shard, costs_in
 from slangad.compiler.check import tolerances as tol
 from slangad.compiler.report.formats import FORMATS, format_of
 from slangad.compiler.report.model import FAIL_ON
@@ -66,6 +67,7 @@ class CheckArguments(TypedDict):
     reports: tuple[tuple[str, Path], ...]
     watch: bool
     shard: tuple[int, int] | None
+    costs: tuple[Path, ...]
     keep: Path | None
     from_project: NotRequired[bool]
     """True if the inputs come from the project: the command line names none."""
@@ -123,27 +125,15 @@ class SampleShape(click.ParamType[tuple[str, tuple[int, ...]]]):
         return match["path"], tuple(int(extent) for extent in match["shape"].split("x"))
 
 
-class Shard(click.ParamType[tuple[int, int]]):
-    """``2/4``."""
-
-    name = "i/n"
-
-    def convert(
-        self, value: str | tuple[int, int], param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[int, int]:
-        """Parse the word."""
-        if isinstance(value, tuple):
-            return value
-        match = re.fullmatch(r"([1-9]\d{0,3})/([1-9]\d{0,3})", value)
-        number, count = (int(match[1]), int(match[2])) if match else (1, 0)
-        if number > count:
-            self.fail(f"{value!r} is not a shard such as 2/4: its number, from 1, and how many there are.", param, ctx)
-        return number, count
-
-
 @click.command("check", cls=CommandWithWords)
 @click.argument("inputs", nargs=-1, type=InputName(), metavar="[FILE[:NAME]]...")
-@click.option("--device", default="cpu", type=DeviceName(), show_default=True, help="Device for float32 gradients.")
+@click.option(
+    "--device",
+    default="cpu",
+    type=CheckedDevice(),
+    show_default=True,
+    help="Device for float32 gradients; all: every one that works here.",
+)
 @click.option(
     "--samples", default=tol.DEFAULT_SAMPLES, type=click.IntRange(1), show_default=True, help="Samples per function."
 )
@@ -182,7 +172,18 @@ class Shard(click.ParamType[tuple[int, int]]):
     type=click.Path(path_type=Path, dir_okay=False),
     help="Write all failures to this file, and exit with 0.",
 )
-@click.option("--shard", type=Shard(), help="Check this part of the files: --shard 2/4. See `slangad report merge`.")
+@click.option(
+    "--shard",
+    type=Shard(),
+    help="Check this part of the files, such as 2/4; auto: as the job array says. See `slangad report merge`.",
+)
+@click.option(
+    "--costs",
+    multiple=True,
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="REPORT.json",
+    help="Balance shards by the seconds that files took in an earlier check.",
+)
 @click.option("--watch", is_flag=True, help="Check again whenever an input or a file it depends on changes.")
 @click.option("--mutate", is_flag=True, help="Change custom derivatives; report which changes the check misses.")
 @click.option(
@@ -239,6 +240,7 @@ def check_command(session: Session, **arguments: Unpack[CheckArguments]) -> None
       slangad check f.py --only shade --range shade.m.roughness=0.1:1
       slangad check --report html=report.html      all inputs of [tool.slangad] in pyproject.toml
     """  # noqa: D301  (click's mark for text that it must not wrap)
+    from slangad.cli.check_devices import check_devices
     from slangad.cli.check_run import CheckRequest, check_once, refuse_contradictions
     from slangad.cli.watch import watch
 
@@ -255,7 +257,9 @@ def check_command(session: Session, **arguments: Unpack[CheckArguments]) -> None
         required_shapes=arguments["shapes"],
         required_specializations=arguments["specialize"],
     )
-    if arguments["watch"]:
+    if arguments["device"] == ALL_DEVICES:
+        check_devices(session, CheckRequest(arguments, options))
+    elif arguments["watch"]:
         watch(session, arguments, options)
     else:
         check_once(session, CheckRequest(arguments, options))
@@ -287,6 +291,7 @@ def options_of(arguments: CheckArguments) -> CheckOptions:
         specialize=arguments["specialize"],
         slangc=arguments["slangc"],
         shard=arguments["shard"],
+        costs=costs_in(arguments["costs"]),
         slang_flags=arguments["slang_flags"],
         mode=arguments["mode"] or "",
         order=arguments["order"],
@@ -295,7 +300,7 @@ def options_of(arguments: CheckArguments) -> CheckOptions:
         run_limit=arguments["run_limit"],
         workers=arguments["jobs"],
         cache=None if arguments["no_cache"] else default_cache(arguments["cache_dir"]),
-        command=_words(arguments),
+        command=words_of(arguments),
         full_command=shlex.join(("slangad", "check", *click.get_current_context().meta[_WORDS])),
     )
 
@@ -306,15 +311,15 @@ def _device(name: str) -> tuple[str, str]:
     Raises:
         ToolchainError: The device does not work.
     """
-    if name == "cpu":
-        return name, ""
+    if name in ("cpu", ALL_DEVICES):
+        return "cpu", ""
     from slangad.compiler.runtime.device.open import open_device
 
     with open_device(name) as device:
         return device.name, device.adapter
 
 
-def _words(arguments: CheckArguments) -> str:
+def words_of(arguments: CheckArguments) -> str:
     """Return a command line that draws the same samples and finds the same files."""
     words = ["slangad", "check", "--seed", str(arguments["seed"])]
     if arguments["device"] != "cpu":

@@ -22,10 +22,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class CheckRequest:
-    """One check: the values of the command line's parameters, and the options that follow from them."""
+    """One check: the values of the command line's parameters, and the options that follow from them.
+
+    Attributes:
+        quiet: Print no rows while the check runs.
+    """
 
     arguments: CheckArguments
     options: CheckOptions
+    quiet: bool = False
 
 
 def refuse_contradictions(arguments: CheckArguments) -> None:
@@ -59,8 +64,8 @@ def check_once(session: Session, request: CheckRequest, reads: Callable[[Iterabl
     arguments = request.arguments
     known = _known(arguments["baseline"])
     _refuse_folder(arguments["keep"])
-    inputs = _files_of(arguments)
-    report, rows = _checked(session, request, inputs, reads)
+    inputs = files_of(arguments)
+    report, rows = checked(session, request, inputs, reads)
     if arguments["mutate"]:
         _report_mutants(session, report, arguments)
         return
@@ -78,7 +83,7 @@ def check_once(session: Session, request: CheckRequest, reads: Callable[[Iterabl
         session.say(summary_of(report))
 
 
-def _checked(
+def checked(
     session: Session,
     request: CheckRequest,
     inputs: tuple[Input, ...],
@@ -99,7 +104,7 @@ def _checked(
             observer = replace(observer, progress=progress)
         if reads is not None:
             observer = replace(observer, reads=reads)
-        if _prints_rows(request.arguments):
+        if not request.quiet and _prints_rows(request.arguments):
             rows = LiveRows(session, progress)
             observer = replace(observer, planned=rows.plan, decided=rows.show)
         try:
@@ -135,7 +140,7 @@ def _prints_rows(arguments: CheckArguments) -> bool:
     return on_stdout and not arguments["mutate"] and arguments["baseline"] is None
 
 
-def _files_of(arguments: CheckArguments) -> tuple[Input, ...]:
+def files_of(arguments: CheckArguments) -> tuple[Input, ...]:
     """Return the inputs of the command line; refuse those that are no files."""
     from slangad.compiler.driver.inputs import parse_inputs
 

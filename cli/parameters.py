@@ -120,6 +120,25 @@ class DeviceName(click.ParamType[str]):
         return [CompletionItem(name, help=title) for name, title in rows.items() if name.startswith(incomplete)]
 
 
+ALL_DEVICES: Final = "all"
+"""The word of `slangad check --device` for every device that works."""
+
+
+class CheckedDevice(DeviceName):
+    """The name of a device, or ``all``."""
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return a known name."""
+        return value if value == ALL_DEVICES else super().convert(value, param, ctx)
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """Return the devices whose names start with this."""
+        items = super().shell_complete(ctx, param, incomplete)
+        if ALL_DEVICES.startswith(incomplete):
+            items.append(CompletionItem(ALL_DEVICES, help="every device that works here"))
+        return items
+
+
 class InputName(click.ParamType[str]):
     """``FILE`` or ``FILE:KERNEL``; shells complete the file."""
 

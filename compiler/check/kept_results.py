@@ -47,6 +47,7 @@ ANY_RUN: Final = (
     "fail_on",
     "min_checked",
     "shard",
+    "costs",
     "time_limit",
     "run_limit",
     "workers",
@@ -70,10 +71,16 @@ _NEVER: Final = (
 
 
 class FileResults(NamedTuple):
-    """The results of a file, and all files that they depend on; None if these are not known."""
+    """The results of a file.
+
+    Attributes:
+        sources: All files that they depend on; None if these are not known.
+        seconds: The time for the file with everything that was compiled, not counting what was kept.
+    """
 
     results: tuple[Result, ...]
     sources: tuple[str, ...] | None
+    seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,9 +118,12 @@ class KeptResults:
         stored = cache.get(self._key_of_files(key, group, record["sources"]))
         if stored is None:
             return {}
-        results: list[tuple[Result, ...]] = unpacked(stored)
+        results: list[tuple[tuple[Result, ...], float]] = unpacked(stored)
         sources = tuple(record["sources"])
-        marked = (FileResults(tuple(replace(one, cached=True) for one in of_file), sources) for of_file in results)
+        marked = (
+            FileResults(tuple(replace(one, cached=True) for one in of_file), sources, seconds)
+            for of_file, seconds in results
+        )
         return dict(zip((item.path for item in group), marked, strict=True))
 
     def put(self, group: Sequence[Input], fresh: Mapping[Path, FileResults]) -> None:
@@ -134,7 +144,7 @@ class KeptResults:
         key = self._key(group)
         record = {"sources": files, "absent": [] if scan is None else scan.absent()}
         cache.put(key, json.dumps(record).encode())
-        cache.put(self._key_of_files(key, group, files), packed([one.results for one in of_group]))
+        cache.put(self._key_of_files(key, group, files), packed([(one.results, one.seconds) for one in of_group]))
 
     def _is_newer(self, file: str) -> bool:
         """Return True if a file has changed, or may have, since the check began."""

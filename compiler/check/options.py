@@ -50,6 +50,7 @@ class CheckOptions:
         mode: The only mode to check, ``forward`` or ``backward``; both if empty.
         included: Check the functions of included Slang files too.
         shard: The shard to check, from 1, and the number of shards; None for all files.
+        costs: The seconds that files took in an earlier check, by path, to balance shards.
         order: The highest order of the derivatives that are checked: 1, or 2 for descriptions.
         keep: The folder that keeps generated files; None if none does.
         repair: Check the parts of a Slang file that compile if others do not.
@@ -87,6 +88,7 @@ class CheckOptions:
     directives: tuple[tuple[str, Directives], ...] = ()
     repair: bool = True
     shard: tuple[int, int] | None = None
+    costs: tuple[tuple[str, float], ...] = ()
     slangc: Path | None = None
     slang_flags: tuple[str, ...] = ()
     mode: str = ""

@@ -17,7 +17,7 @@ from slangad.compiler.check.planning.description import describe_file
 from slangad.compiler.check.planning.files import Described, describe_all, groups_of, with_main_files
 from slangad.compiler.check.planning.plans import make_plan
 from slangad.compiler.check.planning.selection import asks_for_names, paths_of, refuse_unknown_names, wanted
-from slangad.compiler.check.planning.shards import paths_of_shard
+from slangad.compiler.check.planning.shards import split_files
 from slangad.compiler.check.planning.tasks import device_job, make_task
 from slangad.compiler.check.planning.unseen import rows_of_unread, with_every_function
 from slangad.compiler.check.run.libraries import LibraryFiles
@@ -35,7 +35,7 @@ from slangad.compiler.driver.model import Options
 from slangad.compiler.driver.slang_compilers import SlangCompilers
 from slangad.compiler.emit import emit_module
 from slangad.compiler.errors.diagnostics import CompileError, ToolchainError
-from slangad.compiler.report.model import Report, Result
+from slangad.compiler.report.model import FileCost, Report, Result
 from slangad.compiler.report.words import name_of
 from slangad.compiler.slang_text.endings import is_slang
 from slangad.compiler.slang_text.search import folders_of, search
@@ -66,14 +66,14 @@ def check(inputs: Sequence[Input], options: CheckOptions, observer: CheckObserve
     """
     start = time.perf_counter()
     with _Session(options, observer or CheckObserver()) as session:
-        results = session.check_all(with_main_files(inputs, options.include_dirs))
+        files = session.check_all(with_main_files(inputs, options.include_dirs))
     command = " ".join([options.command, *(shlex.quote(str(item.path)) for item in inputs)])
     return Report(
         __version__,
         options.seed,
         options.device,
         options.samples,
-        tuple(results),
+        tuple(result for one in files.values() for result in one.results),
         used(options),
         strict=options.strict,
         seconds=time.perf_counter() - start,
@@ -82,6 +82,8 @@ def check(inputs: Sequence[Input], options: CheckOptions, observer: CheckObserve
         fail_on=options.fail_on,
         min_checked=options.min_checked,
         shard="" if options.shard is None else "{}/{}".format(*options.shard),
+        split=session.split,
+        costs=tuple(FileCost(str(path), one.seconds) for path, one in files.items()),
     )
 
 
@@ -115,6 +117,7 @@ class _Session:
     def __init__(self, options: CheckOptions, observer: CheckObserver) -> None:
         self._options = options
         self._observer = observer
+        self.split = ""
         self._finished = 0
         self._files = 0
         self._include_dirs = (*options.include_dirs, *slangpy_modules())
@@ -140,8 +143,8 @@ class _Session:
         for compilers in self._compilers:
             compilers.__exit__(None, None, None)
 
-    def check_all(self, inputs: Sequence[Input]) -> list[Result]:
-        """Return the results of all inputs."""
+    def check_all(self, inputs: Sequence[Input]) -> dict[Path, FileResults]:
+        """Return the results of all inputs by path."""
         options, self._files = self._options, len(inputs)
         asks = asks_for_names(inputs, options)
         kept = KeptResults(options, self._include_dirs, tuple(str(item.path) for item in inputs) if asks else ())
@@ -157,8 +160,10 @@ class _Session:
                 _refuse_unknown(read, options)
         fresh: dict[Path, FileResults] = {}
         if options.shard is not None:
-            mine = paths_of_shard(dict.fromkeys(groups.values()), options.shard, options.include_dirs)
-            inputs = [item for item in inputs if item.path in mine]
+            number, count = options.shard
+            split = split_files(dict.fromkeys(groups.values()), count, options.include_dirs, dict(options.costs))
+            self.split = split.digest
+            inputs = [item for item in inputs if item.path in split.shards[number - 1]]
             self._files = len(inputs)
         for self._finished, item in enumerate(inputs):
             self._observer.progress(self._finished, self._files, ())
@@ -166,14 +171,16 @@ class _Session:
                 self._observer.reads(known[item.path].sources or ())
                 self._announce(item, known[item.path].results)
                 continue
-            group = groups[item.path]
+            group, begun = groups[item.path], time.perf_counter()
             if not described.keys() & {one.path for one in group}:
                 described |= self._described(group)
-            fresh[item.path] = self._checked(item, described.get(item.path))
+            one = self._checked(item, described.get(item.path))
+            kept_seconds = sum(result.seconds for result in one.results if result.cached)
+            fresh[item.path] = one._replace(seconds=time.perf_counter() - begun + kept_seconds)
             self._observer.reads((*search(item.path, self._include_dirs).files, *(fresh[item.path].sources or ())))
             if not options.mutate and all(one.path in fresh for one in group):
                 kept.put(group, fresh)
-        return [result for item in inputs for result in (known | fresh)[item.path].results]
+        return {item.path: (known | fresh)[item.path] for item in inputs}
 
     def _checked(self, original: Input, described: Described | None) -> FileResults:
         """Return the results of a file; none if all its functions are checked through another file."""

@@ -58,7 +58,7 @@ def page_holes(report: Report) -> dict[str, str]:
     failed = [_article(result, numbers[id(result)]) for result in ordered if result.shown_failures]
     rows = [_row(result, numbers[id(result)]) for result in ordered]
     counts = {verdict: report.count(verdict) for verdict in SEVERITY if report.count(verdict)}
-    filters = (_filter(verdict.value, _badge(verdict), count) for verdict, count in counts.items())
+    filters = (_filter(verdict.value, badge(verdict), count) for verdict, count in counts.items())
     outcome = "passed" if report.ok else "failed"
     heading = "Failures" if all(report.fails(one) for one in ordered if one.shown_failures) else "Failures and warnings"
     return {
@@ -102,7 +102,8 @@ def _filter(name: str, label: str, count: int) -> str:
     return f'<label for="show-{name}"><b>{count}</b>{label}</label>'
 
 
-def _badge(verdict: Verdict) -> str:
+def badge(verdict: Verdict) -> str:
+    """Return a verdict as a coloured word that explains itself."""
     css = "good" if verdict.good else "bad" if verdict.bad else "none" if verdict is Verdict.SKIPPED else "warn"
     title = html(VERDICTS[verdict].short)
     return f'<span class="verdict {css}" title="{title}">{verdict.value.replace("_", " ")}</span>'
@@ -127,7 +128,7 @@ def _row(result: Result, number: int) -> str:
     legs = "".join(_leg(leg) for leg in result.legs)
     samples = html(evidence(result.counts))
     return (
-        f'<tr data-verdict="{result.verdict.value}"><td>{_badge(result.verdict)}</td><td>{link}{kind}</td>'
+        f'<tr data-verdict="{result.verdict.value}"><td>{badge(result.verdict)}</td><td>{link}{kind}</td>'
         f"<td><code>{html(place_of(result))}</code></td>"
         f'<td>{legs}<div class="note">{samples}</div>{notes}</td><td>{duration(result.seconds)}</td></tr>'
     )
@@ -155,7 +156,7 @@ def _article(result: Result, number: int) -> str:
     made = f", in {html(made_from(result.generated))}" if result.generated else ""
     return (
         f'<article class="panel" id="result-{number}" data-verdict="{result.verdict.value}"><header>'
-        f"{_badge(result.verdict)}<h3>{html(name_of(result))}</h3>"
+        f"{badge(result.verdict)}<h3>{html(name_of(result))}</h3>"
         f'<code class="faint">{html(place_of(result))}{made}</code></header>{failures}</article>'
     )
 

@@ -43,6 +43,8 @@ def merge_reports(named: Sequence[tuple[str, Report]]) -> Report:
         notes=tuple(dict.fromkeys(note for report in reports for note in report.notes)),
         gone=tuple(sorted({entry for report in reports for entry in report.gone})),
         shard="",
+        split="",
+        costs=tuple(sorted((cost for report in reports for cost in report.costs), key=lambda one: one.file)),
     )
 
 
@@ -58,6 +60,9 @@ def _refuse_incomplete(named: Sequence[tuple[str, Report]]) -> None:
             message = f"{name} and {seen[report.shard]} are both shard {report.shard}"
             raise ValueError(message)
         seen[report.shard] = name
+    if len({report.split for _, report in named}) > 1:
+        message = "the shards were split differently: the machines had other files or other --costs"
+        raise ValueError(message)
     missing = [f"{k}/{count}" for k in range(1, int(count or 0) + 1) if f"{k}/{count}" not in seen]
     if missing:
         message = f"shard {', '.join(missing)} is missing"

@@ -422,6 +422,18 @@ class BaselineEntry:
 
 
 @dataclass(frozen=True, slots=True)
+class FileCost:
+    """The time that one file took.
+
+    Attributes:
+        seconds: With everything that was compiled. Results from the cache count with the time of their own check.
+    """
+
+    file: str
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
 class Report:
     """The report of a check.
 
@@ -437,6 +449,8 @@ class Report:
         baseline: The file that lists the known failures; empty if there is none.
         gone: Entries of the baseline that no longer occur.
         shard: The number of this part of the check, such as ``2/4``; empty if the check is not split.
+        split: A hash of the files of all shards, equal for the shards of one run; empty if the check is not split.
+        costs: The time of each file, by which ``--costs`` balances shards.
         notes: Files, each with a remark: import folders that no option names.
     """
 
@@ -456,6 +470,8 @@ class Report:
     baseline: str = ""
     gone: tuple[BaselineEntry, ...] = ()
     shard: str = ""
+    split: str = ""
+    costs: tuple[FileCost, ...] = ()
 
     @property
     def failing(self) -> tuple[Verdict, ...]:

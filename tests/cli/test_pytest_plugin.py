@@ -71,6 +71,22 @@ def test_plugin__functions__are_tests_of_which_the_wrong_one_shows_its_report(pr
 
 
 @pytest.mark.toolchain
+def test_plugin__with_xdist__each_file_is_checked_by_one_process(project: Project) -> None:
+    project.write("shaders/wrong.py", WRONG)
+    project.write("shaders/good.py", GOOD)
+    text = _pytest(project, "--slangad", "shaders", "-v", "-p", "xdist", "-n", "2", "--dist", "loadfile", code=1)
+    said = re.findall(r"^\[(gw\d)\] \[ *\d+%\] (\w+) (\S+::\S+)", text, re.MULTILINE)
+    outcomes = {name: outcome for _, outcome, name in said}
+    assert outcomes == {
+        "shaders/wrong.py::square": "PASSED",
+        "shaders/wrong.py::cube": "FAILED",
+        "shaders/good.py::square": "PASSED",
+    }
+    assert len({(process, name.partition("::")[0]) for process, _, name in said}) == 2
+    assert "gradients: 3 results in 2 files: 1 FAIL, 2 PASS\n" in text
+
+
+@pytest.mark.toolchain
 def test_plugin__one_function_chosen__is_the_only_one_checked(project: Project) -> None:
     project.write("wrong.py", WRONG)
     assert "1 passed, 1 deselected" in _pytest(project, "--slangad", ".", "-k", "square", code=0)

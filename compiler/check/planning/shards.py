@@ -1,11 +1,13 @@
 """Split the files of a check into shards that cost about the same, for several machines.
 
-The split depends only on the paths and texts of the inputs, so every machine finds the same one.
+The split depends only on the paths and texts of the inputs and on recorded costs, so every machine finds the same one.
 """
 
 from __future__ import annotations
 
+import hashlib
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.slang_text.endings import is_slang
@@ -13,7 +15,7 @@ from slangad.compiler.slang_text.files import text_of
 from slangad.compiler.slang_text.search import search
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
     from slangad.compiler.driver.inputs import Input
@@ -27,27 +29,58 @@ _MARKS: Final = re.compile(
 """The beginning of a checked function: in Slang, in Python, in YAML."""
 
 
-def paths_of_shard(
-    groups: Iterable[tuple[Input, ...]], shard: tuple[int, int], include_dirs: Sequence[str] = ()
-) -> frozenset[Path]:
-    """Return the files of one shard.
+@dataclass(frozen=True, slots=True)
+class Split:
+    """The files of every shard."""
+
+    shards: tuple[frozenset[Path], ...]
+
+    @property
+    def digest(self) -> str:
+        """Return a hash that is equal on all machines that split alike."""
+        names = [sorted(path.as_posix() for path in shard) for shard in self.shards]
+        return hashlib.sha256(repr(names).encode()).hexdigest()[:16]
+
+
+def split_files(
+    groups: Iterable[tuple[Input, ...]],
+    count: int,
+    include_dirs: Sequence[str] = (),
+    recorded: Mapping[str, float] | None = None,
+) -> Split:
+    """Split files into shards that cost about the same.
 
     Args:
         groups: Files that are checked through each other stay together.
-        shard: The number of the shard, from 1, and the number of shards.
+        count: The number of shards.
         include_dirs: The folders in which included files are searched.
+        recorded: The seconds that files took before, by path. Other files are estimated.
     """
-    number, count = shard
-    costs = {group: _cost(group, include_dirs) for group in groups}
-    shards: list[tuple[int, list[Path]]] = [(0, []) for _ in range(count)]
+    costs = _costs(tuple(groups), include_dirs, recorded or {})
+    shards: list[tuple[float, list[Path]]] = [(0.0, []) for _ in range(count)]
     for group in sorted(costs, key=lambda one: (-costs[one], min(item.path.as_posix() for item in one))):
         lightest = min(range(count), key=lambda k: shards[k][0])
         cost, paths = shards[lightest]
         shards[lightest] = cost + costs[group], [*paths, *(item.path for item in group)]
-    return frozenset(shards[number - 1][1])
+    return Split(tuple(frozenset(paths) for _, paths in shards))
 
 
-def _cost(group: tuple[Input, ...], include_dirs: Sequence[str]) -> int:
+def _costs(
+    groups: Sequence[tuple[Input, ...]], include_dirs: Sequence[str], recorded: Mapping[str, float]
+) -> dict[tuple[Input, ...], float]:
+    """Return what each group costs: in seconds if any are recorded, else in functions."""
+    estimates = {group: _estimate(group, include_dirs) for group in groups}
+    known = {
+        group: sum(recorded[str(item.path)] for item in group)
+        for group in groups
+        if all(str(item.path) in recorded for item in group)
+    }
+    seconds, functions = sum(known.values()), sum(estimates[group] for group in known)
+    rate = seconds / functions if seconds and functions else 1.0
+    return {group: known[group] if seconds and group in known else rate * estimates[group] for group in groups}
+
+
+def _estimate(group: tuple[Input, ...], include_dirs: Sequence[str]) -> int:
     """Return an estimate: a file costs as much as a function, besides its functions and those that it includes."""
     paths = {item.path.resolve() for item in group}
     for item in group:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,8 @@ from typing import TYPE_CHECKING, Final
 from slangad.compiler.runtime.device.table import DEVICES
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from slangad.compiler.runtime.device.table import DeviceKind
 
 PROBE_LIMIT: Final = 60.0
@@ -41,15 +44,20 @@ def _may_exist(kind: DeviceKind) -> bool:
     return sys.platform != "linux" or any(Path(file).exists() for file in kind.files)
 
 
-def try_device(name: str) -> tuple[bool, str]:
+def try_device(name: str, environment: Mapping[str, str] | None = None) -> tuple[bool, str]:
     """Run a kernel on a device in a process of its own, since a driver may crash.
+
+    Args:
+        name: The device.
+        environment: Further variables of that process, such as those that select a driver.
 
     Returns:
         True if the result is right, and the adapter's name; else False and the reason.
     """
     command = [sys.executable, "-m", "slangad.compiler.runtime.device.probe", name]
     try:
-        ended = subprocess.run(command, capture_output=True, timeout=PROBE_LIMIT, check=False)  # noqa: S603  (our own module)
+        variables = {**os.environ, **(environment or {})}
+        ended = subprocess.run(command, capture_output=True, timeout=PROBE_LIMIT, check=False, env=variables)  # noqa: S603  (our own module)
     except subprocess.TimeoutExpired:
         return False, f"it did not answer within {PROBE_LIMIT:.0f} s"
     if not ended.stdout:
