@@ -1,5 +1,5 @@
-#ifndef SLANGAD_RUNTIME_1
-#define SLANGAD_RUNTIME_1
+#ifndef SLANGAD_RUNTIME_2
+#define SLANGAD_RUNTIME_2
 
 #include <algorithm>
 #include <array>
@@ -40,6 +40,7 @@ struct BufferReference
 };
 
 using Groups = std::array<std::uint32_t, 3>;
+using Words = std::vector<std::uint32_t>;
 
 /// A buffer of a mode; ``scalars`` is its size. The words are those of docs/manifest.md.
 template <class Sizes>
@@ -53,6 +54,43 @@ struct BufferInfo
     std::size_t (*scalars)(const Sizes&);
 };
 
+/// Where a parameter of an entry point is bound.
+template <class Sizes>
+struct BindingInfo
+{
+    const char* parameter;
+    const char* role;
+    const char* key;  // its buffer among those of the mode, or its uniform; empty if ``value`` computes it
+    const char* kind; // ``uniform``: it lies in a block
+    std::size_t at;   // an index, or the offset in the block
+    std::size_t size; // bytes in the block
+    bool shared;      // true for the module's block
+    std::size_t element; // of a buffer: scalars of an element, in which BufferReference counts
+    Words (*value)(const Sizes&);
+};
+
+/// Where a block of values is bound. Without a block, ``size`` is 0.
+struct BlockInfo
+{
+    const char* kind;
+    std::size_t index;
+    std::size_t size;
+};
+
+/// The code of an entry point for a target, in a file of the output folder.
+template <class Sizes>
+struct ArtefactInfo
+{
+    const char* target;
+    const char* file;
+    const char* entry;
+    const char* features; // what the device has to have, with spaces between
+    const BindingInfo<Sizes>* bindings;
+    std::size_t binding_count;
+    BlockInfo block;
+    BlockInfo globals; // the module's block
+};
+
 /// One launch of a mode, in groups of ``group`` threads.
 template <class Sizes>
 struct LaunchInfo
@@ -60,15 +98,16 @@ struct LaunchInfo
     const char* entry;
     Groups group;
     Groups (*groups)(const Sizes&);
-};
+    const ArtefactInfo<Sizes>* artefacts;
+    std::size_t artefact_count;
 
-/// Where a parameter of an entry point is bound. ``at`` is an index, or the offset in a block.
-struct BindingInfo
-{
-    const char* parameter;
-    const char* role;
-    const char* kind;
-    std::size_t at;
+    const ArtefactInfo<Sizes>& artefact(const std::string& target) const
+    {
+        for (std::size_t k = 0; k < artefact_count; ++k)
+            if (artefacts[k].target == target)
+                return artefacts[k];
+        throw std::invalid_argument(std::string(entry) + " was not compiled for " + target);
+    }
 };
 
 template <std::size_t N>
@@ -78,6 +117,14 @@ constexpr std::size_t product(const std::array<std::uint32_t, N>& extents)
     for (std::size_t axis = 0; axis < N; ++axis)
         result *= extents[axis];
     return result;
+}
+
+inline Words words(std::uint32_t value) { return {value}; }
+
+template <std::size_t N>
+Words words(const std::array<std::uint32_t, N>& values)
+{
+    return {values.begin(), values.end()};
 }
 
 constexpr std::size_t divided_up(std::size_t number, std::size_t by) { return (number + by - 1) / by; }

@@ -10,6 +10,8 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
+from slangad.compiler.driver.blocks import blocks_of
+from slangad.compiler.driver.requirements import requirements_of
 from slangad.compiler.emit.launch_plan import Start, plan_mode, tensor_name, tensors_of
 from slangad.compiler.emit.model import Mode, ParameterRole
 from slangad.compiler.runtime.arrays.array_keys import PREFIXES
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from slangad.compiler.driver.model import CompiledInput
+    from slangad.compiler.driver.requirements import Requirements
     from slangad.compiler.emit.launch_plan import BufferPlan, LaunchPlan
     from slangad.compiler.emit.model import EntryParameter, EntryPoint
 
@@ -32,12 +35,23 @@ _CHANNELS: Final = 3, 4
 
 @dataclass(frozen=True, slots=True)
 class EntryBlocks:
-    """The reflection of an entry point for one target: its own parameters, those of the module, and its group."""
+    """An entry point for one target, from Slang's reflection.
+
+    Attributes:
+        target: The target.
+        file: The file of its code.
+        requirements: What its code needs, and the name of the entry point in it.
+        own: Its own parameters.
+        shared: The parameters of the module.
+        places: Where its blocks of values are bound, by scope: ``entry_point`` and ``module``.
+    """
 
     target: str
+    file: str
+    requirements: Requirements
     own: tuple[Json, ...]
     shared: tuple[Json, ...]
-    uniform_block: Json | None
+    places: Mapping[object, Mapping[str, object]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +130,7 @@ def header_model(compiled: CompiledInput) -> HeaderModel:
 
 def _blocks(compiled: CompiledInput) -> dict[str, tuple[EntryBlocks, ...]]:
     result: dict[str, list[EntryBlocks]] = {}
+    code = {(o.target, o.entry): o for o in compiled.outputs if o.kind == "artefact"}
     for output in compiled.outputs:
         if output.kind == "reflection":
             parsed: dict[str, Any] = json.loads(output.data)
@@ -123,7 +138,10 @@ def _blocks(compiled: CompiledInput) -> dict[str, tuple[EntryBlocks, ...]]:
             entry_block, shared = (
                 tuple(p for p in of.get("parameters", ()) if "binding" in p) for of in (entry, parsed)
             )
-            blocks = EntryBlocks(output.target, entry_block, shared, entry.get("uniformBlock"))
+            artefact = code[output.target, output.entry]
+            places = {block["scope"]: block for block in blocks_of(output.target, parsed)}
+            needs = requirements_of(artefact)
+            blocks = EntryBlocks(output.target, artefact.name, needs, entry_block, shared, places)
             result.setdefault(output.entry, []).append(blocks)
     return {entry: tuple(blocks) for entry, blocks in result.items()}
 

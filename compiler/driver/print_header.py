@@ -157,34 +157,69 @@ class _Kernel:
         for launch in mode.launches:
             x, y, z = launch.entry.group_size
             groups = _lambda("slangad_runtime::Groups", _groups(launch))
-            yield f'    {{"{launch.entry.name}", {{{x}, {y}, {z}}}, {groups}}},'
+            count = len(self._compiled(launch.entry))
+            artefacts = f"{identifier(launch.entry.name)}_artefacts.data()" if count else "nullptr"
+            yield f'    {{"{launch.entry.name}", {{{x}, {y}, {z}}}, {groups}, {artefacts}, {count}}},'
         yield "}};"
 
     # --- blocks of parameters ---
 
+    def _compiled(self, entry: EntryPoint) -> list[EntryBlocks]:
+        """Return the targets of an entry point that programs launch by its bindings."""
+        return [blocks for blocks in self.kernel.blocks[entry.name] if blocks.target != HOST]
+
     def _entry(self, entry: EntryPoint) -> Iterator[str]:
-        for blocks in self.kernel.blocks[entry.name]:
+        artefacts = []
+        for blocks in self._compiled(entry):
             name = f"{identifier(entry.name)}_{identifier(blocks.target)}"
-            parameters = {p.name: p for p in entry.parameters}
-            rows = [
-                f'    {{"{p["name"]}", "{parameters[p["name"]].role.value}", "{p["binding"]["kind"]}", '
-                f"{p['binding'].get('index', p['binding'].get('offset', 0))}}},"
-                for p in (*blocks.own, *blocks.shared)
-                if p["name"] in parameters
-            ]
+            rows = list(self._bindings(entry, blocks))
             yield ""
-            yield f"inline constexpr std::array<slangad_runtime::BindingInfo, {len(rows)}> {name}_bindings = {{{{"
+            table = f"std::array<slangad_runtime::BindingInfo<Sizes>, {len(rows)}>"
+            yield f"inline constexpr {table} {name}_bindings = {{{{"
             yield from rows
             yield "}};"
-            if blocks.target == HOST:
-                continue
-            block = blocks.uniform_block
-            where = f"{block['kind']} {block['index']}" if block else "the arguments of the launch"
-            for members, words, place in ((blocks.own, "block", where), (blocks.shared, "globals", "binding 0")):
+            places = []
+            for members, words, scope in ((blocks.own, "block", "entry_point"), (blocks.shared, "globals", "module")):
+                place = blocks.places.get(scope, {"kind": "", "index": 0, "size": 0})
+                places.append(f'{{"{place["kind"]}", {place["index"]}, {place["size"]}}}')
                 fields = [p for p in members if p["binding"]["kind"] == "uniform"]
                 if fields:
                     text = self._struct(f"{name}_{words}", fields, f"_{identifier(blocks.target)}")
-                    yield from ("", f"/// {entry.name} for {blocks.target}: {place}.", text)
+                    yield from ("", f"/// {entry.name} for {blocks.target}: {place['kind']} {place['index']}.", text)
+            needs = blocks.requirements
+            words = f'"{blocks.target}", "{blocks.file}", "{needs.entry}", "{" ".join(needs.features)}"'
+            artefacts.append(f"    {{{words}, {name}_bindings.data(), {len(rows)}, {', '.join(places)}}},")
+        if artefacts:
+            table = f"std::array<slangad_runtime::ArtefactInfo<Sizes>, {len(artefacts)}>"
+            yield ""
+            yield f"inline constexpr {table} {identifier(entry.name)}_artefacts = {{{{"
+            yield from artefacts
+            yield "}};"
+
+    def _bindings(self, entry: EntryPoint, blocks: EntryBlocks) -> Iterator[str]:
+        """Yield a row for each parameter of an entry point that a target binds."""
+        keys = {u: buffer.key for mode in self.kernel.modes for buffer in mode.buffers for u in buffer.plan.bound}
+        launches = [launch for mode in self.kernel.modes for launch in mode.launches if launch.entry is entry]
+        parameters = {p.name: p for p in entry.parameters}
+        shared = {p["name"] for p in blocks.shared}
+        for reflected in (*blocks.own, *blocks.shared):
+            name, binding = reflected["name"], reflected["binding"]
+            if name not in parameters:
+                continue
+            parameter = parameters[name]
+            key, value, element = keys.get((entry.name, name), ""), "nullptr", 0
+            if parameter.role is ParameterRole.UNIFORM:
+                key = self.kernel.uniforms[name]
+            elif parameter.access == "value" and parameter.role is not ParameterRole.SAMPLER and launches:
+                words = self._value(parameter, launches[0], host=False)
+                value = _lambda("slangad_runtime::Words", f"slangad_runtime::words({words})")
+            elif parameter.access != "value":
+                element = _element(reflected["type"])
+            yield (
+                f'    {{"{name}", "{parameter.role.value}", "{key}", "{binding["kind"]}", '
+                f"{binding.get('index', binding.get('offset', 0))}, {binding.get('size', 0)}, "
+                f"{'true' if name in shared else 'false'}, {element}, {value}}},"
+            )
 
     def _struct(self, name: str, fields: Sequence[Json], suffix: str) -> str:
         """Return a struct whose fields lie where reflection says, with assertions."""
@@ -359,7 +394,7 @@ class _Kernel:
                 continue
             target = f"{where}[worker].{identifier(parameter.name)}"
             if parameter.access == "value":
-                yield f"        {target} = {self._value(parameter, launch)};"
+                yield f"        {target} = {self._value(parameter, launch, host=True)};"
                 continue
             number, _ = memory[entry.name, parameter.name]
             slices = f", worker, s.{_copies(tensor_name(parameter))}" if (parameter, number) in sliced else ""
@@ -369,8 +404,8 @@ class _Kernel:
         yield f"    runtime::launch({ENTRIES}::{host_symbol(entry)}, {first}, {_groups(launch)}, workers, own, shared);"
         yield "}"
 
-    def _value(self, parameter: EntryParameter, launch: LaunchPlan) -> str:
-        """Return the expression for a parameter that is a value."""
+    def _value(self, parameter: EntryParameter, launch: LaunchPlan, *, host: bool) -> str:
+        """Return the expression for a parameter that is a value. On the CPU each worker has a copy of totals."""
         scatters = launch.entry.work is ThreadWork.SCALARS
         match parameter.role:
             case ParameterRole.DOMAIN if scatters:
@@ -382,7 +417,7 @@ class _Kernel:
             case ParameterRole.PARTS:
                 return "s.parts"
             case ParameterRole.COPIES:
-                return f"s.{_copies(tensor_name(parameter))}" if scatters else "1"
+                return "1" if host and not scatters else f"s.{_copies(tensor_name(parameter))}"
             case _:
                 return f"inputs.{field_name(self.kernel.uniforms[parameter.name])}"
 

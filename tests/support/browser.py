@@ -53,13 +53,13 @@ class Browser:
         message: dict[str, Any] = json.loads(text)
         return message
 
-    def open(self, page: Path, *, width: int = 1300, height: int = 900, dark: bool = False) -> None:
-        """Open a page and wait until it is there."""
+    def open(self, page: Path | str, *, width: int = 1300, height: int = 900, dark: bool = False) -> None:
+        """Open a page, a file or an address, and wait until it is there."""
         self.events.clear()
         self.resize(width, height)
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.send("Emulation.setEmulatedMedia", features=[scheme])
-        self.send("Page.navigate", url=page.as_uri())
+        self.send("Page.navigate", url=page if isinstance(page, str) else page.as_uri())
         while not any(event["method"] == "Page.loadEventFired" for event in self.events):
             self.events.append(self._receive())
 
@@ -68,8 +68,8 @@ class Browser:
         self.send("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
 
     def ask(self, expression: str) -> Any:
-        """The value of a JavaScript expression in the page."""
-        result = self.send("Runtime.evaluate", expression=expression, returnByValue=True)
+        """The value of a JavaScript expression in the page; of a promise, what it ends with."""
+        result = self.send("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
         assert "exceptionDetails" not in result, result
         return result["result"].get("value")
 
@@ -85,11 +85,11 @@ class Browser:
 
 
 @contextmanager
-def browser(program: str, profile: Path) -> Iterator[Browser]:
-    """A browser that is running."""
+def browser(program: str, profile: Path, graphics: tuple[str, ...] = ("--disable-gpu",)) -> Iterator[Browser]:
+    """A browser that is running; ``graphics`` are its flags for GPUs."""
     in_there, to = os.pipe()
     back, out_there = os.pipe()
-    flags = ["--headless", "--no-sandbox", "--disable-gpu", "--remote-debugging-pipe", f"--user-data-dir={profile}"]
+    flags = ["--headless", "--no-sandbox", *graphics, "--remote-debugging-pipe", f"--user-data-dir={profile}"]
     quiet = [
         "--no-first-run",
         "--disable-dev-shm-usage",
