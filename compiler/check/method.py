@@ -29,6 +29,7 @@ from slangad.compiler.check.verdict.conclude import (
     part_without_samples,
 )
 from slangad.compiler.check.verdict.decide import is_settled
+from slangad.compiler.check.verdict.slices import slices_of
 from slangad.compiler.report.model import Leg
 
 if TYPE_CHECKING:
@@ -90,6 +91,7 @@ def check_subject(plan: SubjectPlan, functions: SubjectFunctions) -> Result:
         evidence = Evidence(drawn, values, jacobians, entries, legs)
         parts.append(part_of(plan, scope, evidence, parts))
     result = conclude(plan, parts, lost_gradients(plan, functions), frozen=functions.companions.frozen is not None)
+    result = replace(result, slices=slices_of(scope, result) if scope.legs else ())
     return replace(result, seconds=time.perf_counter() - start, seed=plan.seed)
 
 

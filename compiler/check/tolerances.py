@@ -224,6 +224,8 @@ WORK_JACOBIANS: Final = 12
 """Jacobians. Jacobians for each sample. Larger: fewer samples."""
 WORK_BACKWARD: Final = 3
 """Launches. Launches of a derivative. Larger: fewer samples."""
+WORK_SLICE: Final = 8
+"""Launches. Launches at one place of a slice: five values and a derivative. Larger: fewer slices."""
 WORK_SAMPLES: Final = 24
 """Samples. Minimum of samples, whatever they take. Larger: it takes longer."""
 PAIRS: Final = 6000
@@ -246,6 +248,17 @@ ACCUSED: Final = 60
 takes longer."""
 POINTS_AT_ONCE: Final = 400_000
 """Rows. Rows that are evaluated in one call. Larger: more memory."""
+
+# == Pictures
+
+SLICES: Final = 6
+"""Slices. Maximum of inputs along which a report draws the function. It changes no verdict. Larger: larger reports."""
+SLICE_POINTS: Final = 65
+"""Places. Places at which a slice computes the function. It changes no verdict. Larger: finer pictures, larger
+reports."""
+SLICE_STEP: Final = 2.0**-14
+"""Relative to the width of the slice. Step of the slopes that a picture shows as expected. It changes no verdict.
+Larger: bent functions have slopes that are visibly off."""
 
 # == Running programs
 

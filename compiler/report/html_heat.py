@@ -1,6 +1,7 @@
 """Draw a Jacobian as three tables with coloured cells: found, expected and difference.
 
-Numbers stand in the cells, so that colour says nothing alone. Of a large Jacobian the part around one entry is shown.
+Numbers stand in the cells, so that colour says nothing alone. An entry at a kink is expected in an interval, and its
+difference is the distance from that. Of a large Jacobian the part around one entry is shown.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 MOST_ROWS: Final = 16
 MOST_COLUMNS: Final = 12
+FAINT: Final = 1e-6
+"""Share of the largest derivative for which a difference has the strongest colour, at least. Larger: paler rounding."""
 
 Matrix = tuple[tuple[float, ...], ...]
 
@@ -37,12 +40,12 @@ def heat_maps(jacobian: Jacobian, row: str, column: str) -> str:
     if not jacobian.rows or not jacobian.columns:
         return ""
     window = _window(jacobian, row, column)
-    scale = _largest((*jacobian.found, *jacobian.expected))
-    difference = jacobian.difference
+    scale = _largest((*jacobian.found, *jacobian.expected, *jacobian.low, *jacobian.high))
+    difference = _differences(jacobian)
     maps = (
         _figure("found", jacobian, jacobian.found, scale, window),
-        _figure("expected", jacobian, jacobian.expected, scale, window),
-        _figure("difference", jacobian, difference, _largest(difference), window),
+        _figure("expected", jacobian, jacobian.expected, scale, window, intervals=bool(jacobian.low)),
+        _figure("difference", jacobian, difference, max(_largest(difference), scale * FAINT), window),
     )
     return f'<div class="maps">{"".join(maps)}</div>' + _left_out(jacobian, window)
 
@@ -66,9 +69,27 @@ def _largest(matrix: Matrix) -> float:
     return max((abs(value) for row in matrix for value in row if math.isfinite(value)), default=0.0) or 1.0
 
 
-def _figure(name: str, jacobian: Jacobian, matrix: Matrix, scale: float, window: Window) -> str:
+def _differences(jacobian: Jacobian) -> Matrix:
+    """Return found minus expected; at kinks minus the nearest right value."""
+    if not jacobian.low:
+        return jacobian.difference
+
+    def distance(row: int, column: int, difference: float) -> float:
+        low, high, found = (part[row][column] for part in (jacobian.low, jacobian.high, jacobian.found))
+        return found - min(max(found, low), high) if low <= high else difference
+
+    return tuple(
+        tuple(distance(row, column, difference) for column, difference in enumerate(differences))
+        for row, differences in enumerate(jacobian.difference)
+    )
+
+
+def _figure(
+    name: str, jacobian: Jacobian, matrix: Matrix, scale: float, window: Window, *, intervals: bool = False
+) -> str:
     head = "".join(f'<th scope="col">{html(jacobian.columns[number])}</th>' for number in window.columns)
-    body = "".join(_row(number, jacobian, matrix[number], _cells(scale, window), window) for number in window.rows)
+    cell = _cells(scale, window, jacobian if intervals else None)
+    body = "".join(_row(number, jacobian, matrix[number], cell, window) for number in window.rows)
     table = f'<table class="map"><thead><tr><td class="corner" style="background:none"></td>{head}</tr></thead>'
     return (
         f"<figure><figcaption>{name}, colour to ±{shown(scale, 3)}</figcaption>"
@@ -84,11 +105,15 @@ def _row(
     return f'<tr><th scope="row">{html(jacobian.rows[number])}</th>{"".join(cells)}</tr>'
 
 
-def _cells(scale: float, window: Window) -> Callable[[int, int, float], str]:
-    """Return the function that makes a cell from row, column and value."""
+def _cells(scale: float, window: Window, kinks: Jacobian | None) -> Callable[[int, int, float], str]:
+    """Return the function that makes a cell from row, column and value; with intervals from the kinks of a Jacobian."""
 
     def cell(row: int, column: int, value: float) -> str:
         wrong = " wrong" if (row, column) == window.entry else ""
+        if kinks is not None and kinks.low[row][column] <= kinks.high[row][column]:
+            low, high = kinks.low[row][column] + 0.0, kinks.high[row][column] + 0.0
+            title = f"a kink: each value from {exact(low)} to {exact(high)} is right"
+            return f'<td class="kink{wrong}" title="{title}">{shown(low, 3)} … {shown(high, 3)}</td>'
         text = f'title="{exact(value)}">{shown(value + 0.0, 4)}</td>'
         if not math.isfinite(value):
             return f'<td class="odd{wrong}" {text}'

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from slangad.compiler.report import json
 from slangad.compiler.report.check_json import check_values
 from slangad.compiler.report.check_text import VERDICT_WIDTH, render_result
-from slangad.compiler.report.html import badge, page_template
+from slangad.compiler.report.html import meanings, page_template
+from slangad.compiler.report.html_result import badge
 from slangad.compiler.report.html_text import html
 from slangad.compiler.report.model import Leg, LegState
 from slangad.compiler.report.words import MARKS, name_of
@@ -149,7 +150,12 @@ def _html(matrix: Matrix) -> str:
         for device, report in matrix.columns
         for result in report.failed
     ]
+    verdicts = {result.verdict for _, report in matrix.columns for result in report.results}
     return page_template().substitute(
+        script="",
+        script_hash="",
+        verdicts=meanings(verdicts),
+        others="",
         title=f"Gradient check on all devices {outcome}",
         outcome=f'<span class="verdict {"good" if matrix.ok else "bad"}">{outcome}</span>',
         tally=html(summary(matrix)),

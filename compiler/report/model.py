@@ -143,6 +143,7 @@ class Jacobian:
         found: The values of the leg.
         expected: The reference; NaN where it has no value.
         error: Half the width of the reference's error bar.
+        low: The least right value of entries at kinks, NaN elsewhere; ``high`` is the largest. Empty without kinks.
     """
 
     rows: tuple[str, ...]
@@ -150,6 +151,8 @@ class Jacobian:
     found: tuple[tuple[float, ...], ...]
     expected: tuple[tuple[float, ...], ...]
     error: tuple[tuple[float, ...], ...]
+    low: tuple[tuple[float, ...], ...] = ()
+    high: tuple[tuple[float, ...], ...] = ()
 
     @property
     def difference(self) -> tuple[tuple[float, ...], ...]:
@@ -195,6 +198,30 @@ class Sample:
     jacobian: Jacobian | None = None
     forward: tuple[tuple[float, ...], ...] = ()
     float32: tuple[tuple[float, ...], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """One result and its derivative along one input, while all other inputs keep the values of a sample.
+
+    Attributes:
+        row: The result, as column is the input.
+        sample: The number of the sample; ``at`` is the value of the input there.
+        positions: Values of the input, in order.
+        values: The result at the positions.
+        found: Its derivative by the input, in reverse mode or else in forward mode.
+        below: Its slope measured from the left; ``above`` from the right. They differ at kinks.
+    """
+
+    row: str
+    column: str
+    sample: int
+    at: float
+    positions: tuple[float, ...]
+    values: tuple[float, ...]
+    found: tuple[float, ...]
+    below: tuple[float, ...]
+    above: tuple[float, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -329,6 +356,7 @@ class Result:
         span: The location of the function in the file.
         reason: The reason why it is not PASS, in one line; empty for PASS.
         samples: All samples, with all their values.
+        slices: The function and its derivative along some of its inputs, for pictures.
         seconds: The time for its samples, without compiling, which all functions of the file share.
         seed: The seed of its random samples.
         known: True if the baseline lists all its failures.
@@ -355,6 +383,7 @@ class Result:
     float32: Float32 | None = None
     known: bool = False
     cached: bool = False
+    slices: tuple[Slice, ...] = field(default=(), repr=False)
 
     @property
     def shown_failures(self) -> tuple[Failure, ...]:

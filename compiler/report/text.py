@@ -60,7 +60,9 @@ def read_lines(path: str) -> tuple[str, ...] | None:
     """Return the lines of a source file or a notebook's cell as Python counts them, or None when it can't be read."""
     try:
         data = Path(path).read_bytes()
-    except (OSError, ValueError):
+    except ValueError:  # a name with a NUL
+        return None
+    except OSError:
         return tuple(line.rstrip("\n") for line in linecache.getlines(path)) or None
     return tuple(_LINE_END.split(data.decode(_encoding(data), errors="replace")))
 

@@ -50,7 +50,7 @@ def test_check_all_devices__a_function__has_a_cell_for_each_with_the_same_float6
     assert [report.device for report in reports] == here
     assert all(leg.state.value == "agrees" for r in reports for leg in r.results[0].legs if leg.leg.value == "float32")
     page = (project.folder / "m.html").read_text(encoding="utf-8")
-    assert page.count('<span class="verdict good" title=') == len(here)
+    assert page.count('<td><span class="verdict good" title=') == len(here)
 
     (result,) = reports[0].results  # as if a device was wrong, and had other samples
     wrong = replace(reports[0], results=(replace(result, verdict=Verdict.PRECISION, samples=result.samples[:3]),))

@@ -1,4 +1,4 @@
-"""The page of a check, as text and in a real browser: nothing breaks out, everything is drawn, keys work."""
+"""The page of a check, as text and in a real browser: nothing breaks out, everything is drawn, keys and search work."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import shutil
 import struct
 import time
 import zlib
+from dataclasses import replace
 from html.parser import HTMLParser
 from typing import TYPE_CHECKING
 
@@ -16,9 +17,12 @@ from conftest import absent
 from support import reports
 from support.browser import NAMES, Browser, browser
 
+from slangad.compiler.errors.spans import Span
 from slangad.compiler.report.html import html_page, page_holes, page_template
 from slangad.compiler.report.html_curve import curve_svg
 from slangad.compiler.report.html_heat import MOST_COLUMNS, MOST_ROWS, heat_maps
+from slangad.compiler.report.html_slice import slice_figure
+from slangad.compiler.report.html_source import source_of
 from slangad.compiler.report.model import Curve, Verdict
 
 if TYPE_CHECKING:
@@ -61,7 +65,8 @@ def test_page__any_report__is_well_formed_with_elements_of_ours_only(name: str) 
     tags.feed(html_page(reports.REPORTS[name]))
     assert tags.open == []
     names = {tag for tag, _ in tags.seen}
-    assert not names & {"script", "img", "link", "iframe", "object", "embed", "form", "foreignobject"}
+    assert [tag for tag, _ in tags.seen].count("script") == 1  # ours, which the policy of the page names by its hash
+    assert not names & {"img", "link", "iframe", "object", "embed", "form", "foreignobject"}
     attributes = {attribute for _, attributes in tags.seen for attribute in attributes}
     assert not {attribute for attribute in attributes if attribute.startswith("on") or attribute == "src"}
     links = [attributes["href"] or "" for _, attributes in tags.seen if "href" in attributes]
@@ -92,6 +97,33 @@ def test_curve__no_distance_at_all__is_a_triangle_at_the_bottom() -> None:
     assert svg.count('class="zero found"') == svg.count('class="zero expected"') == 2
     assert svg.count("<circle") == 2
     assert len(set(re.findall(r'class="zero found" d="M[\d.]+ (\d+)', svg))) == 1
+
+
+def test_slice__a_kink_and_a_wrong_slope__are_drawn_as_a_bar_and_an_area() -> None:
+    wrong, right = (slice_figure(one, reports.result()) for one in (reports.slice_along(2.0), reports.slice_along(1.0)))
+    assert wrong.count('class="interval"') == right.count('class="interval"') == 1
+    assert "kink at v.y = 0: from -1 to 1" in right
+    assert wrong.count('class="gap"') == 1
+    assert 'class="gap"' not in right
+
+
+def test_heat_map__an_entry_at_a_kink__is_an_interval_and_no_nan() -> None:
+    nan = float("nan")
+    kinked = replace(reports.jacobian(), expected=((0.5, nan, 0.0),) * 2, low=((nan, 0.0, nan),) * 2)
+    text = heat_maps(replace(kinked, high=((nan, 1.0, nan),) * 2), "result[0]", "v.y")
+    assert text.count(">0 … 1</td>") == 2
+    assert "nan" not in text.lower()
+    assert ">1</td>" in text  # found 2: 1 above the interval
+
+
+def test_source__a_function_with_a_wrong_statement_elsewhere__shows_both(tmp_path: Path) -> None:
+    file = tmp_path / "f.py"
+    file.write_text("import x\n\n@x\ndef f(a):\n    return a\n\n\n@f.backward\ndef g(a, d):\n    return d\n\n\nb = 1\n")
+    span = Span(str(file), 4, 5, 4, 6)
+    bad = replace(reports.failure(), span=Span(str(file), 10, 5, 10, 13))
+    text = source_of(replace(reports.result(Verdict.FAIL), span=span, failures=(bad,)))
+    assert re.findall(r"<i>(\d+|⋮)</i>", text) == ["3", "4", "5", "⋮", "8", "9", "10"]
+    assert re.findall(r'marked"><i>(\d+)', text) == ["10"]
 
 
 def test_curve__nothing_to_draw__is_empty() -> None:
@@ -143,7 +175,7 @@ def test_browser__any_report__shows_every_result_and_is_not_wider_than_the_windo
     assert tab.ask("document.querySelectorAll('tbody tr[data-verdict]').length") == len(report.results)
     assert tab.ask("document.querySelectorAll('.failure').length") == sum(len(r.shown_failures) for r in report.results)
     assert tab.ask("document.documentElement.scrollWidth <= window.innerWidth")
-    assert tab.ask("document.scripts.length") == 0
+    assert tab.ask("document.scripts.length") == 1
 
 
 def test_browser__hostile_strings__are_shown_letter_by_letter(show: object) -> None:
@@ -157,10 +189,11 @@ def test_browser__pictures__are_drawn_inside_their_frames(show: object) -> None:
     tab: Browser = show(reports.report(reports.result(Verdict.FAIL)))  # type: ignore[operator]  # the fixture above
     inside = """[...document.querySelectorAll('svg text, svg circle, svg path')].every(each => {
         const frame = each.ownerSVGElement.getBoundingClientRect(), box = each.getBoundingClientRect();
-        return box.width > 0 && box.left >= frame.left - 1 && box.right <= frame.right + 1
+        return box.width + box.height > 0 && box.left >= frame.left - 1 && box.right <= frame.right + 1
             && box.top >= frame.top - 1 && box.bottom <= frame.bottom + 1; })"""
     assert tab.ask(inside)
-    assert tab.ask("document.querySelectorAll('svg circle').length") == 32
+    assert tab.ask("document.querySelectorAll('.split svg circle').length") == 32
+    assert tab.ask("document.querySelectorAll('.slice svg').length") == 2
     maps = tab.ask(
         "[...document.querySelectorAll('.map tbody')]"
         ".map(map => [...map.querySelectorAll('td')].map(td => td.textContent))"
@@ -192,13 +225,36 @@ def test_browser__keys__reach_the_filters_and_hide_other_verdicts(show: object) 
     tab.press("Tab", 9)
     assert tab.ask("document.activeElement.className") == "skip"
     tab.press("Tab", 9)
+    assert tab.ask("document.activeElement.tagName") == "SUMMARY"
+    tab.press("Tab", 9)
     assert tab.ask("document.activeElement.id") == "show-all"
     tab.press("ArrowRight", 39)
     assert tab.ask("document.activeElement.id") == "show-FAIL"
     assert tab.ask(VISIBLE % "[data-verdict]") == ["FAIL", "FAIL"]
     tab.press("Tab", 9)
+    assert tab.ask("document.activeElement.id") == "search"
     tab.press("Tab", 9)
     assert tab.ask("document.activeElement.getAttribute('href')") == "#result-1"
+
+
+def test_browser__a_link_to_a_folded_result__unfolds_it(show: object) -> None:
+    tab: Browser = show(reports.every_verdict())  # type: ignore[operator]  # the fixture above
+    unfolded = "document.getElementById('result-0').closest('details').open"
+    assert not tab.ask(unfolded)
+    tab.ask("document.querySelector('a[href=\"#result-0\"]').click()")
+    assert tab.ask(unfolded)
+
+
+def test_browser__search__leaves_results_with_all_words(show: object) -> None:
+    tab: Browser = show(reports.every_verdict())  # type: ignore[operator]  # the fixture above
+    search = (
+        "(() => {const f = document.getElementById('search'); f.value = '%s'; f.dispatchEvent(new Event('input'))})()"
+    )
+    tab.ask(search % "a.py kink_bad")
+    assert tab.ask(VISIBLE % "[data-verdict]") == ["KINK_BAD", "KINK_BAD"]
+    assert tab.ask("document.getElementById('matches').textContent") == "1 found"
+    tab.ask(search % "")
+    assert len(tab.ask(VISIBLE % "tr[data-verdict]")) == len(Verdict)
 
 
 def test_browser__a_thousand_results__are_laid_out_anew_at_once(show: object) -> None:

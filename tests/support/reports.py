@@ -23,6 +23,7 @@ from slangad.compiler.report.model import (
     Result,
     Sample,
     SampleState,
+    Slice,
     Value,
     Verdict,
 )
@@ -73,6 +74,15 @@ def curve(found: float = 2.0, expected: float = 1.0) -> Curve:
     steps = tuple(0.3 / 4.0**power for power in range(16))
     estimates = tuple(expected + 0.4 * step**2 + (-1) ** power * 2e-16 / step for power, step in enumerate(steps))
     return Curve(steps, estimates, tuple(abs(found - estimate) for estimate in estimates))
+
+
+def slice_along(factor: float = 2.0) -> Slice:
+    """One through |v.y|, whose derivative is wrong by a factor."""
+    at = tuple(number / 8 - 1.0 for number in range(17))
+    signs = tuple(-1.0 if x < 0.0 else 1.0 for x in at)
+    below = tuple(-1.0 if x <= 0.0 else 1.0 for x in at)
+    found = tuple(factor * sign for sign in signs)
+    return Slice("result[0]", "v.y", 3, 0.75, at, tuple(map(abs, at)), found, below, signs)
 
 
 def failure(verdict: Verdict = Verdict.FAIL, leg: Leg = Leg.REVERSE) -> Failure:
@@ -129,6 +139,7 @@ def result(
         () if verdict is Verdict.SKIPPED else (sample(),),
         0.12,
         float32=None if verdict is Verdict.SKIPPED else Float32("cpu", 60, 360, (LeftAside(4, "at a kink or a jump"),)),
+        slices=() if verdict is Verdict.SKIPPED else (slice_along(2.0 if verdict.bad else 1.0),),
     )
 
 
@@ -175,7 +186,8 @@ def extreme() -> Report:
         replace(failure(), jacobian=large()),
     ]
     values = tuple(Value(f"v[{index}]", number) for index, number in enumerate(numbers))
-    strange = replace(result(), samples=(replace(sample(), inputs=values, results=()),), seconds=nan)
+    odd = replace(slice_along(), positions=numbers, values=numbers, found=numbers, below=numbers, above=numbers[::-1])
+    strange = replace(result(), slices=(odd,), samples=(replace(sample(), inputs=values, results=()),), seconds=nan)
     nowhere = Result("", "", "pipeline", Verdict.INCONCLUSIVE)
     broken = replace(result(Verdict.FAIL, "x" * 300), failures=tuple(failures), seconds=inf)
     bare = replace(result(Verdict.FAIL, "bare"), failures=(), reason="")

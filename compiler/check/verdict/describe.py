@@ -323,12 +323,15 @@ class Describer:
 
     def _jacobian(self, leg: Leg, number: int) -> Jacobian:
         findings = self.findings
+        kinked = bool(np.isfinite(findings.low[number]).any())
         return Jacobian(
             tuple(self.rows),
             tuple(c.path for c in self.columns),
             _nested(self.jacobians[leg][number]),
             _nested(findings.expected[number]),
             _nested(findings.error[number]),
+            _nested(findings.low[number]) if kinked else (),
+            _nested(findings.high[number]) if kinked else (),
         )
 
 
