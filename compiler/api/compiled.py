@@ -73,7 +73,9 @@ class Compiled(Mapping[str, str | bytes]):
         return list(files)
 
 
-def compile_live(value: KernelObject | PipelineObject, targets: Sequence[str], options: Mapping[str, Any]) -> Compiled:
+def compile_live(
+    value: KernelObject[object] | PipelineObject[object], targets: Sequence[str], options: Mapping[str, Any]
+) -> Compiled:
     """Compile a kernel or pipeline for targets.
 
     Raises:

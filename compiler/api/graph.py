@@ -72,7 +72,7 @@ def graph_of_file(word: str, *, depth: int, backward: bool) -> DerivativeGraph:
 
 
 def graph_of_object(
-    value: KernelObject | PipelineObject | DescribedFunction[..., object], *, mode: str, depth: int
+    value: KernelObject[object] | PipelineObject[object] | DescribedFunction[..., object], *, mode: str, depth: int
 ) -> Graph:
     """Return the graph of a decorated object.
 

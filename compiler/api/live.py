@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from slangad.compiler.lang.decorators.functions import DescribedFunction
     from slangad.compiler.lang.decorators.kernels import KernelObject, PipelineObject
 
-    Runnable = KernelObject | PipelineObject
-    Described = KernelObject | PipelineObject | DescribedFunction[..., object]
+    Runnable = KernelObject[object] | PipelineObject[object]
+    Described = KernelObject[object] | PipelineObject[object] | DescribedFunction[..., object]
 
 
 def loaded(value: Runnable, device: str, *, deterministic: bool) -> LoadedKernel:

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from slangad.compiler.lang.decorators.functions import DescribedFunction
     from slangad.compiler.lang.decorators.kernels import KernelObject, PipelineObject
 
-    Runnable = KernelObject | PipelineObject
-    Described = KernelObject | PipelineObject | DescribedFunction[..., object]
+    Runnable = KernelObject[object] | PipelineObject[object]
+    Described = KernelObject[object] | PipelineObject[object] | DescribedFunction[..., object]
 
 _DESCRIBING: Final = RLock()
 """Held while an object is described: front ends are not for several threads."""

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from slangad.compiler.lang.decorators.kernels import KernelObject, PipelineObject
     from slangad.compiler.report.model import Report, Result, Verdict
 
-    Described = KernelObject | PipelineObject | DescribedFunction[..., object]
+    Described = KernelObject[object] | PipelineObject[object] | DescribedFunction[..., object]
 
 _OPTIONS: Final = ("samples", "seed", "device", "strict", "order", "ranges", "shapes")
 

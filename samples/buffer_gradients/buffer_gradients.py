@@ -8,4 +8,6 @@ from slangad import Each, NoDiff, Tensor
 def blend(index: NoDiff[Each[int]], t: Each[float], weights: Tensor[float, 1]) -> Each[float]:
     """A value between two neighbours."""
     first = index % 4
-    return sa.lerp(weights[first], weights[first + 1], t * t)
+    low: float = weights[first]
+    high: float = weights[first + 1]
+    return sa.lerp(low, high, t * t)

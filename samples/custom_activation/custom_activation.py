@@ -11,7 +11,7 @@ def bump(x: float) -> float:
 
 
 @bump.backward
-def bump_bwd(x, d_out):
+def bump_bwd(x: float, d_out: float) -> float:
     s = sa.sigmoid(2.0 * x)
     return d_out * s * (1.0 + 2.0 * x * (1.0 - s))
 

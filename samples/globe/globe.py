@@ -2,6 +2,7 @@
 
 import math
 import sys
+from typing import Any
 
 import numpy as np
 
@@ -32,8 +33,8 @@ def texel(chart: Tensor[float3, 2], at: NoDiff[float2]) -> float3:
     following = column + 1 if column + 1 < WIDTH else 0
     down = at.x - float(row)
     along = at.y - float(column)
-    upper = sa.lerp(chart[row, column], chart[row, following], float3(along))
-    lower = sa.lerp(chart[row + 1, column], chart[row + 1, following], float3(along))
+    upper: float3 = sa.lerp(chart[row, column], chart[row, following], float3(along))
+    lower: float3 = sa.lerp(chart[row + 1, column], chart[row + 1, following], float3(along))
     return sa.lerp(upper, lower, float3(down))
 
 
@@ -68,12 +69,13 @@ def world(height: int = 192, width: int = 384) -> np.ndarray:
     sea = np.array([0.05, 0.2, 0.45]) + 0.05 * level[..., None]
     ground = np.array([0.25, 0.5, 0.2]) + 0.12 * np.maximum(level[..., None] - 1.0, 0.0) * np.array([1.6, 0.4, 0.8])
     surface = sea + land * (ground - sea)
-    return np.clip(surface + ice * (0.95 - surface), 0.0, 1.0).astype(np.float32)
+    return np.asarray(np.clip(surface + ice * (0.95 - surface), 0.0, 1.0), np.float32)
 
 
 def shrunk(chart: np.ndarray) -> np.ndarray:
     """Return a map at the resolution that is recovered."""
-    return chart.reshape(HEIGHT, chart.shape[0] // HEIGHT, WIDTH, chart.shape[1] // WIDTH, 3).mean((1, 3))
+    blocks = chart.reshape(HEIGHT, chart.shape[0] // HEIGHT, WIDTH, chart.shape[1] // WIDTH, 3)
+    return np.asarray(blocks.mean((1, 3)))
 
 
 def photographs(views: int, size: int) -> dict[str, np.ndarray]:
@@ -87,7 +89,7 @@ def photographs(views: int, size: int) -> dict[str, np.ndarray]:
     return {"pixel": pixel, "turn": turn, "seen": (seen + noise).astype(np.float32)}
 
 
-def fit(views: int = 8, size: int = 96, steps: int = 300):
+def fit(views: int = 8, size: int = 96, steps: int = 300) -> Any:
     """Return what training gives: the map in ``.parameters``, and ``.losses``."""
     grey = np.full((HEIGHT, WIDTH, 3), 0.5, np.float32)
     return mismatch.train(**photographs(views, size), chart=grey, optimizer=sa.Adam(lr=0.02), steps=steps, device="cpu")

@@ -17,7 +17,7 @@ def glow(p: float3, radius: float) -> float:
 
 
 @glow.backward
-def glow_bwd(p, radius, d_out):
+def glow_bwd(p: float3, radius: float, d_out: float) -> tuple[float3, float]:
     distance = sa.length(p)
     d_ratio = sa.bwd_diff(falloff)(distance / radius, d_out)
     direction = p / max(distance, 1e-6)

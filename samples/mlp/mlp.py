@@ -4,13 +4,17 @@ The network is that of Slang's tutorial on automatic differentiation: its layers
 weights are one struct that all threads share.
 """
 
+from __future__ import annotations
+
+from typing import Annotated, Any
+
 import slangad as sa
 from slangad import Array, Each, Mean, NoDiff, Param, float2, float4
 
 SLOPE = 0.01
 
 
-def feed_forward(number, inputs: int, outputs: int):
+def feed_forward(number: type, inputs: int, outputs: int) -> type:
     """A fully connected layer with a leaky rectifier, from ``inputs`` to ``outputs`` values of a type."""
 
     @sa.struct
@@ -32,7 +36,9 @@ def feed_forward(number, inputs: int, outputs: int):
             return y
 
         @apply.backward
-        def apply_bwd(self, x, d_out):
+        def apply_bwd(
+            self, x: Array[number, inputs], d_out: Array[number, outputs]
+        ) -> tuple[FeedForward, Array[number, inputs]]:
             y = self.apply(x)
             d_biases = sa.copy(d_out)
             d_weights = Array[number, inputs * outputs]()
@@ -49,7 +55,7 @@ def feed_forward(number, inputs: int, outputs: int):
     return FeedForward
 
 
-def network(number):
+def network(number: type) -> type:
     """Two layers over numbers of a type."""
     Hidden = feed_forward(number, 4, 16)
     Output = feed_forward(number, 16, 4)
@@ -58,10 +64,10 @@ def network(number):
     class Network:
         """4 inputs, 16 hidden units, 4 outputs."""
 
-        hidden: Hidden
-        output: Output
+        hidden: Annotated[Any, Hidden]
+        output: Annotated[Any, Output]
 
-        def evaluate(self, x: number, y: number) -> Array[number, 4]:
+        def evaluate(self, x: Annotated[Any, number], y: Annotated[Any, number]) -> Array[number, 4]:
             """The network's answer for one point."""
             hidden = self.hidden.apply(Array[number, 4](x, y, x * x, y * y))
             return self.output.apply(hidden)
@@ -69,8 +75,8 @@ def network(number):
     return Network
 
 
-Network = network(float)
-HalfNetwork = network(sa.half)
+Network = Annotated[Any, network(float)]
+HalfNetwork = Annotated[Any, network(sa.half)]
 
 
 @sa.function

@@ -2,14 +2,15 @@
 
 import sys
 from pathlib import Path
+from typing import Annotated, Any
 
 import numpy as np
 
 import slangad as sa
 from slangad import Each, Mean, NoDiff, Param, float2, float3
 
-Grid = sa.nn.HashGrid(levels=4, features=2, table=512, base=4, growth=1.8)
-Net = sa.nn.MLP([8, 16, 3], activation="relu", output="sigmoid")
+Grid = Annotated[Any, sa.nn.HashGrid(levels=4, features=2, table=512, base=4, growth=1.8)]
+Net = Annotated[Any, sa.nn.MLP([8, 16, 3], activation="relu", output="sigmoid")]
 
 
 @sa.struct
@@ -32,7 +33,8 @@ def mismatch(image: NoDiff[Each[float3]], field: Param[Field]) -> Mean[float]:
         (float(sa.thread_id(1)) + 0.5) / float(sa.thread_count(1)),
         (float(sa.thread_id(0)) + 0.5) / float(sa.thread_count(0)),
     )
-    return sa.nn.l2(field(at), image)
+    error: float = sa.nn.l2(field(at), image)
+    return error
 
 
 @sa.kernel
@@ -47,7 +49,7 @@ def fit(image: NoDiff[Each[float3]], field: Param[Field]) -> Mean[float]:
     return mismatch(image, field)
 
 
-def trained(steps: int = 1000):
+def trained(steps: int = 1000) -> Any:
     """Return what training gives: the field in ``.parameters``, and ``.losses``."""
     image = np.load(Path(__file__).parent / "image.npz")["image"]
     return fit.train(image, steps=steps, device="cpu")

@@ -1,7 +1,7 @@
 """An operation with both derivatives of its own: forward and backward share no code, and the check compares them."""
 
 import slangad as sa
-from slangad import float3
+from slangad import DiffPair, float3
 
 
 @sa.differentiable(ranges={"v": (0.2, 2.0)})
@@ -11,7 +11,7 @@ def unit(v: float3) -> float3:
 
 
 @unit.forward
-def unit_fwd(v):
+def unit_fwd(v: DiffPair[float3]) -> tuple[float3, float3]:
     inverse = 1.0 / sa.sqrt(sa.dot(v.p, v.p))
     direction = v.p * inverse
     change = v.d * inverse
@@ -19,7 +19,7 @@ def unit_fwd(v):
 
 
 @unit.backward
-def unit_bwd(v, d_out):
+def unit_bwd(v: float3, d_out: float3) -> float3:
     inverse = 1.0 / sa.sqrt(sa.dot(v, v))
     direction = v * inverse
     return (d_out - direction * sa.dot(direction, d_out)) * inverse

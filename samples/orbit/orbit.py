@@ -5,6 +5,7 @@ depend on the number of iterations.
 """
 
 import sys
+from typing import Any
 
 import numpy as np
 
@@ -26,7 +27,7 @@ def eccentric_anomaly(mean: float, eccentricity: float) -> float:
 
 
 @eccentric_anomaly.backward
-def eccentric_anomaly_bwd(mean, eccentricity, d_out):
+def eccentric_anomaly_bwd(mean: float, eccentricity: float, d_out: float) -> tuple[float, float]:
     angle = eccentric_anomaly(mean, eccentricity)
     d_mean = d_out / (1.0 - eccentricity * sa.cos(angle))
     return d_mean, d_mean * sa.sin(angle)
@@ -71,7 +72,7 @@ def sightings() -> tuple[np.ndarray, np.ndarray]:
     return time, (seen + np.random.default_rng(0).normal(0.0, 0.02, seen.shape)).astype(np.float32)
 
 
-def fit(steps: int = 500):
+def fit(steps: int = 500) -> Any:
     """Return what training gives: the orbit in ``.parameters``, and ``.losses``."""
     return mismatch.train(FIRST, *sightings(), optimizer=sa.Adam(lr=0.02), steps=steps, device="cpu")
 

@@ -9,7 +9,8 @@ def halve(image: Tensor[float, 2]) -> Each[float]:
     """The mean of four pixels."""
     i = 2 * sa.thread_id(0)
     j = 2 * sa.thread_id(1)
-    return 0.25 * (image[i, j] + image[i, j + 1] + image[i + 1, j] + image[i + 1, j + 1])
+    total: float = image[i, j] + image[i, j + 1] + image[i + 1, j] + image[i + 1, j + 1]
+    return 0.25 * total
 
 
 @sa.kernel(dims=2)

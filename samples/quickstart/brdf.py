@@ -29,7 +29,7 @@ def distribution(cos_half: float, alpha: float) -> float:
 
 
 @distribution.backward
-def distribution_bwd(cos_half, alpha, d_out):
+def distribution_bwd(cos_half: float, alpha: float, d_out: float) -> tuple[float, float]:
     # Written by hand: one division instead of the four that automatic differentiation leaves.
     a2 = alpha * alpha
     c2 = cos_half * cos_half

@@ -22,7 +22,7 @@ def eccentric_anomaly(mean: float, eccentricity: float) -> float:
 
 
 @eccentric_anomaly.backward
-def eccentric_anomaly_bwd(mean, eccentricity, d_out):
+def eccentric_anomaly_bwd(mean: float, eccentricity: float, d_out: float) -> tuple[float, float]:
     angle = eccentric_anomaly(mean, eccentricity)
     d_mean = d_out / (1.0 - eccentricity * sa.cos(angle))
     return d_mean, d_mean * sa.sin(angle)

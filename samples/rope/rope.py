@@ -1,6 +1,7 @@
 """Throw a rope of springs so that its knot hits a target: gradients through 400 steps of time."""
 
 import sys
+from typing import Any
 
 import numpy as np
 
@@ -53,11 +54,13 @@ def thrown(knot: float2, end: float2) -> Rope:
 def miss(target: NoDiff[Each[float2]], knot: Tensor[float2, 1], end: Tensor[float2, 1]) -> Mean[float]:
     """The squared distance of the knot from the target at the end, and a small price of the throw."""
     i = sa.thread_id()
-    rope = thrown(knot[i], end[i])
+    first: float2 = knot[i]
+    last: float2 = end[i]
+    rope = thrown(first, last)
     for _ in range(STEPS):
         rope = rope.after()
-    off = rope.x[0] - target
-    return sa.dot(off, off) + 1e-4 * (sa.dot(knot[i], knot[i]) + sa.dot(end[i], end[i]))
+    off: float2 = rope.x[0] - target
+    return sa.dot(off, off) + 1e-4 * (sa.dot(first, first) + sa.dot(last, last))
 
 
 @sa.kernel
@@ -72,7 +75,7 @@ def flight(knot: NoDiff[Each[float2]], end: NoDiff[Each[float2]], steps: Each[in
 TARGETS = np.array([[1.0, 1.6], [1.8, 1.1], [2.4, 0.4], [2.0, -0.4]], np.float32)
 
 
-def fit(steps: int = 150):
+def fit(steps: int = 150) -> Any:
     """Return what training gives: the velocities in ``.parameters``, and ``.losses``."""
     throw = np.tile(np.array([[1.0, 1.0]], np.float32), (len(TARGETS), 1))
     return miss.train(TARGETS, throw, throw.copy(), optimizer=sa.Adam(lr=0.05), steps=steps, device="cpu")

@@ -1,6 +1,7 @@
 """Fit a signed distance function on a grid to a silhouette: inside negative, outside positive, slope 1 everywhere."""
 
 import sys
+from typing import Any
 
 import numpy as np
 
@@ -15,11 +16,11 @@ SIZE = 64
 def mismatch(distance: Tensor[float, 2], mask: NoDiff[Tensor[float, 2]], blur: Uniform[float]) -> Mean[float]:
     """The error of the soft silhouette, and a penalty where the slope is not 1."""
     i, j = sa.thread_id(0), sa.thread_id(1)
-    here = distance[i, j]
-    error = sa.sigmoid(-here / blur) - mask[i, j]
+    here: float = distance[i, j]
+    error: float = sa.sigmoid(-here / blur) - mask[i, j]
     below = distance[i + 1 if i + 1 < SIZE else SIZE - 2, j]
     right = distance[i, j + 1 if j + 1 < SIZE else SIZE - 2]
-    slope = sa.sqrt((below - here) ** 2 + (right - here) ** 2 + 1e-6)
+    slope: float = sa.sqrt((below - here) ** 2 + (right - here) ** 2 + 1e-6)
     return error * error + 0.02 * (slope - 1.0) ** 2
 
 
@@ -30,16 +31,16 @@ def mask(size: int = SIZE) -> np.ndarray:
     tail = (x < -0.38) & (x > -0.8) & (np.abs(y) < 0.05 - 0.75 * (x + 0.38)) & (np.abs(y) > -0.3 - 0.6 * x - 0.02)
     fin = (np.abs(x - 0.1) < 0.22) & (y < -0.25) & (y > -0.52 + 0.9 * (x - 0.1) ** 2 - 0.3 * (x - 0.1))
     eye = (x - 0.5) ** 2 + (y + 0.07) ** 2 < 0.055**2
-    return ((body | tail | fin) & ~eye).astype(np.float32)
+    return np.asarray((body | tail | fin) & ~eye, np.float32)
 
 
 def start() -> np.ndarray:
     """Return the distances of a circle."""
     y, x = np.mgrid[0:SIZE, 0:SIZE] - (SIZE - 1) / 2.0
-    return (np.hypot(x, y) - SIZE / 4.0).astype(np.float32)
+    return np.asarray(np.hypot(x, y) - SIZE / 4.0, np.float32)
 
 
-def fit(steps: int = 1500):
+def fit(steps: int = 1500) -> Any:
     """Return what training gives: the distances in ``.parameters``, and ``.losses``."""
     return mismatch.train(
         start(), mask(), 0.5, domain=(SIZE, SIZE), optimizer=sa.Adam(lr=0.1), steps=steps, device="cpu"

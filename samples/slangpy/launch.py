@@ -3,7 +3,9 @@
 import json
 import math
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import slangpy as spy
@@ -12,11 +14,16 @@ DTYPES = {"float": "f4", "half": "f2", "int": "i4", "uint": "u4", "bool": "u4"}
 ROW = 65535
 PARTS, COPIES = 16, 4
 
+Arrays = Mapping[str, Any]
+Extents = Mapping[str, Sequence[int]]
+Record = Mapping[str, Any]
+"""A part of the manifest."""
+
 
 class Program:
     """The kernels of one input on one device."""
 
-    def __init__(self, path, device):
+    def __init__(self, path: str, device: Any) -> None:
         manifest = json.loads(Path(path).read_text())
         folder = Path(path).parent
         self.record = manifest["inputs"][0]
@@ -24,7 +31,9 @@ class Program:
         slang = next(file["file"] for file in self.record["files"] if file["kind"] == "slang")
         self.module = spy.Module.load_from_file(device, str((folder / slang).resolve()))
 
-    def launch(self, kernel_name, mode_name, arrays, domain, extents=None):
+    def launch(
+        self, kernel_name: str, mode_name: str, arrays: Arrays, domain: Sequence[int], extents: Extents | None = None
+    ) -> dict[str, np.ndarray]:
         """Return all buffers of a mode by key, after its launches.
 
         Args:
@@ -34,7 +43,8 @@ class Program:
             domain: The extents of the domain.
             extents: The extents of each tensor.
         """
-        sizes = sizes_of(domain, extents or {})
+        extents = extents or {}
+        sizes = sizes_of(domain, extents)
         kernel = next(kernel for kernel in self.record["kernels"] if kernel["name"] == kernel_name)
         mode = next(mode for mode in kernel["modes"] if mode["mode"] == mode_name)
         entries = {entry["name"]: entry for entry in kernel["entry_points"]}
@@ -63,7 +73,7 @@ class Program:
             for size in [product(buffer["scalars"], sizes)]
         }
 
-    def buffer(self, record, arrays, sizes):
+    def buffer(self, record: Record, arrays: Arrays, sizes: Mapping[str, int]) -> Any:
         """Return a buffer with the caller's array, or with what the manifest says."""
         size, dtype = product(record["scalars"], sizes), np.dtype(DTYPES[record["scalar"]])
         start = np.full(size, 1 if record["start"] == "one" else 0, dtype)
@@ -75,19 +85,19 @@ class Program:
         return made
 
 
-def sizes_of(domain, extents):
+def sizes_of(domain: Sequence[int], extents: Extents) -> dict[str, int]:
     """Return the factors of products by name."""
     return {"domain": math.prod(domain), "parts": PARTS} | {
         f"extents:{name}": math.prod(shape) for name, shape in extents.items()
     }
 
 
-def product(factors, sizes):
+def product(factors: Sequence[int | str], sizes: Mapping[str, int]) -> int:
     """Return a product of the manifest as a number."""
-    return math.prod(COPIES if str(f).startswith("copies:") else sizes.get(f, f) for f in factors)
+    return math.prod(COPIES if str(f).startswith("copies:") else int(sizes.get(str(f), f)) for f in factors)
 
 
-def value_of(parameter, work, count, arrays, domain, extents):
+def value_of(parameter: Record, work: str, count: int, arrays: Arrays, domain: Sequence[int], extents: Extents) -> Any:
     """Return the value of a parameter that is not a buffer."""
     match parameter["role"]:
         case "domain":
@@ -102,12 +112,12 @@ def value_of(parameter, work, count, arrays, domain, extents):
             return np.asarray(arrays[".".join((parameter["parameter"], *map(str, parameter["path"])))]).tolist()
 
 
-def shaped(extents):
+def shaped(extents: Sequence[int]) -> int | list[int]:
     """Return extents as slangpy takes them: a number, or a vector."""
     return int(extents[0]) if len(extents) == 1 else [int(extent) for extent in extents]
 
 
-def threads(grid, count, size, domain):
+def threads(grid: str, count: int, size: Sequence[int], domain: Sequence[int]) -> list[int]:
     """Return the threads of a launch along x, y and z."""
     group = math.prod(size)
     if grid == "groups":

@@ -1,6 +1,7 @@
 """Fit the material of spheres to photographs of them: colour, roughness and metalness, one sphere after another."""
 
 import sys
+from typing import Any
 
 import numpy as np
 
@@ -70,10 +71,10 @@ def pixels(size: int) -> tuple[np.ndarray, np.ndarray]:
 
 def photograph(material: dict[str, object], size: int) -> np.ndarray:
     """Return the pixels of a sphere."""
-    return shade.map(material, pixels(size)[1], device="cpu")
+    return np.asarray(shade.map(material, pixels(size)[1], device="cpu"))
 
 
-def fit(true: dict[str, object], size: int = 64, steps: int = 300):
+def fit(true: dict[str, object], size: int = 64, steps: int = 300) -> Any:
     """Return what training gives, from a noisy photograph: the material in ``.parameters``, and ``.losses``."""
     seen = photograph(true, size)
     noise = np.random.default_rng(0).normal(0.0, 0.03, seen.shape)

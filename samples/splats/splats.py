@@ -1,6 +1,7 @@
 """Paint a landscape with 2-D Gaussians: each has a position, two widths, an angle, a colour and an opacity."""
 
 import sys
+from typing import Any
 
 import numpy as np
 
@@ -80,7 +81,7 @@ def landscape(height: int, width: int) -> np.ndarray:
         line = base + 0.06 * np.sin(7.0 * x + 2.1 * ridge) + 0.035 * np.sin(17.0 * x + 5.0 * ridge)
         image = np.where((depth > line)[..., None], np.array(colour), image)
     water = np.where((y > 0.68)[..., None], 0.72 + 0.08 * np.sin(90.0 * y + 4.0 * np.sin(9.0 * x))[..., None], 1.0)
-    return np.clip(image * water, 0.0, 1.0).astype(np.float32)
+    return np.asarray(np.clip(image * water, 0.0, 1.0), np.float32)
 
 
 def start(aspect: float, seed: int = 0) -> dict[str, np.ndarray]:
@@ -95,7 +96,7 @@ def start(aspect: float, seed: int = 0) -> dict[str, np.ndarray]:
     }
 
 
-def fit(height: int = 40, width: int = 60, steps: int = 250):
+def fit(height: int = 40, width: int = 60, steps: int = 250) -> Any:
     """Return what training gives: the Gaussians in ``.parameters``, and ``.losses``."""
     return mismatch.train(
         landscape(height, width), **start(width / height), optimizer=sa.Adam(lr=0.02), steps=steps, device="cpu"
@@ -106,7 +107,8 @@ def painted(gaussians: dict[str, np.ndarray], height: int = 96, width: int = 144
     """Return the painting, at any size."""
     y, x = (np.mgrid[0:height, 0:width] + 0.5) / height
     at = np.stack([x, y], -1).reshape(-1, 2).astype(np.float32)
-    return np.clip(show.forward(at, **gaussians, device="cpu").result.reshape(height, width, 3), 0.0, 1.0)
+    found = show.forward(at, **gaussians, device="cpu").result
+    return np.asarray(np.clip(found.reshape(height, width, 3), 0.0, 1.0))
 
 
 def draw(path: str) -> None:

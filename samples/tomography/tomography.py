@@ -1,6 +1,7 @@
 """See into a body: find the density on a grid from the light that rays leave after absorption."""
 
 import sys
+from typing import Any
 
 import numpy as np
 
@@ -19,8 +20,8 @@ def density(cells: Tensor[float, 2], p: NoDiff[float2]) -> float:
     at = (sa.clamp(p, -1.0, 1.0) * 0.5 + 0.5) * (SIZE - 1.0)
     i, j = min(int(at.y), SIZE - 2), min(int(at.x), SIZE - 2)
     u, v = at.x - float(j), at.y - float(i)
-    upper = sa.lerp(cells[i, j], cells[i, j + 1], u)
-    lower = sa.lerp(cells[i + 1, j], cells[i + 1, j + 1], u)
+    upper: float = sa.lerp(cells[i, j], cells[i, j + 1], u)
+    lower: float = sa.lerp(cells[i + 1, j], cells[i + 1, j + 1], u)
     return sa.softplus(sa.lerp(upper, lower, v))
 
 
@@ -61,13 +62,13 @@ def body() -> np.ndarray:
     found -= np.where(np.hypot((x - 0.25) / 0.18, (y + 0.15) / 0.3) < 1.0, 0.35, 0.0)
     for cx, cy in ((0.0, 0.45), (0.18, 0.5), (-0.18, 0.5)):
         found += np.where(np.hypot(x - cx, y - cy) < 0.07, 2.0, 0.0)
-    return found.astype(np.float32)
+    return np.asarray(found, np.float32)
 
 
 def raw(values: np.ndarray) -> np.ndarray:
     """Return the cells whose softplus is a density."""
     values = np.maximum(values, 1e-3)
-    return (values + np.log(-np.expm1(-values))).astype(np.float32)
+    return np.asarray(values + np.log(-np.expm1(-values)), np.float32)
 
 
 def rays(angles: int, offsets: int) -> dict[str, np.ndarray]:
@@ -79,7 +80,7 @@ def rays(angles: int, offsets: int) -> dict[str, np.ndarray]:
     return {**data, "seen": (seen + noise).astype(np.float32)}
 
 
-def fit(angles: int = 40, offsets: int = 96, steps: int = 300):
+def fit(angles: int = 40, offsets: int = 96, steps: int = 300) -> Any:
     """Return what training gives: the cells in ``.parameters``, and ``.losses``."""
     empty = np.full((SIZE, SIZE), -2.0, np.float32)
     return mismatch.train(**rays(angles, offsets), cells=empty, optimizer=sa.Adam(lr=0.1), steps=steps, device="cpu")

@@ -1,6 +1,7 @@
 """A soft rasteriser: triangles with blurred edges move, turn and change colour until they show a picture."""
 
 import sys
+from typing import Any
 
 import numpy as np
 
@@ -98,9 +99,10 @@ def start(seed: int = 1) -> dict[str, np.ndarray]:
     return {**corners, "colour": rng.uniform(0.3, 0.8, (COUNT, 3)).astype(np.float32)}
 
 
-def fit(size: int = 48, stages: tuple[tuple[float, int], ...] = ((0.03, 200), (0.012, 200), (0.006, 200))):
+def fit(size: int = 48, stages: tuple[tuple[float, int], ...] = ((0.03, 200), (0.012, 200), (0.006, 200))) -> Any:
     """Return what the last training gives: triangles in ``.parameters``; the edges get sharper from stage to stage."""
     triangles = start()
+    done = None
     for blur, steps in stages:
         done = mismatch.train(
             points(size), picture(size), **triangles, blur=blur, optimizer=sa.Adam(lr=0.01), steps=steps, device="cpu"
@@ -112,7 +114,7 @@ def fit(size: int = 48, stages: tuple[tuple[float, int], ...] = ((0.03, 200), (0
 def shown(triangles: dict[str, np.ndarray], blur: float, size: int = 160) -> np.ndarray:
     """Return a picture of triangles."""
     found = show.forward(points(size), **triangles, blur=blur, device="cpu").result
-    return np.clip(found.reshape(size, size, 3), 0.0, 1.0)
+    return np.asarray(np.clip(found.reshape(size, size, 3), 0.0, 1.0))
 
 
 def draw(path: str) -> None:

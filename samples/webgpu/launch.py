@@ -4,7 +4,9 @@ import json
 import math
 import re
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import wgpu
@@ -14,8 +16,15 @@ BLOCK = {"float32": "f4", "float16": "f2", "int32": "i4", "uint32": "u4"}
 ROW = 65535
 PARTS, COPIES = 16, 4
 
+Arrays = Mapping[str, Any]
+Extents = Mapping[str, Sequence[int]]
+Record = Mapping[str, Any]
+"""A part of the manifest."""
 
-def launch(path, kernel_name, mode_name, arrays, domain, extents=None):
+
+def launch(
+    path: str, kernel_name: str, mode_name: str, arrays: Arrays, domain: Sequence[int], extents: Extents | None = None
+) -> dict[str, np.ndarray]:
     """Return all buffers of a mode by key, after its launches.
 
     Args:
@@ -57,12 +66,12 @@ def launch(path, kernel_name, mode_name, arrays, domain, extents=None):
     }
 
 
-def wgsl(entry):
+def wgsl(entry: Record) -> Any:
     """Return the WGSL artefact of an entry point."""
     return next(artefact for artefact in entry["artefacts"] if artefact["target"] == "wgsl")
 
 
-def open_device(artefacts):
+def open_device(artefacts: list[Record]) -> Any:
     """Return a device with the features and limits that artefacts need."""
     needed = max(8, *(artefact["storage_buffers"] for artefact in artefacts))
     return wgpu.gpu.request_adapter_sync().request_device_sync(
@@ -71,14 +80,14 @@ def open_device(artefacts):
     )
 
 
-def count_of(product, domain, extents):
+def count_of(product: Sequence[int | str], domain: Sequence[int], extents: Extents) -> int:
     """Return a product of the manifest as a number."""
     values = {"domain": math.prod(domain), "parts": PARTS}
     values |= {f"extents:{name}": math.prod(shape) for name, shape in extents.items()}
-    return math.prod(COPIES if str(f).startswith("copies:") else values.get(f, f) for f in product)
+    return math.prod(COPIES if str(f).startswith("copies:") else int(values.get(str(f), f)) for f in product)
 
 
-def make_buffer(device, buffer, arrays, domain, extents):
+def make_buffer(device: Any, buffer: Record, arrays: Arrays, domain: Sequence[int], extents: Extents) -> Any:
     """Return a buffer with the caller's array, or with what the manifest says."""
     size, dtype = count_of(buffer["scalars"], domain, extents), DTYPES[buffer["scalar"]]
     start = np.full(size, 1 if buffer["start"] == "one" else 0, dtype)
@@ -87,7 +96,9 @@ def make_buffer(device, buffer, arrays, domain, extents):
     return device.create_buffer_with_data(data=np.pad(data, (0, -len(data) % 4)), usage=usage)
 
 
-def packed(block, entry, count, arrays, domain, extents):
+def packed(
+    block: Record, entry: Record, count: int, arrays: Arrays, domain: Sequence[int], extents: Extents
+) -> bytearray:
     """Return the bytes of a uniform block."""
     memory = bytearray(-(-block["size"] // 16) * 16)
     for member in block["members"]:
@@ -104,7 +115,7 @@ def packed(block, entry, count, arrays, domain, extents):
     return memory
 
 
-def value_of(parameter, work, count, arrays, domain, extents):
+def value_of(parameter: Record, work: str, count: int, arrays: Arrays, domain: Sequence[int], extents: Extents) -> Any:
     """Return the value of a parameter in a block."""
     match parameter["role"]:
         case "domain":
@@ -119,7 +130,7 @@ def value_of(parameter, work, count, arrays, domain, extents):
             return arrays[".".join((parameter["parameter"], *map(str, parameter["path"])))]
 
 
-def dispatch(device, code, entry, resources, count):
+def dispatch(device: Any, code: str, entry: str, resources: dict[int, Any], count: Sequence[int]) -> None:
     """Run an entry point. The code does not declare what it does not use."""
     declared = {int(number) for number in re.findall(r"@binding\((\d+)\)", code)}
     pipeline = device.create_compute_pipeline(
@@ -139,7 +150,7 @@ def dispatch(device, code, entry, resources, count):
     device.queue.submit([encoder.finish()])
 
 
-def groups(grid, count, size, domain):
+def groups(grid: str, count: int, size: Sequence[int], domain: Sequence[int]) -> Sequence[int]:
     """Return the groups of a launch along x, y and z."""
     threads = math.prod(size)
     if grid == "groups":

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 class DescribedKernel:
     """A kernel ready to be lowered."""
 
-    object: KernelObject
+    object: KernelObject[object]
     definition: Definition
     locations: SourceLocations
     params: tuple[KernelParam, ...]
@@ -49,7 +49,7 @@ class DescribedKernel:
     signature: CallSignature
 
 
-def declare_kernel(world: PythonWorld, value: KernelObject) -> DescribedKernel | None:
+def declare_kernel(world: PythonWorld, value: KernelObject[object]) -> DescribedKernel | None:
     """Return a kernel with its signature; None after all its errors were reported."""
     definition = definition_of(value.python)
     locations = SourceLocations(definition.path, definition.text)
@@ -180,7 +180,7 @@ def _result(
     return KernelResult(name, memory, type_)
 
 
-def try_declare(world: PythonWorld, value: KernelObject) -> DescribedKernel | None:
+def try_declare(world: PythonWorld, value: KernelObject[object]) -> DescribedKernel | None:
     """Return a kernel with its signature; None after a report, also of a missing source."""
     try:
         return declare_kernel(world, value)

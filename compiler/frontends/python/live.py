@@ -68,7 +68,7 @@ class LiveDescription:
         reads: Receives the names that its bodies use. If none has changed, the description is still right.
     """
 
-    object: KernelObject | PipelineObject | DescribedFunction[..., object]
+    object: KernelObject[object] | PipelineObject[object] | DescribedFunction[..., object]
     sampled: frozenset[str] | None = None
     reads: list[NameRead] = field(default_factory=list)
 

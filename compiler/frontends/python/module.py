@@ -116,7 +116,7 @@ def _nothing(path: str) -> CompileError:
 def _reach(world: PythonWorld, origin: _Origin) -> list[DescribedKernel]:
     """Declare all described objects of the file; the functions they use are reached when they are lowered."""
     kernels: list[DescribedKernel] = []
-    names: dict[str, KernelObject] = {}
+    names: dict[str, KernelObject[object]] = {}
     for value in origin.objects:
         match value:
             case KernelObject():
@@ -139,7 +139,7 @@ def _pipelines(world: PythonWorld, origin: _Origin, kernels: list[DescribedKerne
     known: dict[int, DescribedKernel | None] = {id(k.object): k for k in kernels}
     names = {k.object.emitted_name: k.object for k in kernels}
 
-    def declare(value: KernelObject) -> DescribedKernel | None:
+    def declare(value: KernelObject[object]) -> DescribedKernel | None:
         if id(value) not in known:
             made = try_declare(world, value)
             known[id(value)] = made if made is not None and _is_new(world, names, made) else None
@@ -186,7 +186,7 @@ def _location_of(item: object) -> tuple[str, int]:
             return "", 0
 
 
-def _is_new(world: PythonWorld, names: dict[str, KernelObject], declared: DescribedKernel) -> bool:
+def _is_new(world: PythonWorld, names: dict[str, KernelObject[object]], declared: DescribedKernel) -> bool:
     name = declared.object.emitted_name
     if name not in names:
         names[name] = declared.object
@@ -263,7 +263,7 @@ def _lower_function(world: PythonWorld, described: DescribedSource) -> ir.Functi
     )  # fmt: skip
 
 
-def _ranges(value: DescribedFunction[..., object] | KernelObject) -> tuple[ir.Range, ...]:
+def _ranges(value: DescribedFunction[..., object] | KernelObject[object]) -> tuple[ir.Range, ...]:
     return tuple(ir.Range(path, low, high) for path, (low, high) in value.ranges.items())
 
 

@@ -40,7 +40,7 @@ class PythonPipelineScope:
 
     world: PythonWorld
     function: FunctionType
-    declare: Callable[[KernelObject], DescribedKernel | None]
+    declare: Callable[[KernelObject[object]], DescribedKernel | None]
 
     def meaning(self, node: ast.expr) -> CalledKernel | ValueEntity | RefusedEntity | None:
         """Return the meaning of a name or ``module.name``."""
@@ -78,7 +78,7 @@ class PythonPipelineScope:
 
 
 def describe_pipeline(
-    world: PythonWorld, value: PipelineObject, declare: Callable[[KernelObject], DescribedKernel | None]
+    world: PythonWorld, value: PipelineObject[object], declare: Callable[[KernelObject[object]], DescribedKernel | None]
 ) -> Pipeline | None:
     """Return a pipeline; None after all its errors were reported."""
     try:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import FunctionType
-from typing import TYPE_CHECKING, Final, overload
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, cast, overload
 
 from slangad.compiler.lang.decorators.check_settings import SamplingSettings, read_check
 from slangad.compiler.lang.decorators.factories import Instance, made, remember
@@ -19,11 +19,13 @@ from slangad.compiler.lang.errors import Argument, ArgumentError, DescriptionErr
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+R = TypeVar("R")
+
 GROUP_SIZES: Final[dict[int, tuple[int, ...]]] = {1: (64,), 2: (8, 8), 3: (4, 4, 4)}
 MAX_GROUP: Final = 1024
 
 
-class KernelObject(RunnableObject):
+class KernelObject(RunnableObject, Generic[R]):
     """A kernel; calling it runs every thread in Python, on numpy arrays. Its methods run it on devices.
 
     Attributes:
@@ -70,7 +72,7 @@ class KernelObject(RunnableObject):
         """The name with the factory's arguments."""
         return self.name + self.factory_suffix
 
-    def __call__(self, *args: object, domain: int | tuple[int, ...] | None = None, **kwargs: object) -> object:
+    def __call__(self, *args: Any, domain: int | tuple[int, ...] | None = None, **kwargs: Any) -> R:  # noqa: ANN401
         """Run every thread in Python, one after another.
 
         Args:
@@ -81,7 +83,7 @@ class KernelObject(RunnableObject):
         Returns:
             One array per result, a tuple when there are several.
         """
-        return python_execution().launch(self, args, kwargs, domain)
+        return cast("R", python_execution().launch(self, args, kwargs, domain))
 
     def __repr__(self) -> str:
         return f"<kernel {self.emitted_name}>"
@@ -134,7 +136,7 @@ def _group_size(name: str, dims: int, group: object) -> tuple[int, ...]:
 
 
 @overload
-def kernel(python: Callable[..., object], /) -> KernelObject: ...
+def kernel(python: Callable[..., R], /) -> KernelObject[R]: ...
 
 
 @overload
@@ -145,7 +147,7 @@ def kernel(
     ranges: Mapping[str, tuple[float, float]] | None = None,
     shapes: Mapping[str, int | tuple[int, ...]] | None = None,
     check: Mapping[str, int] | None = None,
-) -> Callable[[Callable[..., object]], KernelObject]: ...
+) -> Callable[[Callable[..., R]], KernelObject[R]]: ...
 
 
 def kernel(python: object = None, /, **options: object) -> object:
@@ -164,7 +166,7 @@ def kernel(python: object = None, /, **options: object) -> object:
     return lambda function: _make(function, caller(1), options)
 
 
-def _make(python: object, location: DecoratorLocation, options: Mapping[str, object]) -> KernelObject:
+def _make(python: object, location: DecoratorLocation, options: Mapping[str, object]) -> KernelObject[object]:
     if not isinstance(python, FunctionType):
         raise DescriptionError(f"{python!r} is not a function", "decorate a def")
     if location.in_class:
@@ -174,7 +176,7 @@ def _make(python: object, location: DecoratorLocation, options: Mapping[str, obj
     if isinstance(before, KernelObject):
         return before
     describe_neighbours(location)
-    made_now = KernelObject(python, location, instance, options)
+    made_now: KernelObject[object] = KernelObject(python, location, instance, options)
     remember(instance, made_now)
     return made_now
 
@@ -217,7 +219,7 @@ class AdamW:
 Optimizer = SGD | Adam | AdamW
 
 
-class PipelineObject(RunnableObject):
+class PipelineObject(RunnableObject, Generic[R]):
     """A pipeline of kernel calls; calling it runs them in Python. Its methods run it on devices.
 
     Attributes:
@@ -246,22 +248,22 @@ class PipelineObject(RunnableObject):
         """Names of the enclosing function when it was decorated."""
         return self.location.locals
 
-    def __call__(self, *args: object, **kwargs: object) -> object:
+    def __call__(self, *args: Any, **kwargs: Any) -> R:  # noqa: ANN401
         """Run the kernels of the body in Python."""
-        return self.python(*args, **kwargs)
+        return cast("R", self.python(*args, **kwargs))
 
     def __repr__(self) -> str:
         return f"<pipeline {self.name}>"
 
 
 @overload
-def pipeline(python: Callable[..., object], /) -> PipelineObject: ...
+def pipeline(python: Callable[..., R], /) -> PipelineObject[R]: ...
 
 
 @overload
 def pipeline(
     *, optimizer: Optimizer | None = None, fuse: bool = True, check: Mapping[str, int] | None = None
-) -> Callable[[Callable[..., object]], PipelineObject]: ...
+) -> Callable[[Callable[..., R]], PipelineObject[R]]: ...
 
 
 def pipeline(python: object = None, /, **options: object) -> object:
@@ -280,7 +282,9 @@ def pipeline(python: object = None, /, **options: object) -> object:
     return lambda function: _make_pipeline(function, caller(1), options)
 
 
-def _make_pipeline(python: object, location: DecoratorLocation, options: Mapping[str, object]) -> PipelineObject:
+def _make_pipeline(
+    python: object, location: DecoratorLocation, options: Mapping[str, object]
+) -> PipelineObject[object]:
     optimizer = options.get("optimizer")
     fuse = options.get("fuse", True)
     unknown = sorted(set(options) - {"optimizer", "fuse", "check"})
@@ -296,7 +300,7 @@ def _make_pipeline(python: object, location: DecoratorLocation, options: Mapping
         raise ArgumentError(Argument("optimizer"), message, "sa.SGD, sa.Adam or sa.AdamW")
     if not isinstance(fuse, bool):
         raise ArgumentError(Argument("fuse"), f"fuse= of {python.__name__} is {fuse!r}, not True or False")
-    made_now = PipelineObject(python, location, optimizer, fuse=fuse)
+    made_now: PipelineObject[object] = PipelineObject(python, location, optimizer, fuse=fuse)
     made_now.sampling = read_check(python.__name__, options.get("check"))
     return made_now
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, Protocol, cast
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from pathlib import Path
 
 
 class Outcome(Protocol):
@@ -24,6 +25,64 @@ class Outcome(Protocol):
     outputs: Any
 
     def __getitem__(self, key: str) -> Any: ...  # noqa: ANN401  (numpy or torch)
+
+
+class Trained(Protocol):
+    """The result of a training."""
+
+    @property
+    def parameters(self) -> Any:  # noqa: ANN401  (arrays by name)
+        """The trained parameters, by name and as attributes."""
+
+    @property
+    def losses(self) -> tuple[float, ...]:
+        """The loss before each step."""
+
+    @property
+    def loss(self) -> float:
+        """The last loss."""
+
+
+class CheckedGradients(Protocol):
+    """The report of a check."""
+
+    @property
+    def ok(self) -> bool:
+        """True if no gradient is wrong."""
+
+    @property
+    def verdict(self) -> Any:  # noqa: ANN401  (an enumeration of another room)
+        """The worst verdict."""
+
+    @property
+    def results(self) -> Sequence[Any]:
+        """The result of each function and kernel."""
+
+
+class DrawnGraph(Protocol):
+    """A derivative graph."""
+
+    @property
+    def svg(self) -> str:
+        """The picture."""
+
+    @property
+    def dot(self) -> str:
+        """The text for Graphviz."""
+
+    @property
+    def mermaid(self) -> str:
+        """The text for Mermaid."""
+
+
+class CompiledOutputs(Protocol):
+    """Texts and bytes by file name."""
+
+    def __getitem__(self, name: str) -> Any: ...  # noqa: ANN401  (text or bytes)
+    def __iter__(self) -> Iterator[str]: ...
+    def __len__(self) -> int: ...
+    def save(self, folder: str | Path) -> list[Path]:
+        """Write the files into a folder, and return their paths."""
 
 
 class LoadedObject(Protocol):
@@ -53,7 +112,7 @@ class LoadedObject(Protocol):
     def jax(self, device: str = "") -> Callable[..., Any]:
         """Return the function that JAX differentiates."""
 
-    def train(self, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
+    def train(self, *args: Any, **kwargs: Any) -> Trained:  # noqa: ANN401
         """Minimise the result."""
 
 
@@ -69,17 +128,17 @@ class RunMethods(Protocol):
     def slang(self, value: Any) -> str:  # noqa: ANN401
         """Return the Slang of an object."""
 
-    def graph(self, value: Any, mode: str, depth: int) -> Any:  # noqa: ANN401
+    def graph(self, value: Any, mode: str, depth: int) -> DrawnGraph:  # noqa: ANN401
         """Return the derivative graph of an object."""
 
-    def compiled(self, value: Any, targets: Sequence[str], options: Mapping[str, Any]) -> Any:  # noqa: ANN401
+    def compiled(self, value: Any, targets: Sequence[str], options: Mapping[str, Any]) -> CompiledOutputs:  # noqa: ANN401
         """Compile an object for targets."""
 
 
 class CheckMethods(Protocol):
     """The functions of the room ``check`` for decorated objects."""
 
-    def checked(self, value: Any, options: Mapping[str, Any]) -> Any:  # noqa: ANN401
+    def checked(self, value: Any, options: Mapping[str, Any]) -> CheckedGradients:  # noqa: ANN401
         """Check the gradients of an object."""
 
 
@@ -103,7 +162,7 @@ class CheckedObject:
         """Its Slang code, with everything that it uses."""
         return _run().slang(self)
 
-    def graph(self, mode: str = "forward", depth: int = 1) -> Any:  # noqa: ANN401  (a graph)
+    def graph(self, mode: str = "forward", depth: int = 1) -> DrawnGraph:
         """Return its derivative graph: what carries gradient, what stops it, and why.
 
         Args:
@@ -115,7 +174,7 @@ class CheckedObject:
         """
         return _run().graph(self, mode, depth)
 
-    def check(self, **options: Any) -> Any:  # noqa: ANN401  (a report)
+    def check(self, **options: Any) -> CheckedGradients:  # noqa: ANN401
         """Check its gradients, as ``slangad check`` does.
 
         Args:
@@ -180,7 +239,7 @@ class RunnableObject(CheckedObject):
         """Return it as a function of JAX's arrays, for ``jax.grad``, ``jax.jvp``, ``jax.jit`` and ``jax.vmap``."""
         return self.on(device).jax()
 
-    def train(self, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401  (a training's result)
+    def train(self, *args: Any, **kwargs: Any) -> Trained:  # noqa: ANN401
         """Minimise the result, as ``slangad train`` does.
 
         Args:
@@ -193,7 +252,7 @@ class RunnableObject(CheckedObject):
         """
         return self.on().train(*args, **kwargs)
 
-    def compile(self, *targets: str, **options: Any) -> Any:  # noqa: ANN401  (outputs by name)
+    def compile(self, *targets: str, **options: Any) -> CompiledOutputs:  # noqa: ANN401
         """Compile it for targets, as ``slangad compile`` does: ``fit.compile("wgsl", "spirv")``.
 
         Args:

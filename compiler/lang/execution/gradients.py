@@ -48,7 +48,7 @@ class Derived:
 
 
 def backward(
-    kernel: KernelObject,
+    kernel: KernelObject[object],
     args: Mapping[str, object],
     cotangents: Mapping[str, object] | None = None,
     domain: int | Index | None = None,
@@ -69,7 +69,7 @@ def backward(
 
 
 def jvp(
-    kernel: KernelObject,
+    kernel: KernelObject[object],
     args: Mapping[str, object],
     tangents: Mapping[str, object] | None = None,
     domain: int | Index | None = None,

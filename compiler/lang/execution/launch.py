@@ -105,7 +105,7 @@ class PythonLaunch:
 
 
 def launch(
-    kernel: KernelObject, args: Sequence[object], kwargs: Mapping[str, object], domain: int | Domain | None
+    kernel: KernelObject[object], args: Sequence[object], kwargs: Mapping[str, object], domain: int | Domain | None
 ) -> object:
     """Run every thread and return the results.
 
@@ -129,7 +129,7 @@ def seen(argument: object, index: Domain) -> object:
 
 
 def prepare(
-    kernel: KernelObject, args: Sequence[object], kwargs: Mapping[str, object], domain: int | Domain | None
+    kernel: KernelObject[object], args: Sequence[object], kwargs: Mapping[str, object], domain: int | Domain | None
 ) -> PythonLaunch:
     """Return a kernel bound to its arguments.
 
@@ -145,7 +145,7 @@ def prepare(
     return PythonLaunch(read, arguments, shape, body_of(kernel.python, {p.name: p.type for p in read.parameters}))
 
 
-def _read(kernel: KernelObject) -> ExecutedKernel:
+def _read(kernel: KernelObject[object]) -> ExecutedKernel:
     annotations = annotations_of(kernel.python, kernel.frame_locals)
     parameters = []
     for parameter in python_parameters(kernel.python):
@@ -176,7 +176,7 @@ def _argument(parameter: KernelParameter, value: object) -> object:
     return convert(from_host(value, type_), type_)
 
 
-def _domain(kernel: KernelObject, arguments: Mapping[str, object], named: int | Domain | None) -> Domain:
+def _domain(kernel: KernelObject[object], arguments: Mapping[str, object], named: int | Domain | None) -> Domain:
     """Return the shape of the domain: the caller's, that of ``Each`` arguments, or that of written tensors."""
     shapes = [a.domain() for a in arguments.values() if isinstance(a, EachArgument)]
     if named is not None:

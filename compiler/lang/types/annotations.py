@@ -89,6 +89,7 @@ _FORMS: Final[dict[str, str]] = {
 
 def _element(form: str, annotation: object) -> tuple[object, bool]:
     """Return the annotation inside a form, and True if it was in ``NoDiff``."""
+    annotation = described_type(annotation)
     if not isinstance(annotation, Memory):
         return annotation, False
     if annotation.memory != "value":
@@ -140,6 +141,7 @@ def _texture(parts: object) -> Memory:
 
 
 def _no_diff(annotation: object) -> Memory:
+    annotation = described_type(annotation)
     if isinstance(annotation, Memory):
         return replace(annotation, no_diff=True)
     return Memory("value", annotation, no_diff=True)
@@ -153,33 +155,45 @@ if TYPE_CHECKING:
     Sum = Annotated[T, "sum"]
     Mean = Annotated[T, "mean"]
 
-    class Tensor(Generic[T, N]):
-        """Random access: ``w[i, j]``; its gradient is scattered."""
+    MYPY = False  # mypy takes it as True
+    if MYPY:
+        # mypy accepts numbers as arguments of a type only where the type is a variable without a type
+        Tensor: Any
+        OutTensor: Any
+        InOutTensor: Any
+        Texture2D: Any
+    else:
 
-        shape: tuple[int, ...]
+        class Tensor:
+            """Random access: ``w[i, j]``; its gradient is scattered."""
 
-        def __getitem__(self, index: int | tuple[int, ...]) -> T: ...
-        def __len__(self) -> int: ...
+            shape: tuple[int, ...]
 
-    class OutTensor(Generic[T, N]):
-        """Random-access output."""
+            def __class_getitem__(cls, parts: Any) -> Any: ...  # noqa: ANN401  (numbers and words are no types)
+            def __getitem__(self, index: int | tuple[int, ...]) -> Any: ...  # noqa: ANN401
+            def __len__(self) -> int: ...
 
-        shape: tuple[int, ...]
+        class OutTensor:
+            """Random-access output."""
 
-        def __setitem__(self, index: int | tuple[int, ...], value: T) -> None: ...
+            shape: tuple[int, ...]
 
-    class InOutTensor(Tensor[T, N]):
-        """Read and written in place."""
+            def __class_getitem__(cls, parts: Any) -> Any: ...  # noqa: ANN401
+            def __setitem__(self, index: int | tuple[int, ...], value: Any) -> None: ...  # noqa: ANN401
 
-        def __setitem__(self, index: int | tuple[int, ...], value: T) -> None: ...
+        class InOutTensor(Tensor):
+            """Read and written in place."""
 
-    class Texture2D(Generic[T]):
-        """A texture sampled by hardware."""
+            def __setitem__(self, index: int | tuple[int, ...], value: Any) -> None: ...  # noqa: ANN401
 
-        size: Any
+        class Texture2D:
+            """A texture sampled by hardware."""
 
-        def sample(self, uv: object, lod: float = ...) -> T: ...  # noqa: D102  (declared for checkers)
-        def load(self, row: int, column: int) -> T: ...  # noqa: D102  (declared for checkers)
+            size: Any
+
+            def __class_getitem__(cls, parts: Any) -> Any: ...  # noqa: ANN401
+            def sample(self, uv: object, lod: float = ...) -> Any: ...  # noqa: ANN401, D102  (declared for checkers)
+            def load(self, row: int, column: int) -> Any: ...  # noqa: ANN401, D102  (declared for checkers)
 
     class DiffPair(Generic[T]):
         """A value and its tangent."""
@@ -267,12 +281,34 @@ class PairForm:
         raise AnnotationError("DiffPair[…] is an annotation", "make one with sa.diff_pair(value, tangent)")
 
 
+def described_type(annotation: object) -> object:
+    """Return the type or memory that ``Annotated[X, T]`` holds for slangad: ``T`` if it names one, else ``X``.
+
+    Type checkers read ``X``. Annotations of other forms are returned as they are.
+    """
+    if typing.get_origin(annotation) is not Annotated:
+        return annotation
+    read_by_checkers, *metadata = typing.get_args(annotation)
+    return next((described_type(m) for m in metadata if _names_type(m)), read_by_checkers)
+
+
+def _names_type(annotation: object) -> bool:
+    if isinstance(annotation, Memory):
+        return True
+    try:
+        ir_type(annotation)
+    except AnnotationError:
+        return False
+    return annotation is not None
+
+
 def ir_type(annotation: object) -> Type:
     """Return the type an annotation names.
 
     Raises:
         AnnotationError: if it names none, or names a memory.
     """
+    annotation = described_type(annotation)
     if isinstance(annotation, Memory):
         form = _FORMS[annotation.memory]
         if annotation.memory == "value":
@@ -347,6 +383,7 @@ def memory_annotation(annotation: object) -> Memory:
 
     The type inside is not read yet: call ``ir_type`` on the record's ``value``.
     """
+    annotation = described_type(annotation)
     return annotation if isinstance(annotation, Memory) else Memory("value", annotation)
 
 

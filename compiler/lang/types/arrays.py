@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, ClassVar
 
 from slangad.compiler.lang.errors import AnnotationError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import Any
 
     from typing_extensions import Self
-
-T = TypeVar("T")
-N = TypeVar("N")
 
 _CLASSES: dict[tuple[object, int], type[ArrayValue]] = {}
 
@@ -101,15 +99,23 @@ def _length(size: object) -> int:
 
 
 if TYPE_CHECKING:
+    MYPY = False  # mypy takes it as True
+    if MYPY:
+        # mypy accepts numbers as arguments of a type only where the type is a variable without a type
+        Array: Any
+    else:
 
-    class Array(Generic[T, N]):
-        """``Array[T, N]``: N values of type T."""
+        class Array:
+            """``Array[T, N]``: N values of type T."""
 
-        def __init__(self, *items: T) -> None: ...
-        def __len__(self) -> int: ...
-        def __iter__(self) -> Iterator[T]: ...
-        def __getitem__(self, index: int) -> T: ...
-        def __setitem__(self, index: int, value: T) -> None: ...
+            shape: tuple[int, ...]
+
+            def __class_getitem__(cls, parts: Any) -> Any: ...  # noqa: ANN401  (numbers are no types)
+            def __init__(self, *items: Any) -> None: ...  # noqa: ANN401
+            def __len__(self) -> int: ...
+            def __iter__(self) -> Iterator[Any]: ...
+            def __getitem__(self, index: int) -> Any: ...  # noqa: ANN401
+            def __setitem__(self, index: int, value: Any) -> None: ...  # noqa: ANN401
 
 else:
 

@@ -1,0 +1,65 @@
+"""Type checkers accept every sample, and every program that a page of the documentation shows."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+SAMPLES = sorted((ROOT / "samples").rglob("*.py"))
+LEFT_OUT = {"language": "a local variable that starts as an int and becomes a float, as the language allows"}
+"""Pages whose programs a type checker refuses, with the reason."""
+PROGRAM = re.compile(r"^`(\w+)\.py`[^`\n]*:\n\n?```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+@pytest.fixture(scope="module")
+def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Write the programs of the pages and the notebook, a folder for each page; they import each other there."""
+    folder = tmp_path_factory.mktemp("pages")
+    count = 0
+    for page in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]:
+        if page.stem in LEFT_OUT:
+            continue
+        files = dict(PROGRAM.findall(page.read_text(encoding="utf-8")))
+        home = folder / re.sub(r"\W", "_", page.stem)
+        for name, text in files.items():
+            home.mkdir(exist_ok=True)
+            beside = re.compile(rf"^from ({'|'.join(files)}) import", re.MULTILINE)
+            (home / f"{name}.py").write_text(beside.sub(rf"from {home.name}.\1 import", text), encoding="utf-8")
+            count += 1
+    assert count > 20
+    cells = json.loads((ROOT / "docs" / "notebook.ipynb").read_text(encoding="utf-8"))["cells"]
+    code = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+    (folder / "notebook.py").write_text("\n\n".join(code), encoding="utf-8")
+    return folder
+
+
+def test_mypy__strict_on_samples_and_pages__finds_nothing(programs: Path) -> None:
+    pytest.importorskip("mypy")
+    # CI runs mypy before the tests: the same settings, from the same folder, find its cache
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", *map(str, SAMPLES), str(programs)],
+        capture_output=True, text=True, check=False, cwd=ROOT, env={**os.environ, "MYPYPATH": str(programs)},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_pyright__on_samples_and_pages__finds_nothing(programs: Path) -> None:
+    pytest.importorskip("pyright", reason="pip install 'pyright[nodejs]'")
+    settings = {
+        "include": [".", os.path.relpath(ROOT / "samples", programs)],
+        "extraPaths": [str(ROOT)],
+        "reportMissingImports": False,
+        "reportMissingModuleSource": False,
+    }
+    (programs / "pyrightconfig.json").write_text(json.dumps(settings), encoding="utf-8")
+    command = [sys.executable, "-m", "pyright", "--pythonpath", sys.executable, "-p", str(programs)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=programs)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "No source files found" not in done.stdout
