@@ -9,5 +9,5 @@ def fit(at: NoDiff[Each[float]], seen: NoDiff[Each[float]], knots: Tensor[float,
     """The squared error at one point; ``at`` is from 0 to 1."""
     place = sa.saturate(at) * float(knots.shape[0] - 1)
     first = max(0, min(int(place), knots.shape[0] - 2))
-    error = gain * sa.lerp(knots[first], knots[first + 1], place - float(first)) - seen
+    error: float = gain * sa.lerp(knots[first], knots[first + 1], place - float(first)) - seen
     return error * error
