@@ -51,7 +51,10 @@ def pytest_configure(config: pytest.Config) -> None:
 
     Shells start background jobs with SIGINT ignored, and whatever those start would ignore it too.
     """
-    os.environ.setdefault("GALLIVM_PERF", "nopt")  # Mesa's compiler for the CPU takes a third less time
+    # Mesa's compiler for the CPU: without its optimiser, and with four lanes a wave where the machine's width would
+    # give eight or sixteen. Its time grows with the square of what a kernel reads and adds, and with the lanes.
+    os.environ.setdefault("GALLIVM_PERF", "nopt")
+    os.environ.setdefault("LP_NATIVE_VECTOR_WIDTH", "128")
     if config.getoption("--update") and os.environ.get("CI"):
         raise pytest.UsageError("--update rewrites golden files and is refused where CI is set")
     if config.getoption("--update") and getattr(config.option, "numprocesses", None):
