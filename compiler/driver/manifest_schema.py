@@ -136,7 +136,12 @@ def manifest_schema(*, closed: bool = False) -> Schema:
         build={"type": "object", "description": "How slangad knows that files are up to date."},
         inputs=_list(one, "The inputs of the run."),
     )
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "slangad manifest"} | root
+    head: Schema = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": "urn:slangad:schema:manifest",
+        "title": "slangad manifest",
+    }
+    return head | root
 
 
 def _list(items: Schema, description: str) -> Schema:

@@ -47,7 +47,11 @@ def check_schema(*, closed: bool = False) -> Schema:
     properties["counts"] = {"type": "object", "properties": dict.fromkeys(names, number), "required": names}
     required.append("counts")
     properties["schema"] = {"const": SCHEMA}
-    head: Schema = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "slangad check --format json"}
+    head: Schema = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": f"urn:slangad:schema:report:{SCHEMA}",
+        "title": "slangad check --format json",
+    }
     return {**head, **root, "$defs": dict(sorted(definitions.items()))}
 
 

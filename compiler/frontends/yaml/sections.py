@@ -38,7 +38,7 @@ FILE_STEM: Final = rf"^[A-Za-z0-9_][A-Za-z0-9_-]{{0,99}}{END}"
 BODIES: Final = ("body", "expr", "slang")
 
 _DESCRIPTION: Final = Key("description", Text(), "The purpose; becomes a comment in the Slang.")
-_TYPE: Final = Text("a type such as float3")
+_TYPE: Final = Text("a type such as float3", is_type=True)
 _STATEMENTS: Final = Text("statements (body: |)")
 _BODY: Final = (
     Key("body", _STATEMENTS, "The statements, as in Python: `body: |` and the lines below."),
@@ -137,7 +137,7 @@ KERNEL: Final = Record(
             "Where results live and their types: each float; a list for several. None for a kernel that only writes.",
         ),
         *_BODY,
-        Key("dims", Integer(1, 3), "The number of axes of the domain. Default: 1."),
+        Key("dims", Integer(1, 3), "The number of axes of the domain. Default: 1.", default=1),
         Key(
             "group_size",
             Either((_GROUP, ListOf(_GROUP, 1, 3))),
@@ -163,7 +163,9 @@ PIPELINE: Final = Record(
         Key("returns", Named("result"), "What it returns: mean float; none where kernels only write."),
         Key("body", _STATEMENTS, "A straight line of kernel calls.", required=True),
         Key("optimizer", Named("optimizer"), "How `slangad train` minimises the result."),
-        Key("fuse", Flag(), "True if neighbouring kernels over one domain may become one. Default: true."),
+        Key(
+            "fuse", Flag(), "True if neighbouring kernels over one domain may become one. Default: true.", default=True
+        ),
     ),
 )
 
@@ -172,7 +174,7 @@ def _setting(setting: Setting) -> Key:
     words = [setting.doc] if setting.doc else []
     words += [] if setting.usual is None else [f"Default: {setting.usual:g}."]
     doc = " ".join(words).replace("1e-08", "1e-8")
-    return Key(setting.name, Number(positive=setting.positive), doc, required=setting.usual is None)
+    return Key(setting.name, Number(positive=setting.positive), doc, setting.usual is None, setting.usual)
 
 
 OPTIMIZER: Final = Record(
@@ -230,7 +232,7 @@ DEFINITIONS: Final[dict[str, Shape]] = {
         Number(), Flag(), ListOf(Named("literal"), 1),
         Record("a constant", (
             Key("value", Named("literal"), "A number, a bool, or a list.", required=True),
-            Key("type", Text("a type such as float3"), "Its type, if the value is ambiguous: a vector or matrix."),
+            Key("type", _TYPE, "Its type, if the value is ambiguous: a vector or matrix."),
             _DESCRIPTION,
         )),
     )),

@@ -31,11 +31,15 @@ PART: Final = rf"^{_LETTER}{_LETTER_OR_DIGIT}*(\.{_LETTER}{_LETTER_OR_DIGIT}*|\[
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A text; ``pattern`` is a regular expression it must contain, ``or_number`` admits numbers as their text."""
+    """A text; ``pattern`` is a regular expression it must contain, ``or_number`` admits numbers as their text.
+
+    ``is_type``: it names a type. The loader reads it later, word by word; the schema has a pattern for it.
+    """
 
     what: str = "a text"
     pattern: str = ""
     or_number: bool = False
+    is_type: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,12 +92,13 @@ class MapOf:
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """One key of a record, with its purpose."""
+    """One key of a record, with its purpose; ``default`` if a value means the same as no key."""
 
     name: str
     shape: Shape
     doc: str
     required: bool = False
+    default: bool | float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,10 @@ HERE = Path(__file__).parent
 TESTS = HERE.parents[1]
 SCHEMA = json_schema()
 VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
+ANY_TEXT_AS_TYPE = {**SCHEMA, "$defs": {**SCHEMA["$defs"], "type": {"type": "string"}}}
+STRUCTURE_VALIDATOR = jsonschema.Draft202012Validator(ANY_TEXT_AS_TYPE)
+"""Without the pattern of types, which the loader reads after the structure."""
+TYPE_VALIDATOR = jsonschema.Draft202012Validator({"$defs": SCHEMA["$defs"], "$ref": "#/$defs/type"})
 EVERYTHING = (HERE / "everything.yaml").read_text(encoding="utf-8")
 SAMPLES = sorted(
     [
@@ -46,8 +50,8 @@ def loader_accepts(text: str) -> bool:
 
 
 def schema_accepts(text: str) -> bool:
-    """Whether the document as data fits the schema."""
-    return VALIDATOR.is_valid(plain_data(compose("input.yaml", text).root))
+    """Whether the document as data fits the schema, types aside."""
+    return STRUCTURE_VALIDATOR.is_valid(plain_data(compose("input.yaml", text).root))
 
 
 def test_schema__itself__is_a_schema_of_draft_2020_12() -> None:
@@ -65,6 +69,41 @@ def test_schema__every_sample__validates_both_ways(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     VALIDATOR.validate(plain_data(compose(str(path), text).root))
     assert loader_accepts(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["float3", "each float", "no_diff each Material", "array<array<float, N>, 3>", "tensor<no_diff float, 2>", "Äpfel"],
+)
+def test_schema__a_type__is_accepted(text: str) -> None:
+    assert TYPE_VALIDATOR.is_valid(text)
+
+
+@pytest.mark.parametrize("text", ["eech float", "float float", "float[3]", "tensor<float", "list<float>", "", "-float"])
+def test_schema__a_text_that_is_no_type__is_refused_by_both(text: str) -> None:
+    assert not TYPE_VALIDATOR.is_valid(text)
+    document = f"slangad: 1\nfunctions:\n  f: {{params: {{x: {text!r}}}, returns: float, expr: '1.0'}}\n"
+    assert not VALIDATOR.is_valid(yaml.safe_load(document))
+    assert schema_accepts(document)
+
+
+def test_schema__what_editors_offer__is_there() -> None:
+    words = SCHEMA["$defs"]["type"]["anyOf"][0]["enum"]
+    assert {"float", "half4", "float3x3", "each float3", "no_diff each float", "mean float", "tensor<float, 2>"} <= set(
+        words
+    )
+    assert len(words) == len(set(words))
+    VALIDATOR.validate(SCHEMA["examples"][0])
+    assert SCHEMA["$id"].startswith("urn:slangad:")
+
+
+def test_table__a_default__is_the_one_that_its_text_names() -> None:
+    keys = [key for shape in shapes() if isinstance(shape, Record) for key in shape.keys]
+    named = [key for key in keys if key.default is not None]
+    assert len(named) > 10
+    for key in named:
+        value = str(key.default).lower() if isinstance(key.default, bool) else f"{key.default:g}".replace("e-08", "e-8")
+        assert f"Default: {value}." in key.doc, key.name
 
 
 def test_schema__all_that_is_refused__is_refused_for_its_structure_by_both() -> None:
