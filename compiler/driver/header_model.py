@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 HOST: Final = "cpp"
 _ADJOINT: Final = "adjoint."
-_INTERNAL: Final = (ParameterRole.PARTIALS, ParameterRole.TOTALS)
+_INTERNAL: Final = (ParameterRole.PARTIALS, ParameterRole.TOTALS, ParameterRole.TANGENT_TOTALS)
 _CHANNELS: Final = 3, 4
 """Texels of three channels have a fourth in memory, which is not read."""
 
@@ -204,8 +204,8 @@ def key_of(parameter: EntryParameter) -> str:
             return _ADJOINT + path
         case ParameterRole.PARTIALS:
             return parameter.name
-        case ParameterRole.TOTALS:
-            return f"totals.{path}"
+        case ParameterRole.TOTALS | ParameterRole.TANGENT_TOTALS:
+            return f"{parameter.role.value}.{path}"
         case role:
             return PREFIXES.get(role, "") + path
 

@@ -372,7 +372,7 @@ class _Kernel:
         sliced = [
             (p, memory[entry.name, p.name][0])
             for p in entry.parameters
-            if p.role is ParameterRole.TOTALS and entry.work is not ThreadWork.SCALARS
+            if p.is_total and p.is_used and entry.work is not ThreadWork.SCALARS
         ]
         strided = entry.work is ThreadWork.STRIDED
         work = (

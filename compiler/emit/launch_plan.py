@@ -158,7 +158,7 @@ def count_of(parameter: EntryParameter, tensors: dict[str, int], *, host: bool) 
     if parameter.axes:
         owned = parameter.role is not Role.PROBE and parameter.parameter in tensors
         front = ((Factor.EXTENTS, parameter.parameter) if owned else (Factor.DOMAIN, ""),)
-    if parameter.role is not Role.TOTALS:
+    if not parameter.is_total:
         return Count(parameter.components, front)
     times = parameter.components // EXACT_WORDS if parameter.is_exact and host else parameter.components
     return Count(times, (*front, (Factor.COPIES, tensor_name(parameter))))
@@ -212,7 +212,7 @@ def _buffers(entries: Sequence[EntryPoint], tensors: dict[str, int], *, host: bo
                 result.setdefault(_slot(parameter), []).append((entry, parameter))
     for slot, uses in result.items():
         first = uses[0][1]
-        scalar = "double" if first.role is Role.TOTALS and host else first.scalar.name
+        scalar = first.total_on(host=host) if first.is_total else first.scalar.name
         starts = {start_of(parameter) for _, parameter in uses}
         start = next(iter(starts)) if len(starts) == 1 else start_of(first)
         bound = tuple((entry.name, parameter.name) for entry, parameter in uses)

@@ -15,7 +15,7 @@ from slangad.compiler.ir.nodes import Accumulation, Function, Intrinsic, Module,
 from slangad.compiler.ir.types import DOUBLE as DOUBLE_TYPE
 from slangad.compiler.ir.types import FLOAT as FLOAT_TYPE
 from slangad.compiler.ir.types import UINT as UINT_TYPE
-from slangad.compiler.ir.types import element_of, show
+from slangad.compiler.ir.types import element_of, is_integral, show
 from slangad.compiler.ir.walk import body_exprs, statements
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ SUMS: Final = "slangad_sums.slang"
 SUMS_DOUBLE: Final = "slangad_sums_double.slang"
 SUMS_INTEGERS: Final = "slangad_sums_integers.slang"
 TENSORS: Final = "slangad_tensors.slang"
+TENSORS_INTEGERS: Final = "slangad_tensors_integers.slang"
 TENSORS_DOUBLE: Final = "slangad_tensors_double.slang"
 EXACT: Final = "slangad_exact.slang"
 TILES: Final = "slangad_tiles.slang"
@@ -70,23 +71,29 @@ def memory_libraries(entries: Iterable[EntryPoint]) -> Iterator[str]:
         if entry.tile:
             yield TILES
         for parameter in entry.parameters:
-            if parameter.is_exact:
-                yield EXACT
-            match parameter.role:
-                case ParameterRole.PARTIALS:
-                    yield _SUMS[parameter.scalar][0]
-                case ParameterRole.TOTALS | ParameterRole.ADJOINT | ParameterRole.PROBE:
-                    yield TENSORS
-                case ParameterRole.GRADIENT if _adds_doubles(entry, parameter):
-                    yield TENSORS_DOUBLE
-                case ParameterRole.SAMPLER:
-                    yield TEXTURES
-                case _:
-                    continue
+            yield from _libraries_of_parameter(entry, parameter)
+
+
+def _libraries_of_parameter(entry: EntryPoint, parameter: EntryParameter) -> Iterator[str]:
+    if parameter.is_exact:
+        yield EXACT
+    match parameter.role:
+        case ParameterRole.PARTIALS:
+            yield _SUMS[parameter.scalar][0]
+        case ParameterRole.TOTALS if is_integral(parameter.scalar) and not parameter.is_exact:
+            yield from (TENSORS, TENSORS_INTEGERS)
+        case ParameterRole.TOTALS | ParameterRole.ADJOINT | ParameterRole.PROBE:
+            yield TENSORS
+        case ParameterRole.GRADIENT | ParameterRole.RESULT if _adds_doubles(entry, parameter):
+            yield TENSORS_DOUBLE
+        case ParameterRole.SAMPLER:
+            yield TEXTURES
+        case _:
+            return
 
 
 def _adds_doubles(entry: EntryPoint, parameter: EntryParameter) -> bool:
-    """Return True if a scattered gradient of doubles is added up from copies."""
+    """Return True if a scattered gradient, or output, of doubles is added up from copies."""
     exact = any(one.is_exact for one in entry.parameters)
     return entry.work is ThreadWork.SCALARS and parameter.scalar == DOUBLE_TYPE and not exact
 

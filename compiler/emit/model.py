@@ -69,8 +69,10 @@ class ParameterRole(str, Enum):
     PARTIALS = "partials"
     """Partial sums, those of one total next to each other; scratch memory between the entry points of a mode."""
     TOTALS = "totals"
-    """A gradient while it is scattered: scratch memory of ``copies`` times the tensor, which must start as zeros. For
-    exact sums, a scalar has ``EXACT_WORDS`` uints (one ``double`` on the CPU)."""
+    """A gradient, or an output that threads add to, while it is scattered: scratch memory of ``copies`` times the
+    tensor, which must start as zeros. For exact sums, a scalar has ``EXACT_WORDS`` uints, one ``double`` on the CPU."""
+    TANGENT_TOTALS = "tangent_totals"
+    """The same of the tangent of an output that threads add to, beside the totals of its values."""
     COPIES = "copies"
     """The number of copies of a tensor's totals over which threads are spread, so that each stays exact."""
 
@@ -122,7 +124,22 @@ class EntryParameter:
     @property
     def is_exact(self) -> bool:
         """Return True if it holds sums that are kept without rounding."""
-        return self.role is ParameterRole.TOTALS and self.scalar.name == "uint"
+        return self.is_total and "sa.Exact" in self.type
+
+    @property
+    def is_total(self) -> bool:
+        """Return True for scratch memory in which threads add up."""
+        return self.role in (ParameterRole.TOTALS, ParameterRole.TANGENT_TOTALS)
+
+    @property
+    def is_used(self) -> bool:
+        """Return False for a buffer that the entry point names and never accesses."""
+        return self.access != "unused"
+
+    def total_on(self, *, host: bool) -> str:
+        """Return the type of the scalars of totals: on the CPU ``double``, but for integers."""
+        integers = self.scalar.name == "uint" and not self.is_exact
+        return "double" if host and not integers else self.scalar.name
 
     @property
     def components(self) -> int:

@@ -122,6 +122,9 @@ class Buffer:
 
     ``why`` is the expression that decided between ``together`` and ``scatter``.
 
+    ``added`` is True for an output tensor that threads add to, and do not store into. ``accumulation`` is then the way
+    of its values; its cotangent is read where a thread added.
+
     ``followed`` is True if gradient flows to the coordinates at which a texture is sampled.
 
     A large ``Param`` has a buffer for each of its arrays: ``path`` names the struct fields on the way to the array, and
@@ -139,6 +142,7 @@ class Buffer:
     reach: tuple[int, ...] = ()
     path: tuple[str, ...] = ()
     extents: tuple[int, ...] = ()
+    added: bool = False
     span: Span = field(default=NOWHERE, compare=False, repr=False)
 
     @property

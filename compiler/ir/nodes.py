@@ -125,11 +125,15 @@ class Let:
 
 @dataclass(frozen=True, slots=True)
 class Assign:
-    """Stores into a local or a part of one (``Var`` under ``Member``, ``Swizzle``, ``Index``)."""
+    """Stores into a local or a part of one (``Var`` under ``Member``, ``Swizzle``, ``Index``), or into an element.
+
+    With ``adds``, the value is added to an element of an output tensor, which other threads may add to as well.
+    """
 
     target: Expr
     value: Expr
     span: Span = field(default=NOWHERE, compare=False, repr=False)
+    adds: bool = field(default=False, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -136,6 +136,9 @@ class _Clones:
 def _with_accumulation(module: ir.Module, buffer: ir.Buffer) -> ir.Buffer:
     if isinstance(buffer.type, Texture):
         buffer = replace(buffer, followed=_is_followed(module, buffer))
+    if _is_added(module, buffer):
+        kind, _, why = accumulation_of(module, buffer)
+        return replace(buffer, added=True, accumulation=kind, why=why)
     if buffer.no_diff or not _is_read(module, buffer):
         return buffer
     kind, _, why = accumulation_of(module, buffer)
@@ -179,6 +182,13 @@ def _is_followed(module: ir.Module, buffer: ir.Buffer) -> bool:
         if samples_of_buffer and any(Carrying(function, functions).carries(s.uv) for s in samples_of_buffer):
             return True
     return False
+
+
+def _is_added(module: ir.Module, buffer: ir.Buffer) -> bool:
+    """Return True if threads add to its elements."""
+    stmts = (s for f in module.functions for s in walk_stmts(statements(f)))
+    targets = (s.target for s in stmts if isinstance(s, ir.Assign) and s.adds)
+    return any(isinstance(t, ir.Read) and t.source == ir.Var(buffer.key, buffer.type) for t in targets)
 
 
 def _is_read(module: ir.Module, buffer: ir.Buffer) -> bool:

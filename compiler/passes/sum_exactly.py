@@ -2,8 +2,9 @@
 
     buffer fit.w: tensor<float, 1> scatter   ->   buffer fit.w: tensor<float, 1> exact
 
-Sums over all threads are repeatable already, and so is the work of a single thread. The gradient of a written element
-comes from the one thread that stored it. docs/decisions/memory.md describes exact sums.
+Sums over all threads are repeatable already, and so are sums of integers and the work of a single thread. The gradient
+of a written element comes from the one thread that stored it. Values that threads add to an output are sums, too.
+docs/decisions/memory.md describes exact sums.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.ir.nodes import Accumulation
-from slangad.compiler.ir.types import Tensor
+from slangad.compiler.ir.types import Tensor, carries_gradient
 
 if TYPE_CHECKING:
     from slangad.compiler.ir.nodes import Buffer, Module
@@ -26,7 +27,8 @@ def sum_exactly(module: Module) -> Module:
 
 
 def _exact(buffer: Buffer) -> Buffer:
-    written = isinstance(buffer.type, Tensor) and buffer.type.writes
-    if written or buffer.accumulation not in _IN_ANY_ORDER:
+    stored = isinstance(buffer.type, Tensor) and buffer.type.writes and not buffer.added
+    whole = isinstance(buffer.type, Tensor) and not carries_gradient(buffer.type)
+    if stored or whole or buffer.accumulation not in _IN_ANY_ORDER:
         return buffer
     return replace(buffer, accumulation=Accumulation.EXACT)

@@ -19,6 +19,7 @@ from slangad.compiler.check.twins.declared import STATE, TAPE
 from slangad.compiler.check.twins.index_ranges import REACH, axes_of
 from slangad.compiler.emit.model import EntryPoint, Mode, ParameterRole, ThreadWork
 from slangad.compiler.ir.nodes import Memory
+from slangad.compiler.runtime.arrays.signature import DTYPES
 from slangad.compiler.runtime.device.cpu_rows import all_threads, first_threads, launch_rows
 
 if TYPE_CHECKING:
@@ -220,8 +221,8 @@ class _Launches:
 
     def _scalars(self, name: str, path: tuple[str | int, ...]) -> int:
         """Return the number of scalars of a tensor or texture, or of a part of a parameter."""
-        inputs = self.runner.inputs.stretches.items()
-        return sum(end - start for (of, at), (start, end) in inputs if of == name and at[: len(path)] == path)
+        stretches = {**self.runner.results.stretches, **self.runner.inputs.stretches}.items()
+        return sum(end - start for (of, at), (start, end) in stretches if of == name and at[: len(path)] == path)
 
     def _threads(self, entry: EntryPoint) -> npt.NDArray[np.uint32]:
         """Return the threads with work to do: the position of the group, and of the thread in it."""
@@ -251,7 +252,8 @@ class _Launches:
         role = (
             Role.RESULT_TANGENT if parameter.access == "change" and parameter.role is Role.TANGENT else parameter.role
         )
-        return role, parameter.parameter, parameter.path
+        unused = "" if parameter.is_used else " unused"
+        return role, f"{parameter.parameter}{unused}", parameter.path
 
     def _filled(self, parameter: EntryParameter, slot: Slot) -> Array:
         """Return an array with a row for each launch: its input, or a mark for unwritten values, or zeros."""
@@ -264,10 +266,11 @@ class _Launches:
         if role is Role.PARTIALS:
             mark = 77 if dtype is np.uint32 else np.nan
             return np.full((self.count, max(1, parameter.components * self.runner.sums.parts)), mark, dtype)
-        if role is Role.TOTALS:
-            return np.zeros((self.count, self.runner.sums.copies * self._scalars(name, path)), np.float64)
-        if parameter.access == "unused":
+        if not parameter.is_used:
             return np.zeros((self.count, 1), dtype)
+        if parameter.is_total:
+            total = np.dtype(DTYPES[parameter.total_on(host=True)])
+            return np.zeros((self.count, self.runner.sums.copies * self._scalars(name, path)), total)
         size = self._width(role, name, path)
         fresh = parameter.access == "write"
         mark = 77 if not issubclass(dtype, np.floating) else np.nan if fresh else 0.0

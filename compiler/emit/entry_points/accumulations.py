@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from slangad.compiler.emit.memory.tensors import has_gradient
+from slangad.compiler.emit.memory.tensors import has_gradient, is_scattered
 from slangad.compiler.ir import nodes as ir
 from slangad.compiler.ir.types import Tensor, carries_gradient
 
@@ -30,6 +30,7 @@ WORDS: Final = {
     "exact": (
         "any element: sums without rounding, in integers, so that their order does not matter; doubles go in as floats"
     ),
+    "integers": "any element: atomic additions of integers",
     "adjoint": "read from the tensor's adjoint by the thread that stored it",
 }
 """The meaning of each way."""
@@ -53,7 +54,7 @@ def means(macros: Collection[str]) -> str:
 
 
 def accumulations(module: ir.Module, kernel: ir.Kernel) -> dict[str, str]:
-    """Return the way for every parameter that has a gradient: a key of ``WORDS``."""
+    """Return the way for every parameter that has a gradient, or to which threads add: a key of ``WORDS``."""
     buffers_of_kernel = [b for b in module.buffers if b.kernel == kernel.name]
     ways = {buffer.name: _way_of_memory(buffer) for buffer in buffers_of_kernel}
     ways |= {param.name: _way(param) for param in ir.by_value(kernel, buffers_of_kernel)}
@@ -69,6 +70,9 @@ def deciding(module: ir.Module, kernel: ir.Kernel) -> dict[str, str]:
 
 
 def _way_of_memory(buffer: ir.Buffer) -> str:
+    if buffer.added:
+        scattered = is_scattered(buffer)
+        return "integers" if scattered and not carries_gradient(buffer.type) else buffer.accumulation.value
     if not has_gradient(buffer):
         return ""
     writes = isinstance(buffer.type, Tensor) and buffer.type.writes

@@ -41,8 +41,8 @@ class MemoryPrinter(Protocol):
     def parameters(self, mode: Mode) -> Iterator[EntryParameter]:
         """Return the parameters that the entry point of a mode needs for it."""
 
-    def copies_parameters(self) -> tuple[EntryParameter, ...]:
-        """Return the parameters of the entry point that adds up the copies of its gradient."""
+    def copies_parameters(self, mode: Mode) -> Iterable[tuple[EntryParameter, ...]]:
+        """Return the parameters of each entry point that adds up copies of its gradient, or of what is added to it."""
 
 
 class ParameterPrinter(Protocol):
@@ -99,8 +99,9 @@ class PrintedEntry:
 
     @property
     def keepers(self) -> tuple[MemoryPrinter, ...]:
-        """The memory whose sums groups keep."""
-        return tuple(part for part in scattered(self.memory, self.mode) if part.kept is not None)
+        """The memory whose sums groups keep. Values that are added beside their tangents have no room there."""
+        parts = () if self.mode is Mode.JVP else scattered(self.memory, self.mode)
+        return tuple(part for part in parts if part.kept is not None)
 
     @property
     def group(self) -> tuple[int, int, int]:
@@ -157,9 +158,9 @@ def partials_parameter(entry: PrintedEntry, group: SumGroup, *, writes: bool) ->
 
 
 def scattered(memory: Iterable[MemoryPrinter], mode: Mode) -> Iterator[MemoryPrinter]:
-    """Yield the tensors and textures whose gradients go through totals in a mode."""
+    """Yield the tensors and textures whose gradients, or values that are added, go through totals in a mode."""
     for part in memory:
-        if any(p.role is ParameterRole.TOTALS for p in part.parameters(mode)):
+        if any(p.role is ParameterRole.TOTALS and p.is_used for p in part.parameters(mode)):
             yield part
 
 

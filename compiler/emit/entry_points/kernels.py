@@ -215,7 +215,7 @@ def _print_state(entry: PrintedEntry, writer: Writer) -> None:
     """Print the state of the thread that functions with memory need."""
     if entry.replayed and entry.mode is not Mode.JVP:
         writer.line(f"sa.replay = {'true' if entry.mode is Mode.BACKWARD else 'false'};")
-    if entry.mode is Mode.BACKWARD and any(scattered(entry.memory, entry.mode)):
+    if any(scattered(entry.memory, entry.mode)):
         group = f"{entry.scope.local('group')}.x"
         writer.line(f"sa.group = {group};")
         for part in scattered(entry.memory, entry.mode):

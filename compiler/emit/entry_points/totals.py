@@ -16,9 +16,10 @@ from slangad.compiler.emit.entry_points.entry import (
 )
 from slangad.compiler.emit.entry_points.memory_classes import KernelScope
 from slangad.compiler.emit.entry_points.sums import print_totals, total_parameters
-from slangad.compiler.emit.model import EntryParameter, EntryPoint, ThreadWork
+from slangad.compiler.emit.model import EntryParameter, EntryPoint, ParameterRole, ThreadWork
 from slangad.compiler.emit.print.functions import print_doc
 from slangad.compiler.emit.text.names import NameScope
+from slangad.compiler.ir.types import is_integral
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -33,9 +34,11 @@ def print_sums(entry: PrintedEntry, writer: Writer, fresh: Callable[[str], str])
         writer.gap()
         yield _print_total_entry(entry, group, writer, fresh(f"{entry.name}_{group.named('totals')}"))
     for part in scattered(entry.memory, entry.mode):
-        writer.gap()
-        parameters = part.copies_parameters()
-        yield _print_copies_entry(entry, writer, parameters, fresh(f"{entry.name}_{parameters[0].parameter}"))
+        for parameters in part.copies_parameters(entry.mode):
+            writer.gap()
+            tangent = parameters[-1].role is ParameterRole.RESULT_TANGENT
+            word = f"{parameters[0].parameter}{'_tangent' if tangent else ''}"
+            yield _print_copies_entry(entry, writer, parameters, fresh(f"{entry.name}_{word}"), word)
 
 
 def _print_total_entry(entry: PrintedEntry, sums: SumGroup, writer: Writer, name: str) -> EntryPoint:
@@ -88,13 +91,12 @@ def _print_total_entry(entry: PrintedEntry, sums: SumGroup, writer: Writer, name
 
 
 def _print_copies_entry(
-    entry: PrintedEntry, writer: Writer, parameters: tuple[EntryParameter, ...], name: str
+    entry: PrintedEntry, writer: Writer, parameters: tuple[EntryParameter, ...], name: str, part: str
 ) -> EntryPoint:
-    """Add the copies of a tensor's totals to its gradient."""
-    count, copies, totals, gradient = (p.name for p in parameters)
-    print_doc(
-        writer, (f"{entry.kernel.name}: the gradient of {parameters[0].parameter}, from the copies of its totals.",)
-    )
+    """Add the copies of a tensor's totals to its gradient, or to its values or their tangent."""
+    count, copies, totals, target = (p.name for p in parameters)
+    word = f"the {target} of {parameters[0].parameter}, from the copies of {'their' if target == 'values' else 'its'}"
+    print_doc(writer, (f"{entry.kernel.name}: {word} totals.",))
     print_head(writer, name, (64, 1, 1), ["uint3 thread : SV_DispatchThreadID"], parameters)
     with writer.block():
         print_flat(writer, "i", "thread", 64)
@@ -103,9 +105,9 @@ def _print_copies_entry(
             writer.line("return;")
         if parameters[2].is_exact:
             writer.line(f"sa.ExactTotal total = sa.exact_total({totals}, i, {count}, {copies});")
+        elif is_integral(parameters[3].scalar):
+            writer.line(f"uint total = sa.integer_total({totals}, i, {count}, {copies});")
         else:
             writer.line(f"sa.Copied total = sa.copied_total({totals}, i, {count}, {copies});")
-        writer.line(f"{gradient}[i] += {parameters[3].scalar.name}(total);")
-    return EntryPoint(
-        name, entry.kernel.name, entry.mode, (64, 1, 1), 1, parameters, ThreadWork.SCALARS, part=parameters[0].parameter
-    )
+        writer.line(f"{target}[i] += {parameters[3].scalar.name}(total);")
+    return EntryPoint(name, entry.kernel.name, entry.mode, (64, 1, 1), 1, parameters, ThreadWork.SCALARS, part=part)

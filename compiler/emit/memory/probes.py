@@ -95,7 +95,7 @@ class ProbePrinter:
                 shared=True,
             )
 
-    def copies_parameters(self) -> tuple[EntryParameter, ...]:
+    def copies_parameters(self, mode: Mode) -> tuple[tuple[EntryParameter, ...], ...]:  # noqa: ARG002  (none in any)
         """Return no parameters: no two threads record the same element."""
         return ()
 

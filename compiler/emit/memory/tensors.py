@@ -1,14 +1,15 @@
 """Print tensors: global buffers, and a function with its derivatives for each way to access them.
 
 A tensor ``w`` of kernel ``fit`` becomes ``fit_w``, its extents, its gradient, and ``fit_w_read(i, j)``. A tensor that
-is written becomes ``fit_w_write(i, j, value)``. docs/decisions/memory.md describes how threads share the gradient.
+is written becomes ``fit_w_write(i, j, value)``, and one that threads add to ``fit_w_add(i, j, value)``.
+docs/decisions/memory.md describes how threads share the gradient.
 """
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.emit.memory.additions import print_addition
@@ -31,7 +32,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class MemoryNames:
-    """The names of the parts of one tensor or texture in Slang; a ``passive`` one gets no gradient."""
+    """The names of the parts of one tensor or texture in Slang; a ``passive`` one gets no gradient.
+
+    ``sums`` are the totals of an output that threads add to, and ``tangent_sums`` those of its tangent.
+    """
 
     values: str
     extents: str
@@ -47,6 +51,8 @@ class MemoryNames:
     holder: str
     first: str
     passive: bool = field(default=False, kw_only=True)
+    sums: str = field(default="", kw_only=True)
+    tangent_sums: str = field(default="", kw_only=True)
 
 
 def name_memory(scope: NameScope, buffer: Buffer) -> MemoryNames:
@@ -54,11 +60,15 @@ def name_memory(scope: NameScope, buffer: Buffer) -> MemoryNames:
     stem = "_".join((buffer.kernel, buffer.param, *buffer.path))
     summed = buffer.accumulation in (Accumulation.SUM, Accumulation.MATRIX)
     gradient = "adjoint" if _writes(buffer) else "totals" if is_scattered(buffer) else "sums" if summed else "grad"
+    write = "_add" if buffer.added else "_write"
     words = (
-        "", "_extents", "_at", "_read", "_write", f"_{gradient}", "_copies", "_tangent", "_filter", "_sample",
+        "", "_extents", "_at", "_read", write, f"_{gradient}", "_copies", "_tangent", "_filter", "_sample",
         "_times", "_held", "_first",
     )  # fmt: skip
-    return MemoryNames(*(scope.fresh(f"{stem}{word}") for word in words), passive=buffer.no_diff)
+    names = MemoryNames(*(scope.fresh(f"{stem}{word}") for word in words), passive=buffer.no_diff)
+    if not buffer.added:
+        return names
+    return replace(names, sums=scope.fresh(f"{stem}_totals"), tangent_sums=scope.fresh(f"{stem}_tangent_totals"))
 
 
 def _writes(buffer: Buffer) -> bool:
@@ -66,9 +76,9 @@ def _writes(buffer: Buffer) -> bool:
 
 
 def is_scattered(buffer: Buffer) -> bool:
-    """Return True if its gradient goes through totals."""
+    """Return True if its gradient goes through totals, or the values that threads add to it."""
     ways = (Accumulation.SCATTER, Accumulation.TOGETHER, Accumulation.SHARED, Accumulation.EXACT)
-    return buffer.accumulation in ways and not _writes(buffer)
+    return buffer.accumulation in ways and (buffer.added or not _writes(buffer))
 
 
 def is_exact(buffer: Buffer) -> bool:
@@ -89,7 +99,8 @@ def kept_buffers(module: Module) -> dict[str, int]:
     taken: Counter[str] = Counter()
     for buffer in sorted(module.buffers, key=lambda b: b.accumulation is Accumulation.SHARED):
         kernel = buffer.kernel
-        if is_scattered(buffer) and not is_exact(buffer) and has_gradient(buffer) and taken[kernel] < _KEPT:
+        summed = types.carries_gradient(buffer.type) if buffer.added else has_gradient(buffer)
+        if is_scattered(buffer) and not is_exact(buffer) and summed and taken[kernel] < _KEPT:
             numbers[buffer.key] = taken[kernel]
             taken[kernel] += 1
     return numbers
@@ -99,6 +110,8 @@ def scatter_call(buffer: Buffer, totals: str, kept: int | None) -> str:
     """Return the start of a call that adds to the buffer's totals; ``kept`` is its number if groups keep its sums."""
     if is_exact(buffer):
         return f"sa.scatter_exactly({totals}"
+    if not types.carries_gradient(buffer.type):
+        return f"sa.scatter_integers({totals}"
     if buffer.accumulation is Accumulation.TOGETHER:
         return f"sa.scatter_together({totals}, {'sa.UNKEPT' if kept is None else kept}"
     return f"sa.scatter({totals}" if kept is None else f"sa.scatter_kept({totals}, {kept}"
@@ -110,8 +123,10 @@ def has_gradient(buffer: Buffer) -> bool:
 
 
 def total_scalar(type_: types.Type) -> types.Scalar:
-    """Return the scalar type of sums over threads: that of the type, or float for half."""
+    """Return the scalar type of sums over threads: that of the type, float for half, and uint for int."""
     scalar = buffer_scalar(type_)
+    if types.is_integral(scalar):
+        return types.UINT
     return types.DOUBLE if scalar == types.DOUBLE else types.FLOAT
 
 
@@ -123,13 +138,25 @@ def print_attributes(writer: Writer, name: str) -> None:
 
 def totals_parameters(buffer: Buffer, names: MemoryNames, shape: tuple[int, ...]) -> Iterator[EntryParameter]:
     """Return the parameters of a scattered gradient: its totals and the number of copies."""
-    total = "Exact" if is_exact(buffer) else "Total"
-    yield EntryParameter(
-        names.gradient, ParameterRole.TOTALS, buffer.param, buffer.path, *_totals_layout(buffer, shape),
-        f"RWStructuredBuffer<sa.{total}>", "add", axes=rank_of(buffer), shared=True,
-        together=buffer.accumulation is Accumulation.TOGETHER,
+    yield totals_parameter(buffer, names.gradient, shape)
+    yield copies_parameter(buffer, names)
+
+
+def totals_parameter(
+    buffer: Buffer, name: str, shape: tuple[int, ...], role: ParameterRole = ParameterRole.TOTALS, access: str = "add"
+) -> EntryParameter:
+    """Return the totals of a gradient, of values, or of tangents."""
+    integers = not types.carries_gradient(buffer.type)
+    total = "Exact" if is_exact(buffer) else "IntegerTotal" if integers else "Total"
+    return EntryParameter(
+        name, role, buffer.param, buffer.path, *_totals_layout(buffer, shape), f"RWStructuredBuffer<sa.{total}>",
+        access, axes=rank_of(buffer), shared=True, together=buffer.accumulation is Accumulation.TOGETHER,
     )  # fmt: skip
-    yield EntryParameter(
+
+
+def copies_parameter(buffer: Buffer, names: MemoryNames) -> EntryParameter:
+    """Return the number of copies of totals."""
+    return EntryParameter(
         names.copies, ParameterRole.COPIES, buffer.param, buffer.path, types.UINT, (), "uint", "value", axes=0,
         shared=True,
     )  # fmt: skip
@@ -138,11 +165,24 @@ def totals_parameters(buffer: Buffer, names: MemoryNames, shape: tuple[int, ...]
 def _totals_layout(buffer: Buffer, shape: tuple[int, ...]) -> tuple[types.Scalar, tuple[int, ...]]:
     """Return the scalar type of totals, and the axes of those of one element."""
     shape = (*buffer.extents, *shape)
-    return (types.UINT, (*shape, EXACT_WORDS)) if is_exact(buffer) else (types.FLOAT, shape)
+    if is_exact(buffer):
+        return types.UINT, (*shape, EXACT_WORDS)
+    return types.FLOAT if types.carries_gradient(buffer.type) else types.UINT, shape
 
 
-def copies_parameters(buffer: Buffer, scalar: types.Scalar, shape: tuple[int, ...]) -> tuple[EntryParameter, ...]:
-    """Return the parameters of the entry point that adds up copies: numbers of scalars and copies, totals, gradient."""
+_TOTALS_OF: Final = {
+    ParameterRole.GRADIENT: (ParameterRole.TOTALS, "gradient"),
+    ParameterRole.RESULT: (ParameterRole.TOTALS, "values"),
+    ParameterRole.RESULT_TANGENT: (ParameterRole.TANGENT_TOTALS, "tangent"),
+}
+"""What becomes of totals: its role, that of the totals, and its name in Slang."""
+
+
+def copies_parameters(
+    buffer: Buffer, scalar: types.Scalar, shape: tuple[int, ...], target: ParameterRole = ParameterRole.GRADIENT
+) -> tuple[EntryParameter, ...]:
+    """Return the parameters of the entry point that adds up copies: numbers of scalars and copies, totals, target."""
+    totals_role, word = _TOTALS_OF[target]
 
     def value(word: str, role: ParameterRole) -> EntryParameter:
         return EntryParameter(word, role, buffer.param, buffer.path, types.UINT, (), "uint", "value", axes=0)
@@ -152,13 +192,13 @@ def copies_parameters(buffer: Buffer, scalar: types.Scalar, shape: tuple[int, ..
     ) -> EntryParameter:
         return EntryParameter(word, role, buffer.param, buffer.path, scalar, shape, type_, access, axes=rank_of(buffer))
 
-    held = "sa.ExactWord" if is_exact(buffer) else "sa.Copied"
+    held = "sa.ExactWord" if is_exact(buffer) else "uint" if types.is_integral(scalar) else "sa.Copied"
     added, shape_added = f"RWStructuredBuffer<{scalar.name}>", (*buffer.extents, *shape)
     return (
         value("count", ParameterRole.DOMAIN),
         value("copies", ParameterRole.COPIES),
-        memory("totals", ParameterRole.TOTALS, *_totals_layout(buffer, shape), f"StructuredBuffer<{held}>", "read"),
-        memory("gradient", ParameterRole.GRADIENT, scalar, shape_added, added, "add"),
+        memory("totals", totals_role, *_totals_layout(buffer, shape), f"StructuredBuffer<{held}>", "read"),
+        memory(word, target, scalar, shape_added, added, "add"),
     )
 
 
@@ -218,6 +258,9 @@ class TensorPrinter:
 
     def parameters(self, mode: Mode) -> Iterator[EntryParameter]:
         """Yield the buffers and values that the entry point of a mode uses."""
+        if self.buffer.added and is_scattered(self.buffer):
+            yield from self._added(mode)
+            return
         yield self._values(mode)
         if not self.buffer.extents:
             yield self._parameter(
@@ -228,6 +271,8 @@ class TensorPrinter:
         if mode is Mode.JVP:
             role = ParameterRole.TANGENT if self.tensor.reads else ParameterRole.RESULT_TANGENT
             yield self._parameter(self.names.tangent, role, self._kind, "change" if self.tensor.writes else "read")
+        elif self.buffer.added:
+            yield self._cotangent
         elif self.tensor.writes:
             yield self._parameter(self.names.gradient, ParameterRole.ADJOINT, self._written, "change")
         elif self.buffer.accumulation in (Accumulation.SUM, Accumulation.MATRIX):
@@ -237,14 +282,38 @@ class TensorPrinter:
         else:
             yield self._parameter(self.names.gradient, ParameterRole.GRADIENT, self._written, "add")
 
-    def copies_parameters(self) -> tuple[EntryParameter, ...]:
-        """Return the parameters of the entry point that adds up the copies."""
-        return copies_parameters(self.buffer, total_scalar(self.tensor.element), shape_of(self.tensor.element))
+    def _added(self, mode: Mode) -> Iterator[EntryParameter]:
+        """Yield the same for an output that threads add to through totals. Reverse mode reads its cotangent only."""
+        shape = shape_of(self.tensor.element)
+        access = "unused" if mode is Mode.BACKWARD else "add"
+        yield self._parameter(self.names.extents, ParameterRole.EXTENTS, self._extents_type, "value", scalar=types.UINT)
+        yield totals_parameter(self.buffer, self.names.sums, shape, access=access)
+        yield copies_parameter(self.buffer, self.names)
+        if has_gradient(self.buffer) and mode is Mode.BACKWARD:
+            yield self._cotangent
+        if has_gradient(self.buffer) and mode is Mode.JVP:
+            yield totals_parameter(self.buffer, self.names.tangent_sums, shape, ParameterRole.TANGENT_TOTALS)
+
+    @property
+    def _cotangent(self) -> EntryParameter:
+        """Return the cotangent of an output that threads add to."""
+        return self._parameter(self.names.gradient, ParameterRole.ADJOINT, self._written.removeprefix("RW"), "read")
+
+    def copies_parameters(self, mode: Mode) -> Iterator[tuple[EntryParameter, ...]]:
+        """Yield the parameters of each entry point that adds up copies."""
+        targets = [ParameterRole.GRADIENT]
+        if self.buffer.added:
+            targets = [ParameterRole.RESULT]
+            targets += [ParameterRole.RESULT_TANGENT] if mode is Mode.JVP and has_gradient(self.buffer) else []
+        scalar, shape = total_scalar(self.tensor.element), shape_of(self.tensor.element)
+        scalar = buffer_scalar(self.tensor.element) if self.buffer.added else scalar
+        for target in targets:
+            yield copies_parameters(self.buffer, scalar, shape, target)
 
     @property
     def written(self) -> bool:
-        """Return True if the values stored in it carry gradient."""
-        return self.tensor.writes and has_gradient(self.buffer)
+        """Return True if the values stored in it carry gradient, or threads add to it."""
+        return self.buffer.added or (self.tensor.writes and has_gradient(self.buffer))
 
     def _values(self, mode: Mode) -> EntryParameter:
         if not self.tensor.writes:
@@ -317,6 +386,12 @@ class TensorPrinter:
             self._print_write(writer, modes)
 
     def _gradient_note(self, modes: tuple[Mode, ...]) -> str:
+        if self.buffer.added:
+            return {
+                Accumulation.OWN: ". Every element belongs to one thread, which adds to it.",
+                Accumulation.SHARED: ". All threads add to the same elements.",
+                Accumulation.EXACT: ". Threads add to any element, without rounding.",
+            }.get(self.buffer.accumulation, ". Threads add to any element.")
         if Mode.BACKWARD not in modes or not has_gradient(self.buffer) or self.tensor.writes:
             return "."
         return {
@@ -397,6 +472,49 @@ class TensorPrinter:
         added = types.FLOAT if is_exact(self.buffer) else total_scalar(element)
         print_scatter(writer, scatter_call(self.buffer, self.names.gradient, self.kept), "at", element, "d_out", added)
 
+    def _print_added(self, writer: Writer, modes: tuple[Mode, ...]) -> None:
+        """Print the addition to an element. Its derivative reads the cotangent of the element."""
+        element, name = self.tensor.element, self.names.write
+        derived = self._derived(modes)
+        pair = f"DifferentialPair<{self.spell.generic(element)}> value"
+        writer.gap()
+        if derived:
+            print_attributes(writer, name)
+        writer.line(f"void {name}({self._indices}, {self.spell.declare(element, 'value')})")
+        with writer.block():
+            if Mode.BACKWARD in modes:
+                writer.line("if (sa.replay)")
+                with writer.indented():
+                    writer.line("return;")
+            self._print_sums(writer, {self.names.sums: "value"}, self.names.values, self.kept)
+        if not derived:
+            return
+        writer.gap()
+        writer.line(f"void {name}_fwd({self._indices}, {pair})")
+        with writer.block():
+            sums = {self.names.sums: "value.p"}
+            if Mode.JVP in modes:
+                sums[self.names.tangent_sums] = "value.d"
+            self._print_sums(writer, sums, self.names.values, None)
+        writer.gap()
+        writer.line(f"void {name}_bwd({self._indices}, inout {pair})")
+        with writer.block():
+            if Mode.BACKWARD in modes:
+                loaded = self.accessors.load(self.names.gradient, self._place, element)
+                writer.line(f"value = diffPair(value.p, {loaded});")
+
+    def _print_sums(self, writer: Writer, added: dict[str, str], values: str, kept: int | None) -> None:
+        """Print the addition of values to their totals, or to elements that belong to the thread."""
+        element = self.tensor.element
+        if not is_scattered(self.buffer):
+            for target, value in zip((values, self.names.tangent), added.values(), strict=False):
+                writer.line(self.accessors.add(target, self._place, element, value))
+            return
+        writer.line(f"uint at = {self.total_place(self._place)};")
+        scalar = types.FLOAT if is_exact(self.buffer) else total_scalar(element)
+        for totals, value in added.items():
+            print_scatter(writer, scatter_call(self.buffer, totals, kept), "at", element, value, scalar)
+
     def total_place(self, place: str) -> str:
         """Return the number of the first total of an element in the group's copy."""
         size = components_of(self.tensor.element)
@@ -439,6 +557,9 @@ class TensorPrinter:
         return SummedTensor(sums, extents, self.tensor.element, reach, self.buffer.path, self.matrix)
 
     def _print_write(self, writer: Writer, modes: tuple[Mode, ...]) -> None:
+        if self.buffer.added:
+            self._print_added(writer, modes)
+            return
         element, name = self.tensor.element, self.names.write
         derived = self._derived(modes)
         value = self.spell.declare(element, "value")

@@ -66,9 +66,9 @@ class TexturePrinter:
         else:
             yield from totals_parameters(self.buffer, self.names, self._shape)
 
-    def copies_parameters(self) -> tuple[EntryParameter, ...]:
-        """Return the parameters of the entry point that adds up the copies."""
-        return copies_parameters(self.buffer, types.FLOAT, self._shape)
+    def copies_parameters(self, mode: Mode) -> Iterator[tuple[EntryParameter, ...]]:  # noqa: ARG002  (one with totals)
+        """Yield the parameters of the entry point that adds up the copies."""
+        yield copies_parameters(self.buffer, types.FLOAT, self._shape)
 
     def _parameter(
         self, name: str, role: ParameterRole, type_: str, access: str, scalar: types.Scalar

@@ -1,4 +1,4 @@
-"""The diagnostic codes of the front ends: SA001 to SA048."""
+"""The diagnostic codes of the front ends: SA001 to SA049."""
 
 from __future__ import annotations
 
@@ -679,13 +679,13 @@ differs.""",
     ),
     "SA040": Explanation(
         "the memory does not allow this access",
-        """A Tensor can be read, an OutTensor written, an InOutTensor both. Each access is to a whole element: w[i, j].
-A texture is read with t.sample(uv) and t.load(row, column). The tensor or texture itself is not a value. It can only
-be passed to a function that has such a parameter.""",
+        """A Tensor can be read, an OutTensor written or added to, an InOutTensor read and written. Each access is to a
+whole element: w[i, j]. A texture is read with t.sample(uv) and t.load(row, column). The tensor or texture itself is
+not a value. It can only be passed to a function that has such a parameter.""",
         wrong=python("""
             @sa.kernel
             def shade(out: OutTensor[float, 1], x: Each[float]):
-                out[sa.thread_id()] += x
+                out[sa.thread_id()] = out[sa.thread_id()] + x
         """),
         right=python("""
             @sa.kernel
@@ -858,8 +858,8 @@ constants, image.shape[k], and + - * // of them.""",
         "several threads store to the same element",
         """Every thread of the kernel reaches this store, and threads that differ in an id have the same indices. Which
 thread is last is not specified. Therefore neither the element's value nor the thread that receives its gradient is
-specified. Use sa.thread_id of the missing axis in an index, or return the value as a Sum or Mean. A store that only
-some threads reach, behind an if or a return, is not refused.""",
+specified. Use sa.thread_id of the missing axis in an index. To add up values of threads, write out[i] += value, or
+return a Sum or Mean. A store that only some threads reach, behind an if or a return, is not refused.""",
         wrong=python("""
             @sa.kernel
             def shade(x: Each[float], out: OutTensor[float, 1]):
@@ -869,6 +869,23 @@ some threads reach, behind an if or a return, is not refused.""",
             @sa.kernel
             def shade(x: Each[float], out: OutTensor[float, 1]):
                 out[sa.thread_id()] = x * x
+        """),
+    ),
+    "SA049": Explanation(
+        "a kernel stores into an output and adds to it",
+        """Threads run in no fixed order. A store may come before an addition of another thread, or after it and remove
+it. Therefore the accesses of a kernel to an OutTensor are all stores, or all += and -=. Use a second OutTensor for the
+other kind. The caller gives the values to which a kernel adds; slangad run takes zeros.""",
+        wrong=python("""
+            @sa.kernel
+            def shade(x: Each[float], out: OutTensor[float, 1]):
+                out[sa.thread_id()] = 0.0
+                out[int(x)] += x
+        """),
+        right=python("""
+            @sa.kernel
+            def shade(x: Each[float], out: OutTensor[float, 1]):
+                out[int(x)] += x
         """),
     ),
 }

@@ -150,7 +150,7 @@ class LocalExpressions:
                 f"'{name}' is written where another thread may read it",
                 writes[0].span,
                 "written here",
-                "access only the element at the thread's own ids, or write to another OutTensor",
+                "access only the element at the thread's own ids, or write or add to another OutTensor",
                 (f"read at {_place(reads[0].span)}",),
             )
         )

@@ -46,7 +46,7 @@ def _refusal(kernel: ir.Kernel, target: ir.Read, name: str, axis: int) -> Diagno
         f"several threads store to one element of '{name}'",
         target.span,
         f"the same for every {shown}",
-        f"make {shown} part of an index; to add up values of all threads, return a Sum or Mean",
+        f"make {shown} part of an index; to add up values of threads, write += or return a Sum or Mean",
     )
 
 
@@ -58,7 +58,7 @@ def _certain(
         if any(isinstance(inner, (ir.Return, ir.Break, ir.Continue)) for inner in walk_stmts((stmt,))):
             return
         match stmt:
-            case ir.Assign(target=ir.Read(source=ir.Var()) as target):
+            case ir.Assign(target=ir.Read(source=ir.Var()) as target) if not stmt.adds:
                 yield target, counters
             case ir.For(variable=name, start=start, stop=stop, body=inner) if known.is_fixed(
                 known.known(start)

@@ -87,12 +87,30 @@ def _annotated(
 def _augmented(
     ctx: Context, node: ast.AugAssign, target: ast.expr, op: ast.operator, value: ast.expr
 ) -> Sequence[ir.Stmt]:
+    if isinstance(target, ast.Subscript) and (output := memories.output(ctx, target.value)) is not None:
+        return [_addition(ctx, node, target, output, op, value)]
     reading = _as_load(target)
     current, operand = ctx.exprs([reading, value])
     result = operators.apply(ctx, node, op, current, operand, value)
     if isinstance(target, ast.Name):
         return store(ctx, target, result, ctx.span(node))
     return store(ctx, target, coerce(ctx, result, current.type, ctx.span(value), what="the result"), ctx.span(node))
+
+
+def _addition(
+    ctx: Context, node: ast.AugAssign, target: ast.Subscript, output: ir.Var, op: ast.operator, value: ast.expr
+) -> ir.Stmt:
+    """Lower ``out[i] += x`` and ``out[i] -= x`` of an OutTensor, to which other threads may add as well."""
+    place = memories.target(ctx, target, output)
+    if not isinstance(op, (ast.Add, ast.Sub)):
+        raise memories.not_read(ctx, node, output)
+    total = operators.apply(ctx, node, ast.Add(), place, ctx.expr(value), value)
+    total = coerce(ctx, total, place.type, ctx.span(value), what="the result")
+    assert isinstance(total, ir.Binary)  # noqa: S101  (a sum of the element's type)
+    added = total.right
+    if isinstance(op, ast.Sub):
+        added = operators.negative(added)
+    return ir.Assign(place, added, ctx.span(node), adds=True)
 
 
 def _as_load(target: ast.expr) -> ast.expr:

@@ -65,14 +65,27 @@ def element(ctx: Context, node: ast.Subscript, source: ir.Var) -> ir.Expr:
         raise ctx.error("SA040", ctx.span(node), "a texture has no elements", help=help_)
     assert isinstance(type_, types.Tensor)  # noqa: S101  (one of the two)
     if not type_.reads:
-        raise ctx.error(
-            "SA040",
-            ctx.span(node),
-            f"'{source.name}' is an OutTensor and can't be read",
-            label="read here",
-            help="keep the value in a local, or make it an InOutTensor",
-        )
+        raise not_read(ctx, node, source)
     return _read(ctx, ir.Read(source, _indices(ctx, node, source, type_.rank), type_.element, ctx.span(node)))
+
+
+def not_read(ctx: Context, node: ast.AST, source: ir.Var) -> Rejected:
+    """Report a read of an OutTensor."""
+    return ctx.error(
+        "SA040",
+        ctx.span(node),
+        f"'{source.name}' is an OutTensor and can't be read",
+        label="read here",
+        help="keep the value in a local, or make it an InOutTensor; += and -= add to an OutTensor",
+    )
+
+
+def output(ctx: Context, node: ast.expr) -> ir.Var | None:
+    """Return the OutTensor that an expression names; None for other expressions."""
+    source = memory(ctx, node)
+    if source is None or not isinstance(source.type, types.Tensor):
+        return None
+    return source if source.type.writes and not source.type.reads else None
 
 
 def target(ctx: Context, node: ast.Subscript, source: ir.Var) -> ir.Read:

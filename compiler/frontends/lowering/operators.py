@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import math
 import operator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.frontends.lowering.conversions import coerce, meet, spread, strong
@@ -13,6 +14,7 @@ from slangad.compiler.frontends.lowering.powers import power_function
 from slangad.compiler.frontends.reading.problems import Rejected
 from slangad.compiler.ir import nodes as ir
 from slangad.compiler.ir import types
+from slangad.compiler.ir.build import zero
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -86,6 +88,15 @@ def _arithmetic(ctx: Context, node: ast.AST, symbol: str, left: ir.Expr, right: 
         name = "floor_div" if symbol == "//" else "mod"
         return call_intrinsic(ctx, name, [left, right], span, [span, span])
     return ir.Binary(symbol, left, right, type_, span)
+
+
+def negative(expr: ir.Expr) -> ir.Expr:
+    """Return the negative of a number, vector or matrix; that of a uint wraps around."""
+    if types.element_of(expr.type) == types.UINT:
+        return ir.Binary("-", zero(expr.type), expr, expr.type, expr.span)
+    if isinstance(expr, ir.Const):
+        return replace(expr, value=-expr.value)
+    return ir.Unary("-", expr, expr.type, expr.span)
 
 
 def _refuse_bools(ctx: Context, node: ast.AST, symbol: str, *operands: ir.Expr) -> None:

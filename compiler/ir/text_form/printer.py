@@ -77,7 +77,8 @@ def _buffer(buffer: ir.Buffer) -> str:
     param = " at ".join(_word(step) for step in (buffer.param, *buffer.path))
     head = f"buffer {_word(buffer.key)} {_word(buffer.kernel)} {param}{_numbers('[', buffer.extents, ']')}"
     no_diff = "no_diff " if buffer.no_diff else ""
-    return f"{head}: {no_diff}{show_type(buffer.type)} {buffer.accumulation.value}{_numbers('(', buffer.reach, ')')}"
+    way = f"{'added ' if buffer.added else ''}{buffer.accumulation.value}"
+    return f"{head}: {no_diff}{show_type(buffer.type)} {way}{_numbers('(', buffer.reach, ')')}"
 
 
 def _numbers(before: str, values: tuple[int, ...], after: str) -> str:
@@ -238,7 +239,7 @@ def _simple(stmt: ir.Let | ir.Assign | ir.Break | ir.Continue | ir.Return | ir.C
             initial = "" if value is None else f" = {show_expr(value, known)}"
             return f"let {_word(name)}: {show_type(type_)}{initial}"
         case ir.Assign(target, value):
-            return f"set {show_expr(target, known)} = {show_expr(value, known)}"
+            return f"set {show_expr(target, known)} {'+' if stmt.adds else ''}= {show_expr(value, known)}"
         case ir.Break():
             return "break"
         case ir.Continue():

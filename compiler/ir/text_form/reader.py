@@ -25,7 +25,7 @@ _WORDS: Final = """
     static owner range slang external locals let set if else for while limit to step bounded unroll keep break continue
     return nothing comment call new cast pair bwd_diff fwd_diff thread_id thread_count true false inf nan none param
     out inout result dims group from Array tuple DiffPair void weak Tensor OutTensor InOutTensor Texture2D extent sample
-    probe shape initial"""
+    probe shape initial added"""
 RESERVED: Final = frozenset(_WORDS.split())
 """Names that need quotes."""
 
@@ -141,9 +141,10 @@ class _Reader:
         if not isinstance(type_, (Tensor, Texture)):
             raise ReadError("a buffer is a tensor or texture")
         self.known.buffers[key] = type_
+        added = tokens.accept("added")
         accumulation = ir.Accumulation(tokens.word())
         buffer = ir.Buffer(key, kernel, param, type_, no_diff, accumulation, reach=self._numbers("(", ")"))
-        return replace(buffer, path=tuple(path), extents=extents)
+        return replace(buffer, path=tuple(path), extents=extents, added=added)
 
     def _numbers(self, before: str, after: str) -> tuple[int, ...]:
         values: list[int] = []

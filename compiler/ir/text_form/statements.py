@@ -33,8 +33,9 @@ class StatementReader:
                 return self._let()
             case "set":
                 target = self._expressions.read()
+                adds = self._tokens.accept("+")
                 self._tokens.expect("=")
-                return ir.Assign(target, self._expressions.read())
+                return ir.Assign(target, self._expressions.read(), adds=bool(adds))
             case "if":
                 return self._if()
             case "for":

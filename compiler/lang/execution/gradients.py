@@ -30,7 +30,7 @@ from slangad.compiler.lang.execution.launch import KernelParameter, PythonLaunch
 from slangad.compiler.lang.execution.memories import TensorArgument, TextureArgument
 from slangad.compiler.lang.types.construct import from_host
 from slangad.compiler.lang.types.tracing import Level, Node, bottom, converted, lowered, new_level, pull
-from slangad.compiler.lang.types.values import convert, floating_parts, map_floating, zeroed
+from slangad.compiler.lang.types.values import convert, data_of, floating_parts, map_floating, zeroed
 
 if TYPE_CHECKING:
     from slangad.compiler.lang.decorators.kernels import KernelObject
@@ -114,6 +114,7 @@ class _Tape:
     level: Level
     reads: list[tuple[str, Index, list[Node]]] = field(default_factory=list)
     writes: dict[tuple[str, Index], object] = field(default_factory=dict)
+    additions: list[tuple[str, Index, object]] = field(default_factory=list)
 
     def read(self, name: str, place: Index, value: object) -> object:
         """Return the value as leaves of the tape."""
@@ -124,6 +125,10 @@ class _Tape:
     def write(self, name: str, place: Index, value: object) -> None:
         """Keep the last value of each element."""
         self.writes[name, place] = value
+
+    def add(self, name: str, place: Index, value: object) -> None:
+        """Keep every addition: each has the cotangent of its element."""
+        self.additions.append((name, place, value))
 
 
 class _Backward:
@@ -173,7 +178,7 @@ class _Backward:
 
     def _seeded(self, parts: Sequence[object], index: Index, tape: _Tape) -> list[tuple[Data, Data]]:
         pairs = [(part, seed.at(index)) for part, seed in zip(parts, self._seeds, strict=True)]
-        for (name, place), value in tape.writes.items():
+        for name, place, value in (*((*key, value) for key, value in tape.writes.items()), *tape.additions):
             argument = self.ready.arguments[name]
             assert isinstance(argument, TensorArgument)  # noqa: S101  (only tensors are written)
             pairs.append((value, value_at(self._written[name], place, argument.type.element)))
@@ -267,6 +272,11 @@ class _Moves:
         assert isinstance(argument, TensorArgument)  # noqa: S101  (only tensors are written)
         tangent = map_floating(value, lambda data: tangent_of(data, self.level), zeroed)
         put_value(self.tangents[name], place, tangent, argument.type.element)
+
+    def add(self, name: str, place: Index, value: object) -> None:
+        """Add the tangent of an added value."""
+        tangent = map_floating(value, lambda data: tangent_of(data, self.level), zeroed)
+        self.tangents[name][place] += bottom(data_of(tangent))
 
 
 class _Forward:

@@ -21,6 +21,7 @@ from slangad.compiler.lang.execution.elements import (
     trailing_shape,
     value_at,
 )
+from slangad.compiler.lang.types.operators import binary
 from slangad.compiler.lang.types.parts import position
 from slangad.compiler.lang.types.tracing import bottom, converted, spread, take
 from slangad.compiler.lang.types.values import convert, data_of, shape_of, wrapped
@@ -39,6 +40,9 @@ class Trace(Protocol):
     def write(self, name: str, place: Index, value: object) -> None:
         """Record a value that was written."""
 
+    def add(self, name: str, place: Index, value: object) -> None:
+        """Record a value that was added to an element."""
+
 
 @dataclass(frozen=True, slots=True)
 class TensorArgument:
@@ -48,6 +52,7 @@ class TensorArgument:
     type: Tensor
     name: str
     trace: Trace | None = field(default=None, compare=False)
+    sums: dict[Index, Numbers] = field(default_factory=dict, compare=False)
 
     @property
     def shape(self) -> tuple[object, ...]:
@@ -71,6 +76,20 @@ class TensorArgument:
         put_value(self.array, place, stored, self.type.element)
         if self.trace is not None:
             self.trace.write(self.name, place, stored)
+
+    def add(self, operator: str, index: object, value: object) -> None:
+        """Add to an element, or subtract, as all threads may. Floats are summed in float64; integers wrap around."""
+        place, element = self._place(index), self.type.element
+        zero = value_at(np.zeros((1, *trailing_shape(element)), dtype_of(element)), (0,), element)
+        added = convert(binary(operator, zero, value), element)
+        if self.trace is not None:
+            self.trace.add(self.name, place, added)
+        numbers, whole = np.asarray(bottom(data_of(added))), self.array.dtype.kind in "iu"
+        with np.errstate(over="ignore"):
+            start = self.sums.get(place, self.array[place])
+            total = np.asarray(start, self.array.dtype if whole else np.float64) + numbers
+            self.sums[place] = total
+            self.array[place] = total
 
     def _place(self, index: object) -> Index:
         parts = index if isinstance(index, tuple) else (index,)

@@ -95,6 +95,14 @@ def index(value: object, place: object) -> object:
     return value[place]
 
 
+def change(operator: str, target: Any, place: object, value: object) -> None:  # noqa: ANN401  (any value with parts)
+    """Store ``target[place] += value``, or add to an output tensor that threads share."""
+    if isinstance(target, TensorArgument) and not target.type.reads and operator in ("+", "-"):
+        target.add(operator, place, value)
+    else:
+        store(target, (("index", place),), binary(operator, index(target, place), value))
+
+
 def store(target: Any, steps: Sequence[Step], value: object) -> None:  # noqa: ANN401  (any value with parts)
     """Store ``target.a[i].b = value`` at the end of a path of ``("field", name)`` and ``("index", i)``."""
     kind, key = steps[0]
@@ -273,6 +281,7 @@ class Runtime:
     truth = staticmethod(truth)
     attribute = staticmethod(attribute)
     index = staticmethod(index)
+    change = staticmethod(change)
     store = staticmethod(store)
     bind = staticmethod(bind)
     unpack = staticmethod(unpack)

@@ -180,7 +180,13 @@ class Transformer(ast.NodeTransformer):
         return [_assign(name, _call("declared", value, self._type(type_), ast.Constant(name), at=node), node)]
 
     def visit_AugAssign(self, node: ast.AugAssign) -> list[ast.stmt]:
-        """Transform ``x += value``, which binds the sum."""
+        """Transform ``x += value``, which binds the sum; ``out[i] += value`` may add to what threads share."""
+        target = node.target
+        if isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name) and target.value.id in self.own:
+            place, value = self.visit(target.slice), self.visit(node.value)
+            root = ast.copy_location(_load(target.value.id), target)
+            changed = _call("change", ast.Constant(_OPERATORS[type(node.op)]), root, place, value, at=node)
+            return [_located(ast.Expr(changed), node)]
         read = copy.deepcopy(node.target)
         read.ctx = ast.Load()
         value = self._operation(node.op, self.visit(read), self.visit(node.value), node)

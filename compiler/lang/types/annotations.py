@@ -174,11 +174,12 @@ if TYPE_CHECKING:
             def __len__(self) -> int: ...
 
         class OutTensor:
-            """Random-access output."""
+            """Random-access output. It is not read; type checkers take ``out[i] += value`` for a read and a store."""
 
             shape: tuple[int, ...]
 
             def __class_getitem__(cls, parts: Any) -> Any: ...  # noqa: ANN401
+            def __getitem__(self, index: int | tuple[int, ...]) -> Any: ...  # noqa: ANN401
             def __setitem__(self, index: int | tuple[int, ...], value: Any) -> None: ...  # noqa: ANN401
 
         class InOutTensor(Tensor):

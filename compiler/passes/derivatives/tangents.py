@@ -151,9 +151,9 @@ class _Body:
                     moved = None if value is None else self.value(value)
                     yield ir.Let(self.names[name], type_, moved, span)
                 yield replace(stmt, value=None if value is None else self.primal(value))
-            case ir.Assign(target, value, span):
+            case ir.Assign(target, value):
                 if self._is_active(target):
-                    yield ir.Assign(self._target(target), self.value(value), span)
+                    yield replace(stmt, target=self._target(target), value=self.value(value))
                 yield replace(stmt, value=self.primal(value))
             case ir.Return(value, span) if value is not None:
                 yield ir.Return(self.value(value), span)

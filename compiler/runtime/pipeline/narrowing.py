@@ -1,12 +1,13 @@
-"""Report gradients that lose digits on a device, because doubles are summed in float."""
+"""Report gradients and outputs that lose digits on a device, because doubles are summed in float."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from slangad.compiler.emit.model import Mode, ParameterRole, ThreadWork
+from slangad.compiler.emit.model import ThreadWork
 from slangad.compiler.errors.diagnostics import Diagnostic, Severity
 from slangad.compiler.ir.types import DOUBLE
+from slangad.compiler.runtime.arrays.array_keys import PREFIXES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -20,7 +21,7 @@ def narrowed_gradients(plans: Iterable[KernelPlan], mode: RunMode, device: str) 
     """Return a note if gradients of doubles are summed in float: scattered ones on GPUs, with exact sums everywhere."""
     entries = (e for plan in plans for step in mode.steps for e in plan.entries.get(step, ()))
     text = narrowed_message(entries, device)
-    help_ = "gradients that any thread may add to have the precision of float there; cpu has that of double"
+    help_ = "what any thread may add to has the precision of float there; cpu has that of double"
     return [Diagnostic("SA418", text, severity=Severity.NOTE, help=help_)] if text else []
 
 
@@ -31,10 +32,10 @@ def narrowed_message(entries: Iterable[EntryPoint], device: str) -> str:
 
 
 def _narrowed(entry: EntryPoint, device: str) -> Iterator[str]:
-    """Yield the gradients of doubles that an entry point makes of totals in float."""
-    if entry.mode is not Mode.BACKWARD or entry.work is not ThreadWork.SCALARS:
+    """Yield the gradients and outputs of doubles that an entry point makes of totals in float."""
+    if entry.work is not ThreadWork.SCALARS:
         return
     exact = any(parameter.is_exact for parameter in entry.parameters)
-    for parameter in entry.parameters:
-        if parameter.role is ParameterRole.GRADIENT and parameter.scalar == DOUBLE and (exact or device != "cpu"):
-            yield f"grad.{parameter.parameter}"
+    made = entry.parameters[-1]
+    if made.scalar == DOUBLE and (exact or device != "cpu"):
+        yield f"{PREFIXES.get(made.role, '')}{made.parameter}"

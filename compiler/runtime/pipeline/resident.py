@@ -163,7 +163,7 @@ class Resident:
         if not run.elements:
             return
         for (role, _, _), buffer in run.buffers.items():
-            if role is Role.TOTALS:
+            if role in (Role.TOTALS, Role.TANGENT_TOTALS):
                 yield self.steps.zero(buffer)
         yield from run.launches
 

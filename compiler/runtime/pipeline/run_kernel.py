@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     Array = npt.NDArray[Any]
 
 Role = ParameterRole
-_OF_PARAMETERS: Final = (Role.INPUT, Role.GRADIENT, Role.TANGENT, Role.ADJOINT, Role.TOTALS)
+_OF_PARAMETERS: Final = (Role.INPUT, Role.GRADIENT, Role.TANGENT, Role.ADJOINT, Role.TOTALS, Role.TANGENT_TOTALS)
 """Roles of parameters. The others belong to results, or to a written tensor without a result."""
 
 
@@ -59,6 +59,9 @@ _STORED: Final = (Memory.EACH, Memory.INOUT_TENSOR)
 
 _EXACT_COPIES: Final = 64
 """Maximum number of copies of exact totals; they only avoid contention between threads."""
+
+_ATOMIC: Final = ("float", "int", "uint")
+"""Types that threads of GPUs add to in memory."""
 
 _LANES: Final = 512
 """Additions of threads for each addition to totals where waves add up: 32 lanes, and sixteen times that since they
@@ -209,7 +212,7 @@ class Run:
     def _parts(self, entry: EntryPoint) -> int:
         """Return the launch parts for an entry point that adds up, equal to those of the one that makes the totals."""
         main = next(e for e in self.plan.entries[entry.mode] if e.work is ThreadWork.STRIDED)
-        scatters = any(p.role is Role.TOTALS and not (p.is_exact or p.together) for p in main.parameters)
+        scatters = any(p.is_total and p.is_used and not (p.is_exact or p.together) for p in main.parameters)
         return self.device.parts(self.elements, math.prod(main.group_size), main.totals, scatters=scatters)
 
     def _copies(self, tensor: _Tensor) -> int:
@@ -221,8 +224,7 @@ class Run:
 
     def _adds_together(self, tensor: _Tensor) -> bool:
         """Return True if waves add sums to a tensor's totals."""
-        entries = (entry for entry in self.plan.entries[Mode.BACKWARD] if entry.work is ThreadWork.STRIDED)
-        return any(p.together and _tensor_of(p) == tensor for entry in entries for p in entry.parameters)
+        return any(p.together and _tensor_of(p) == tensor for entry in self._all_entries for p in entry.parameters)
 
     def _scalars(self, tensor: _Tensor) -> int:
         """Return the number of scalars of a tensor."""
@@ -231,19 +233,30 @@ class Run:
         return sum(self._count(value, part) for part in value.parts if part.path[: len(path)] == path)
 
     def _is_direct(self, tensor: _Tensor) -> bool:
-        """Return True if threads add straight to a tensor's gradient: one copy, of the gradient's own type."""
-        gradient = self._summing(tensor)[-1]
-        direct = not self.device.host and gradient.scalar.name == "float" and not self._is_exact(tensor)
+        """Return True if threads add straight to a tensor's gradient, or output: one copy, of its own type."""
+        target = self._summing(tensor)[-1]
+        direct = not self.device.host and target.scalar.name in _ATOMIC and not self._is_exact(tensor)
         return direct and self._copies(tensor) == 1
 
     def _is_exact(self, tensor: _Tensor) -> bool:
-        """Return True if a tensor's gradient is added up without rounding."""
+        """Return True if a tensor's gradient, or output, is added up without rounding."""
         return any(parameter.is_exact for parameter in self._summing(tensor))
 
-    def _summing(self, tensor: _Tensor) -> tuple[EntryParameter, ...]:
-        """Return the arguments of the entry point that adds up the copies of a tensor's gradient."""
-        entries = (e.parameters for e in self.plan.entries[Mode.BACKWARD] if e.work is ThreadWork.SCALARS)
-        return next(parameters for parameters in entries if _tensor_of(parameters[-1]) == tensor)
+    def _summing(self, tensor: _Tensor, totals: ParameterRole | None = None) -> tuple[EntryParameter, ...]:
+        """Return the arguments of the entry point that adds up the copies of a tensor's totals, of a role if given."""
+        entries = (e.parameters for e in self._all_entries if e.work is ThreadWork.SCALARS)
+        of_tensor = (parameters for parameters in entries if _tensor_of(parameters[-1]) == tensor)
+        return next(one for one in of_tensor if totals is None or any(p.role is totals for p in one))
+
+    @property
+    def _all_entries(self) -> Iterator[EntryPoint]:
+        """Yield the entry points of all modes."""
+        for entries in self.plan.entries.values():
+            yield from entries
+
+    def _is_sliced(self, parameter: EntryParameter, entry: EntryPoint) -> bool:
+        """Return True for totals of which each worker has a copy."""
+        return self.device.host and parameter.is_total and parameter.is_used and entry.work is not ThreadWork.SCALARS
 
     # --- what is bound ---
 
@@ -266,7 +279,7 @@ class Run:
                 )
             case Role.UNIFORM:
                 return uniform_value(parameter, entry, self.plan.signature, self.prepared.arrays, self.plan.fields)
-            case Role.TOTALS if self.device.host and entry.work is not ThreadWork.SCALARS:
+            case _ if self._is_sliced(parameter, entry):
                 return Sliced(self._buffer(parameter, entry), self._copies(_tensor_of(parameter)))
             case Role.SAMPLER:
                 return self.device.sampler(self._texture_of(name))
@@ -308,8 +321,8 @@ class Run:
             return role, entry.mode.value, (parameter.scalar.name,)
         if parameter.access == "unused":
             return role, f"{name} unused", path
-        if role is Role.TOTALS and self._is_direct(_tensor_of(parameter)):
-            return Role.GRADIENT, name, path
+        if parameter.is_total and self._is_direct(_tensor_of(parameter)):
+            return self._summing(_tensor_of(parameter), role)[-1].role, name, path
         if role in (Role.COTANGENT, Role.ADJOINT):
             for source in (Role.RESULT_TANGENT, Role.TANGENT):
                 if self._sends_back(parameter, source):
@@ -334,7 +347,10 @@ class Run:
         role = parameter.role
         if role is Role.PROBE:
             self.probes[parameter.parameter] = parameter
-        dtype = np.dtype("f8" if role is Role.TOTALS and self.device.host else DTYPES[parameter.scalar.name])
+        name = parameter.total_on(host=self.device.host) if parameter.is_total else parameter.scalar.name
+        if slot[0] is not role and parameter.is_total:
+            name = self._summing(_tensor_of(parameter), role)[-1].scalar.name
+        dtype = np.dtype(DTYPES[name])
         array = None if role is Role.GRADIENT and self._is_stored(parameter.parameter) else self._given(slot, parameter)
         if is_tensor(array) and parameter.access == "read":
             return borrowed_buffer(array, dtype)
@@ -346,7 +362,7 @@ class Run:
 
     def _given(self, slot: Slot, parameter: EntryParameter) -> Array | None:
         role, name, path = slot
-        if role is Role.RESULT and parameter.access == "change":
+        if role is Role.RESULT and parameter.access in ("change", "add"):
             role = Role.INPUT
         if role is Role.COTANGENT and (tangent := self.buffers.get((Role.RESULT_TANGENT, name, path))):
             return self._made(tangent)
