@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 from slangad.compiler.api.outcome import Outcome
 from slangad.compiler.api.program import read_program
 from slangad.compiler.api.readable_errors import readable_errors
+from slangad.compiler.api.travel import with_products_of_object
 from slangad.compiler.driver.inputs import Input
 from slangad.compiler.driver.model import Options
 from slangad.compiler.emit.model import Mode, ParameterRole
@@ -78,6 +79,10 @@ class LoadedKernel:
     def __repr__(self) -> str:
         takes = ", ".join(f"{v.name}: {v.memory.value} {v.shown}" for v in self.signature.parameters)
         return f"<kernel {self.signature.name}({takes}) on {self.device}>"
+
+    def __getstate__(self) -> dict[str, object]:
+        """Return what pickle keeps: nothing that is on a device."""
+        return {**self.__dict__, "loaded": {}, "second": with_products_of_object(self.program, self.second)}
 
     @property
     def signature(self) -> KernelSignature:
@@ -411,9 +416,13 @@ class LoadedFile(Mapping[str, LoadedKernel]):
     """A describing file's kernels and pipelines by name, as attributes and as a mapping."""
 
     def __init__(self, program: RunnableProgram, device: str) -> None:
-        self.program = program
+        self.program, self._device = program, device
         names = dict.fromkeys((*program.plans, *program.pipelines))
         self._kernels = {name: loaded_from(program, name, device) for name in names}
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Return what pickle keeps."""
+        return LoadedFile, (self.program, self._device)
 
     def __getattr__(self, name: str) -> LoadedKernel:
         if name.startswith("_") or name not in self._kernels:

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from typing_extensions import Self
+
 
 class Outcome(Protocol):
     """The results of a call: arrays by key (``out["grad.m.albedo"]``), and by name (``out.grad.m.albedo``)."""
@@ -154,6 +156,11 @@ def _run() -> RunMethods:
     return cast("RunMethods", _LOADERS["run"]())
 
 
+def _arrived(kernel: LoadedObject) -> LoadedObject:
+    """Return a kernel that was pickled."""
+    return kernel
+
+
 class CheckedObject:
     """What kernels, pipelines and functions have in common."""
 
@@ -200,6 +207,18 @@ class RunnableObject(CheckedObject):
             CompileError: The description is rejected.
         """
         return _run().loaded(self, device, deterministic=deterministic)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Return what pickle keeps. A pickled kernel arrives as the compiled program, which runs on devices."""
+        return _arrived, (self.on(),)
+
+    def __copy__(self) -> Self:
+        """Return itself: like a function, it does not change."""
+        return self
+
+    def __deepcopy__(self, _: object) -> Self:
+        """Return itself."""
+        return self
 
     def forward(self, *args: Any, **kwargs: Any) -> Outcome:  # noqa: ANN401
         """Compute the results on a device.
