@@ -86,7 +86,8 @@ def receive(plain: dict[str, Any], texts: tuple[SentText, ...]) -> RunnableProgr
 
 def _texts(program: RunnableProgram) -> Iterable[SentText]:
     """Yield the files of a description that exist. A cell of a notebook has none."""
-    for path in dict.fromkeys(Path(one).absolute() for one in (program.item.path, *program.module.sources)):
+    files = (str(program.item.path), *program.module.sources)
+    for path in dict.fromkeys(Path(one).absolute() for one in files):
         if path.is_file():
             yield SentText(path, path.read_bytes())
 
@@ -127,4 +128,4 @@ def _folder_of(texts: tuple[SentText, ...], root: Path) -> Path:
     return _WRITTEN[digest]
 
 
-copyreg.pickle(RunnableProgram, send)  # type: ignore[arg-type]  # a function with any arguments
+copyreg.pickle(RunnableProgram, send)
