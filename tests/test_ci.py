@@ -40,7 +40,14 @@ def test_page__every_format__has_a_row() -> None:
 
 
 def test_page__its_yaml__is_yaml() -> None:
-    action, gitlab, hooks, further = map(yaml.safe_load, _blocks("yaml"))
+    action, gitlab, matrix, parallel, hooks, further = map(yaml.safe_load, _blocks("yaml"))
+    shards = matrix["jobs"]["check"]["strategy"]["matrix"]["shard"]
+    checks = [step["run"] for step in matrix["jobs"]["check"]["steps"] if "--shard" in step.get("run", "")]
+    assert shards == list(range(1, len(shards) + 1))
+    assert checks[0].startswith(f"slangad check --shard ${{{{ matrix.shard }}}}/{len(shards)} ")
+    assert parallel["check"]["parallel"] == len(shards)
+    for merged in (matrix["jobs"]["gradients"]["steps"], [{"run": line} for line in parallel["gradients"]["script"]]):
+        assert any(step.get("run", "").startswith("slangad report merge shard-*.json ") for step in merged)
     steps = action["jobs"]["gradients"]["steps"]
     assert any("--format github" in step.get("run", "") for step in steps)
     assert any(step.get("with", {}).get("sarif_file") == "slangad.sarif" for step in steps)
@@ -55,7 +62,10 @@ def test_page__its_yaml__is_yaml() -> None:
 
 
 @pytest.mark.parametrize("line", sorted(set(re.findall(r"slangad (?:-q )?check (--[^'\n|`]*)", PAGE))))
-def test_page__its_commands__have_options_that_exist(line: str) -> None:
+def test_page__its_commands__have_options_that_exist(line: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CI_NODE_INDEX", "2")
+    monkeypatch.setenv("CI_NODE_TOTAL", "4")
+    line = line.replace("${{ matrix.shard }}", "2")
     with check_command.make_context("check", shlex.split(line)) as context:
         assert context.params["output_format"] in (None, *FORMATS)
 
