@@ -12,7 +12,16 @@ from typing import TYPE_CHECKING, Final, TypedDict
 
 import click
 
-from slangad.cli.parameters import ALL_DEVICES, CheckedDevice, InputName, OneOf, finite, slang_options
+from slangad.cli.parameters import (
+    ALL_DEVICES,
+    CheckedDevice,
+    CommandWithWords,
+    InputName,
+    OneOf,
+    finite,
+    slang_options,
+    words_of_command,
+)
 from slangad.cli.project import add_slang_settings, is_default
 from slangad.cli.reporting import ReportFile
 from slangad.cli.sharding import Shard, costs_in
@@ -30,7 +39,6 @@ if TYPE_CHECKING:
 _FOLDER = click.Path(path_type=Path, file_okay=False)
 _RANGE: Final = re.compile(r"(?P<path>[^=]+?)\s*=\s*(?P<low>[^:]+):(?P<high>.+)")
 _SHAPE: Final = re.compile(r"(?P<path>\w+\.\w+)\s*=\s*(?P<shape>[1-9]\d*(x[1-9]\d*){0,3})")
-_WORDS: Final = f"{__name__}.words"
 
 
 class CheckArguments(TypedDict):
@@ -71,15 +79,6 @@ class CheckArguments(TypedDict):
     keep: Path | None
     from_project: NotRequired[bool]
     """True if the inputs come from the project: the command line names none."""
-
-
-class CommandWithWords(click.Command):
-    """A command that keeps the words of its command line."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Keep the words and parse them."""
-        ctx.meta[_WORDS] = tuple(args)
-        return super().parse_args(ctx, args)
 
 
 class SampleRange(click.ParamType[tuple[str, float, float]]):
@@ -301,7 +300,7 @@ def options_of(arguments: CheckArguments) -> CheckOptions:
         workers=arguments["jobs"],
         cache=None if arguments["no_cache"] else default_cache(arguments["cache_dir"]),
         command=words_of(arguments),
-        full_command=shlex.join(("slangad", "check", *click.get_current_context().meta[_WORDS])),
+        full_command=shlex.join(("slangad", "check", *words_of_command())),
     )
 
 

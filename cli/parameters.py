@@ -120,6 +120,24 @@ class DeviceName(click.ParamType[str]):
         return [CompletionItem(name, help=title) for name, title in rows.items() if name.startswith(incomplete)]
 
 
+_OF_COMMAND: Final = f"{__name__}.words"
+
+
+class CommandWithWords(click.Command):
+    """A command that keeps the words of its command line."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Keep the words and parse them."""
+        ctx.meta[_OF_COMMAND] = tuple(args)
+        return super().parse_args(ctx, args)
+
+
+def words_of_command() -> tuple[str, ...]:
+    """Return the words of the running command's line, without its name."""
+    words: tuple[str, ...] = click.get_current_context().meta[_OF_COMMAND]
+    return words
+
+
 ALL_DEVICES: Final = "all"
 """The word of `slangad check --device` for every device that works."""
 

@@ -7,14 +7,17 @@ from __future__ import annotations
 
 import math
 import os
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 import click
 
+from slangad.cli.console import Session
+from slangad.cli.distributed import AUTO, RankCount, as_rank, launch
 from slangad.cli.parameters import (
+    CommandWithWords,
     InputName,
     LaunchArguments,
     OneOf,
@@ -24,6 +27,7 @@ from slangad.cli.parameters import (
     named_arrays,
     named_files,
     named_keys,
+    words_of_command,
 )
 from slangad.cli.project import is_deterministic
 from slangad.compiler.ir.optimizers import OPTIMIZERS
@@ -33,11 +37,13 @@ if TYPE_CHECKING:
 
     from typing_extensions import Unpack
 
-    from slangad.cli.console import Session
     from slangad.compiler.api.program import RunnableProgram
     from slangad.compiler.errors.diagnostics import Diagnostic
     from slangad.compiler.runtime.arrays.prepare import Prepared
+    from slangad.compiler.runtime.device.model import Device, DeviceProgram
     from slangad.compiler.runtime.pipeline.runnable import RunnablePipeline
+    from slangad.compiler.runtime.training.distributed import SharedData
+    from slangad.compiler.runtime.training.ranks import Ranks
     from slangad.compiler.runtime.training.train import Trainer, TrainingPlan
     from slangad.compiler.toolchain.cache import Cache
 
@@ -61,11 +67,14 @@ class TrainArguments(LaunchArguments):
     output: Path | None
     plot: Path | None
     loss: Path | None
+    distributed: str | None
 
 
-@click.command("train")
+@click.command("train", cls=CommandWithWords)
 @click.argument("name", type=InputName(), metavar="FILE[:NAME]")
-@click.option("-i", "--data", multiple=True, type=_FILE, help="Read arrays from this .npz file; a later file wins.")
+@click.option(
+    "-i", "--data", multiple=True, type=_FILE, help="Read arrays from this .npz or .npy file; a later one wins."
+)
 @click.option("--steps", default=1000, type=click.IntRange(0), show_default=True, help="Total number of steps.")
 @click.option("--batch", type=click.IntRange(1), help="Number of elements in a step.  [default: all]")
 @click.option("--optimizer", type=OneOf(list(OPTIMIZERS)), help="Replace the pipeline's optimizer.")
@@ -83,6 +92,14 @@ class TrainArguments(LaunchArguments):
 @click.option("-o", "--output", type=_FILE, help="Write the trained parameters to this .npz file.")
 @click.option("--plot", type=_FILE, help="Draw the losses: .svg; .png and .pdf need matplotlib.")
 @click.option("--loss", type=_FILE, help="Write the losses to this JSON file.")
+@click.option(
+    "--distributed",
+    is_flag=False,
+    flag_value=AUTO,
+    type=RankCount(),
+    metavar="[N]",
+    help="Train by N processes, which share the data; needs torch.  [alone: one a GPU, else one a core]",
+)
 @launch_options
 @click.pass_obj
 def train_command(session: Session, **arguments: Unpack[TrainArguments]) -> None:
@@ -96,14 +113,23 @@ def train_command(session: Session, **arguments: Unpack[TrainArguments]) -> None
       slangad train fit.py -i data.npz -o fitted.npz
       slangad train fit.py:loss -i data.npz --optimizer adam --lr 0.01 --batch 256 --until-loss 1e-3
       slangad train fit.py -i data.npz --checkpoint fit.ckpt --resume --plot loss.png
+      slangad train fit.py -i x.npy -i y.npy --batch 4096 --distributed 2
     """  # noqa: D301  (click's mark for text that it must not wrap)
-    if arguments["output_format"] == "json":
+    from slangad.compiler.runtime.training.ranks import is_rank
+
+    if arguments["output_format"] == "json" and os.environ.get("RANK", "0") == "0":
         session.document = {}
     if arguments["resume"] and arguments["checkpoint"] is None:
         raise click.UsageError("--resume needs --checkpoint FILE.")
     _refuse_overwriting(arguments)
     draw = _curve(arguments)
-    _train(session, arguments, draw)
+    if is_rank():
+        with as_rank(arguments["device"]) as ranks:
+            _train(session, arguments, draw, ranks)
+    elif arguments["distributed"] is not None:
+        raise click.exceptions.Exit(launch(arguments["distributed"], words_of_command()))
+    else:
+        _train(session, arguments, draw)
 
 
 def _refuse_overwriting(arguments: TrainArguments) -> None:
@@ -142,38 +168,95 @@ def _curve(arguments: TrainArguments) -> Callable[[list[float]], bytes] | None:
     return curve(arguments["plot"].suffix)
 
 
-def _train(session: Session, arguments: TrainArguments, draw: Callable[[list[float]], bytes] | None) -> None:
+def _train(
+    session: Session,
+    arguments: TrainArguments,
+    draw: Callable[[list[float]], bytes] | None,
+    ranks: Ranks | None = None,
+) -> None:
     from slangad.compiler.emit.model import Mode
     from slangad.compiler.runtime.arrays.modes import RunMode
     from slangad.compiler.runtime.device.open import open_device
     from slangad.compiler.runtime.pipeline.narrowing import narrowed_gradients
-    from slangad.compiler.runtime.training.checkpoints import nothing_to_resume
     from slangad.compiler.runtime.training.loop import Ending, train
-    from slangad.compiler.runtime.training.train import Trainer
 
     cache = launch_cache(arguments)
-    program, runnable = _runnable(arguments, cache)
-    plan = _plan(arguments, runnable)
-    prepared = _prepare(session, arguments, runnable, plan)
+    shown = ranks is None or ranks.is_first
     path = arguments["checkpoint"]
+    with nullcontext() if ranks is None else ranks.first_before_others():
+        program, runnable = _runnable(arguments, cache)
+    plan = _plan(arguments, runnable)
+    data = _shared(arguments, program, runnable, ranks) if ranks else _prepare(session, arguments, runnable, plan)
     with open_device(arguments["device"], limit=arguments["time_limit"]) as device:
-        loaded = program.load_on(device, runnable.entry_names((Mode.FORWARD, Mode.BACKWARD)))
-        trainer = Trainer.start(device, loaded, runnable, prepared, plan, cache)
-        session.show(narrowed_gradients(runnable.kernels.values(), RunMode.BACKWARD, device.name))
+        with nullcontext() if ranks is None else ranks.first_before_others():
+            loaded = program.load_on(device, runnable.entry_names((Mode.FORWARD, Mode.BACKWARD)))
+        trainer, notes = _started(device, loaded, runnable, data, plan, cache)
+        if shown:
+            session.show([*notes, *narrowed_gradients(runnable.kernels.values(), RunMode.BACKWARD, device.name)])
         try:
-            if path is not None and path.exists():
-                session.show(_resumed(arguments, trainer, path))
-            elif path is not None and arguments["resume"]:
-                session.show([nothing_to_resume(path)])
-            with _watched(session, arguments["steps"]) as watch:
-                train(trainer, Ending(arguments["steps"], path, arguments["checkpoint_every"] or 0), watch)
+            _continue(session, arguments, trainer, ranks)
+            with _watched(session if shown else Session(verbosity=-1), arguments["steps"]) as watch:
+                ending = Ending(arguments["steps"], path if shown else None, arguments["checkpoint_every"] or 0)
+                train(trainer, ending, watch)
         except KeyboardInterrupt as asked:
             asked.args = (_left(trainer.step, path),)
             raise
         else:
-            _write(session, arguments, trainer, draw)
+            if shown:
+                _write(session, arguments, trainer, draw, 1 if ranks is None else ranks.size)
         finally:
             trainer.close()
+
+
+def _shared(
+    arguments: TrainArguments, program: RunnableProgram, runnable: RunnablePipeline, ranks: Ranks
+) -> SharedData:
+    """Return the data that ranks share; refuse programs whose result would depend on the ranks."""
+    from slangad.compiler.runtime.arrays.modes import RunMode
+    from slangad.compiler.runtime.arrays.prepare import refuse_unused
+    from slangad.compiler.runtime.pipeline.run import signature_of
+    from slangad.compiler.runtime.training.distributed import SharedData
+    from slangad.compiler.runtime.training.shares import element_count, refuse_unshared
+
+    refuse_unshared(runnable, program.module)
+    refuse_unused(signature_of(runnable), RunMode.FORWARD, named_keys(arguments), "for training")
+    inputs = named_arrays(arguments["data"], arguments)
+    count = element_count(runnable, inputs)
+    return SharedData(runnable, inputs, count, ranks, program.options.deterministic, allow_nan=arguments["allow_nan"])
+
+
+def _started(
+    device: Device,
+    loaded: DeviceProgram,
+    runnable: RunnablePipeline,
+    data: Prepared | SharedData,
+    plan: TrainingPlan,
+    cache: Cache | None,
+) -> tuple[Trainer, tuple[Diagnostic, ...]]:
+    """Return a training of this process alone, or of this rank, and notes."""
+    from slangad.compiler.runtime.training.distributed import SharedData, start_distributed
+    from slangad.compiler.runtime.training.train import Trainer
+
+    if isinstance(data, SharedData):
+        return start_distributed(device, loaded, data, plan, cache)
+    return Trainer.start(device, loaded, runnable, data, plan, cache), ()
+
+
+def _continue(session: Session, arguments: TrainArguments, trainer: Trainer, ranks: Ranks | None) -> None:
+    """Continue from the checkpoint under --resume. The first rank reads it for all."""
+    from slangad.compiler.runtime.training.checkpoints import nothing_to_resume
+    from slangad.compiler.runtime.training.distributed import DistributedTrainer
+
+    path = arguments["checkpoint"]
+    if path is None:
+        return
+    if ranks is None or ranks.is_first:
+        if path.exists():
+            session.show(_resumed(arguments, trainer, path))
+        elif arguments["resume"]:
+            session.show([nothing_to_resume(path)])
+    if isinstance(trainer, DistributedTrainer):
+        trainer.spread()
 
 
 def _resumed(arguments: TrainArguments, trainer: Trainer, path: Path) -> list[Diagnostic]:
@@ -266,6 +349,7 @@ def _write(
     arguments: TrainArguments,
     trainer: Trainer,
     draw: Callable[[list[float]], bytes] | None,
+    ranks: int,
 ) -> None:
     """Write all outputs or none, and print the summary."""
     from slangad.compiler.report.json import document
@@ -284,7 +368,7 @@ def _write(
     save_together(outputs, _read(arguments))
     if session.document is not None:
         session.document |= {**record, "output": str(arguments["output"]) if arguments["output"] else None}
-    session.say(_summary(arguments, trainer))
+    session.say(_summary(arguments, trainer, ranks))
     if arguments["output"] is None and arguments["checkpoint"] is None:
         session.say(f"the parameters are not kept: give -o {trainer.runnable.pipeline.name}.npz")
 
@@ -302,8 +386,9 @@ def _record(arguments: TrainArguments, trainer: Trainer) -> dict[str, object]:
     }
 
 
-def _summary(arguments: TrainArguments, trainer: Trainer) -> str:
+def _summary(arguments: TrainArguments, trainer: Trainer, ranks: int) -> str:
     until, losses = arguments["until_loss"], trainer.losses
     change = f", loss {losses[0]:.6g} -> {losses[-1]:.6g}" if losses else ""
     reached = "" if until is None else f", below {until:g}" if trainer.stopped else f", not below {until:g}"
-    return f"{trainer.runnable.pipeline.name}: {trainer.step} steps on {trainer.device.name}{change}{reached}"
+    where = f"{ranks} ranks of {trainer.device.name}" if ranks > 1 else trainer.device.name
+    return f"{trainer.runnable.pipeline.name}: {trainer.step} steps on {where}{change}{reached}"

@@ -17,7 +17,7 @@ import slangad as sa
 if TYPE_CHECKING:
     from pathlib import Path
 
-FIT = '''
+FIT = """
 import slangad as sa
 from slangad import Each, Mean, NoDiff, Param
 
@@ -28,15 +28,15 @@ from shading import tone
 def fit(a: Param[float], x: NoDiff[Each[float]], y: NoDiff[Each[float]]) -> Mean[float]:
     d = tone(x, a) - y
     return d * d
-'''
-SHADING = '''
+"""
+SHADING = """
 import slangad as sa
 
 
 @sa.differentiable
 def tone(x: float, a: float) -> float:
     return a * x * x
-'''
+"""
 SLANG = '#include "scale.slangh"\n[Differentiable] float f(float x) { return scaled(x) * x; }\n'
 HEADER = "[Differentiable] float scaled(float x) { return 3.0 * x; }\n"
 SCRIPT = """

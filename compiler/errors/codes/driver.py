@@ -319,4 +319,14 @@ manifest has the number of each artefact. Each parameter, or field of a struct, 
                 return a[0] * a[1] * a[2] * a[3] * a[4]
         """).run("slangad compile shade.py -t wgsl"),
     ),
+    "SA428": Explanation(
+        "distributed training failed",
+        """Ranks add up their gradients with torch, which slangad does not install. A training also stops if one of its
+ranks ends: no sum is complete without it. Start it again with --resume, with any number of ranks. The file torch.py of
+the example makes the import of torch fail, as it does where torch is not installed.""",
+        wrong=_FIT.plus(file("torch.py", "raise ImportError")).run(
+            f"{_TRAIN.replace('slangad', 'python -m slangad.cli')} --set p=0 {_SGD} --distributed 2"
+        ),
+        right=_FIT.run(f"{_TRAIN} --set p=0 {_SGD}"),
+    ),
 }

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 def read_arrays(paths: Iterable[Path]) -> dict[str, Array]:
     """Return all arrays of some files by key; a key of a later file wins.
 
+    A ``.npy`` file has one array, whose key is the name of the file. It is memory-mapped: what is used is read.
+
     Raises:
         CompileError: A file can't be read, or isn't one.
     """
@@ -38,6 +40,8 @@ def _read(path: Path) -> dict[str, Array]:
     import numpy as np
 
     try:
+        if path.suffix == ".npy":
+            return {path.stem: np.load(path, mmap_mode="r", allow_pickle=False)}
         with path.open("rb") as file:  # numpy leaves a file open that is damaged
             loaded = np.load(file, allow_pickle=False)
             if isinstance(loaded, np.ndarray):

@@ -54,30 +54,15 @@ def record_of(trainer: Trainer) -> dict[str, object]:
         "batch": plan.batch,
         "seed": plan.seed,
         "shapes": {one.key: list(one.shape) for one in trainer.trained},
-        "data": _digest(trainer),
+        "data": trainer.data_digest(),
         "program": _program(trainer),
     }
-
-
-def _digest(trainer: Trainer) -> str:
-    """Return a digest of all arrays that are not trained, including NoDiff and integer fields of trained structs."""
-    digest, trained = hashlib.sha256(), {one.key for one in trainer.trained}
-    for (role, name, path), array in sorted(trainer.prepared.arrays.items(), key=repr_of_slot):
-        if ".".join((name, *map(str, path))) not in trained:
-            digest.update(f"{role.value} {name} {path} {array.dtype} {array.shape};".encode())
-            digest.update(array.tobytes())
-    return digest.hexdigest()
 
 
 def _program(trainer: Trainer) -> str:
     """Return a digest of the Slang, without the line that names its file."""
     _, _, text = trainer.resident.program.emitted.text.partition("\n")
     return hashlib.sha256(text.encode()).hexdigest()
-
-
-def repr_of_slot(item: tuple[object, object]) -> str:
-    """Return the order of arrays in a digest."""
-    return repr(item[0])
 
 
 def save_checkpoint(path: Path, trainer: Trainer, record: Mapping[str, object]) -> None:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.errors.diagnostics import CompileError, Diagnostic
 from slangad.compiler.runtime.training.checkpoints import record_of, save_checkpoint
+from slangad.compiler.runtime.training.ranks import RankLostError, is_rank
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 SUBMISSION: Final = 0.1
 """Target duration of one submission, in seconds."""
 CHECKPOINT_SECONDS: Final = 10.0
+_SAME_SIGNAL: Final = 1.0
+"""Seconds in which a rank hears one Ctrl+C twice: from the terminal, and from the launcher."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +51,7 @@ def train(trainer: Trainer, ending: Ending, watch: Callable[[Trainer], None]) ->
 
     Raises:
         CompileError: The loss is not finite.
+        RankLostError: Another rank has ended; the checkpoint is written.
         KeyboardInterrupt: Somebody asked to stop; the checkpoint is written.
     """
     keep = _Keeper(trainer, ending)
@@ -56,12 +60,16 @@ def train(trainer: Trainer, ending: Ending, watch: Callable[[Trainer], None]) ->
         while trainer.step < ending.steps and not trainer.stopped:
             count = min(size, ending.steps - trainer.step, keep.room())
             begun = time.monotonic()
-            trainer.advance(trainer.room(count))
+            try:
+                trainer.advance(trainer.room(count))
+            except RankLostError:
+                keep.at_end()
+                raise
             size = _next_size(size, time.monotonic() - begun)
             _refuse_lost(trainer)
             watch(trainer)
             keep.now_and_then()
-            if asked:
+            if trainer.leaves(asked):
                 break
         keep.at_end()
     if asked:
@@ -121,10 +129,14 @@ def _heard() -> Iterator[list[Callable[[], None]]]:
         return
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
 
+    first = 0.0
+
     def hear(number: int, _: object) -> None:
+        nonlocal first
         handler = before[signal.Signals(number)]
-        if asked and callable(handler):
+        if asked and callable(handler) and not (is_rank() and time.monotonic() - first < _SAME_SIGNAL):
             handler(number, None)
+        first = first if asked else time.monotonic()
         asked.append(lambda: handler(number, None) if callable(handler) else signal.raise_signal(number))
 
     for number, handler in before.items():

@@ -8,6 +8,7 @@ submitted at a time.
 
 from __future__ import annotations
 
+import hashlib
 import math
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
@@ -22,9 +23,10 @@ from slangad.compiler.runtime.pipeline.stages import shapes_of
 from slangad.compiler.runtime.pipeline.steps import scalar_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     import numpy.typing as npt
+    from typing_extensions import Self
 
     from slangad.compiler.ir.pipelines import Optimizer
     from slangad.compiler.runtime.arrays.prepare import Prepared
@@ -98,7 +100,7 @@ class Trainer:
         prepared: Prepared,
         plan: TrainingPlan,
         cache: Cache | None = None,
-    ) -> Trainer:
+    ) -> Self:
         """Allocate memory and compile the kernels.
 
         Raises:
@@ -245,7 +247,20 @@ class Trainer:
         self._order.upload(order.astype("u4"))
         self._epoch = epoch
 
+    def leaves(self, asked: Sequence[object]) -> bool:
+        """Return True if training ends because somebody asked; ``asked`` is then not empty."""
+        return bool(asked)
+
     # --- what it is now ---
+
+    def data_digest(self) -> str:
+        """Return a digest of all arrays that are not trained, including NoDiff and integer fields of structs."""
+        digest, trained = hashlib.sha256(), {one.key for one in self.trained}
+        for (role, name, path), array in sorted(self.prepared.arrays.items(), key=lambda item: repr(item[0])):
+            if ".".join((name, *map(str, path))) not in trained:
+                digest.update(f"{role.value} {name} {path} {array.dtype} {array.shape};".encode())
+                digest.update(array.tobytes())
+        return digest.hexdigest()
 
     def parameters(self) -> dict[str, Array]:
         """Return the trained arrays by key."""

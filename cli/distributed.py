@@ -1,0 +1,76 @@
+"""Train over several processes: start the ranks with torchrun's launcher, and run one of them."""
+
+from __future__ import annotations
+
+import os
+import signal
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from slangad.cli.outcome import INTERRUPTED, hurry
+from slangad.compiler.errors.diagnostics import SlangadError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from slangad.compiler.runtime.training.ranks import Ranks
+
+AUTO: Final = "auto"
+"""The number of ranks of ``--distributed`` alone: one a GPU, else one a core."""
+
+
+class RankCount(click.ParamType[str]):
+    """``4``, or ``auto``."""
+
+    name = "ranks"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the word for torchrun."""
+        if value != AUTO and not (value.isdecimal() and int(value) > 0):
+            self.fail(f"{value!r} is not a number of ranks. Write --distributed=2, or --distributed last.", param, ctx)
+        return value
+
+
+def launch(count: str, words: Sequence[str]) -> int:
+    """Run the same command as ranks of this machine, as ``torchrun --standalone`` does, and return the exit code.
+
+    Raises:
+        ToolchainError: torch is missing.
+    """
+    from slangad.compiler.runtime.training.ranks import require_torch
+
+    require_torch()
+    import logging
+
+    from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
+    from torch.distributed.run import get_args_parser, run
+
+    os.environ.setdefault("OMP_NUM_THREADS", "1")  # torch only adds up; else torchrun prints a warning
+    logging.disable(logging.CRITICAL)  # a rank that fails says so itself
+    command = ["--standalone", f"--nproc-per-node={count}", "-m", "slangad", "train", *words]
+    try:
+        run(get_args_parser().parse_args(command))
+    except ChildFailedError as error:
+        hurry()
+        codes = [failure.exitcode for failure in error.failures.values() if failure.exitcode > 0]
+        return min(codes, default=1)
+    return 0
+
+
+@contextmanager
+def as_rank(device: str) -> Iterator[Ranks]:
+    """Join the ranks for a block. If it fails, one rank prints the error; the others end with its exit code."""
+    from slangad.compiler.runtime.training.ranks import join_ranks
+
+    ranks = join_ranks(device)
+    try:
+        yield ranks
+    except (SlangadError, KeyboardInterrupt) as error:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # of the launcher, once a rank has ended
+        hurry()
+        if ranks.is_first_to_end():
+            raise
+        raise click.exceptions.Exit(error.exit_code if isinstance(error, SlangadError) else INTERRUPTED) from None
+    ranks.leave()

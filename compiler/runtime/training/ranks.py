@@ -1,0 +1,212 @@
+"""Add up numbers over the ranks of a distributed training, by ``torch.distributed``. torch is imported here only.
+
+Sums of floats depend on the order of additions, and so on the number of ranks. ``add_exactly`` adds integers instead:
+each number is scaled by the largest exponent that any part has at its place, so the sum is the same for every order.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from slangad.compiler.errors.diagnostics import Diagnostic, ToolchainError
+from slangad.compiler.toolchain.messages.failures import failed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    import numpy.typing as npt
+
+    Array = npt.NDArray[Any]
+
+VARIABLES: Final = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
+"""The variables by which torchrun, and other launchers, tell a process which rank it is."""
+_INSTALL: Final = "pip install torch"
+_BITS: Final = 52
+"""Bits of a number in an exact sum, below the largest exponent at its place. More: sums of 1024 parts may overflow."""
+_LEAST: Final = -(1 << 20)
+"""The exponent of zero."""
+_NOT_FINITE: Final = 1 << 20
+"""The exponent of NaN and infinity: the sum is NaN."""
+
+
+class RankLostError(ToolchainError):
+    """Another rank has ended. The parameters of this one are those of a whole step."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ranks:
+    """The ranks of a training, seen from one of them.
+
+    Attributes:
+        rank: The number of this one, from 0.
+        size: The number of ranks.
+        place: The torch device on which numbers are added.
+    """
+
+    rank: int
+    size: int
+    place: str = "cpu"
+
+    @property
+    def is_first(self) -> bool:
+        """Return True for the rank that prints and writes files."""
+        return self.rank == 0
+
+    def add(self, numbers: Array) -> Array:
+        """Return the sum over all ranks."""
+        return self._reduced(numbers, "SUM")
+
+    def add_exactly(self, parts: Sequence[Array]) -> Array:
+        """Return the sum of all parts of all ranks, the same bits for every number and order of ranks."""
+        import numpy as np
+
+        exponents = self._reduced(np.max([_exponents(part) for part in parts], axis=0), "MAX")
+        finite = exponents < _NOT_FINITE
+        scale = np.where(finite & (exponents > _LEAST), exponents, 0)
+        digits = sum(_digits(part, scale, finite) for part in parts)
+        assert not isinstance(digits, int)  # noqa: S101  (every rank has a part)
+        total = np.ldexp(self._reduced(digits, "SUM").astype("f8"), scale - _BITS)
+        return np.where(finite, total, np.nan).astype(parts[0].dtype)
+
+    def from_first(self, value: object) -> Any:  # noqa: ANN401  (what the first rank has)
+        """Return the value that the first rank passes, on every rank."""
+        import torch.distributed as dist
+
+        box = [value]
+        with _lost_ranks():
+            dist.broadcast_object_list(box, src=0, device=self._device())
+        return box[0]
+
+    @contextmanager
+    def first_before_others(self) -> Iterator[None]:
+        """Let the first rank run a block before the others, so that they find in the cache what it compiled."""
+        if not self.is_first:
+            self.wait()
+        yield
+        if self.is_first:
+            self.wait()
+
+    def wait(self) -> None:
+        """Wait until every rank is here."""
+        import torch.distributed as dist
+
+        with _lost_ranks():
+            dist.barrier()
+
+    def is_first_to_end(self) -> bool:
+        """Return True if no other rank has reported the end of the training, so that there is one message."""
+        import torch.distributed as dist
+
+        with suppress(Exception):  # the store is gone with the launcher
+            store = dist.distributed_c10d._get_default_store()
+            return bool(store.add("slangad_reported", 1) == 1)
+        return True
+
+    def leave(self) -> None:
+        """Leave the ranks after the last sum."""
+        import torch.distributed as dist
+
+        self.wait()
+        dist.destroy_process_group()
+
+    def _device(self) -> Any:  # noqa: ANN401  (a torch device)
+        import torch
+
+        return torch.device(self.place)
+
+    def _reduced(self, numbers: Array, operation: str) -> Array:
+        import torch
+        import torch.distributed as dist
+
+        tensor = torch.from_numpy(numbers.copy()).to(self.place)
+        with _lost_ranks():
+            dist.all_reduce(tensor, op=getattr(dist.ReduceOp, operation))
+        reduced: Array = tensor.cpu().numpy()
+        return reduced
+
+
+def is_rank(environment: Mapping[str, str] = os.environ) -> bool:
+    """Return True if a launcher started this process as a rank."""
+    return all(environment.get(name) for name in VARIABLES)
+
+
+def require_torch() -> None:
+    """Refuse distributed training without torch, before anything starts.
+
+    Raises:
+        ToolchainError: torch is missing, or has no ``torch.distributed``.
+    """
+    try:
+        import torch.distributed
+    except ImportError:
+        raise failed("SA428", "distributed training needs torch", _INSTALL) from None
+    if not torch.distributed.is_available():
+        raise failed("SA428", "this torch has no torch.distributed", _INSTALL)
+
+
+def join_ranks(device: str) -> Ranks:
+    """Join the ranks that the environment describes: by NCCL if the device is CUDA's, else by gloo.
+
+    Raises:
+        ToolchainError: torch is missing, or the ranks do not find each other.
+    """
+    _take_own_gpu(int(os.environ.get("LOCAL_RANK", "0")))
+    require_torch()
+    import torch
+    import torch.distributed as dist
+
+    cuda = device == "cuda" or (device == "auto" and torch.cuda.is_available())
+    try:
+        dist.init_process_group("nccl" if cuda else "gloo")
+    except (RuntimeError, ValueError) as error:
+        raise failed("SA428", f"the ranks did not find each other: {_first_line(error)}") from None
+    return Ranks(dist.get_rank(), dist.get_world_size(), "cuda:0" if cuda else "cpu")
+
+
+def _take_own_gpu(local: int) -> None:
+    """Show this process one GPU of the machine, by its number among the ranks of the machine."""
+    visible = [name for name in os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",") if name]
+    if not visible:
+        os.environ["CUDA_VISIBLE_DEVICES"] = str(local)
+    elif local < len(visible):
+        os.environ["CUDA_VISIBLE_DEVICES"] = visible[local]
+
+
+@contextmanager
+def _lost_ranks() -> Iterator[None]:
+    """Turn the errors of a sum into one for the user.
+
+    Raises:
+        ToolchainError: Another rank has ended, so no sum can be complete.
+    """
+    try:
+        yield
+    except RuntimeError as error:
+        message = "another rank ended, so training stopped"
+        help_ = "start again with --resume to continue from the checkpoint, with any number of ranks"
+        raise RankLostError([Diagnostic("SA428", message, help=help_, notes=(_first_line(error),))]) from None
+
+
+def _first_line(error: Exception) -> str:
+    line = next(iter(str(error).splitlines()), type(error).__name__)
+    return line.partition(". ")[0]
+
+
+def _exponents(numbers: Array) -> Array:
+    import numpy as np
+
+    _, exponents = np.frexp(numbers.astype("f8"))
+    found = np.where(numbers == 0, _LEAST, exponents).astype("i4")
+    return np.where(np.isfinite(numbers), found, _NOT_FINITE).astype("i4")
+
+
+def _digits(numbers: Array, scale: Array, finite: Array) -> Array:
+    """Return numbers as integers below two to the power of ``_BITS``."""
+    import numpy as np
+
+    held = np.where(finite, numbers, 0).astype("f8")
+    digits: Array = np.rint(np.ldexp(held, _BITS - scale)).astype("i8")
+    return digits

@@ -1,0 +1,109 @@
+"""Run by every rank of a test: train in several ways, and print the losses of the first rank as JSON.
+
+``python -m torch.distributed.run --standalone --nproc-per-node N distributed_ranks.py FOLDER [more]``
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from slangad.compiler.api.program import as_pipeline, read_program
+from slangad.compiler.driver.inputs import Input
+from slangad.compiler.driver.model import Options
+from slangad.compiler.emit.model import Mode
+from slangad.compiler.runtime.arrays.files import read_arrays
+from slangad.compiler.runtime.device.open import open_device
+from slangad.compiler.runtime.training.distributed import SharedData, start_distributed
+from slangad.compiler.runtime.training.loop import Ending, train
+from slangad.compiler.runtime.training.ranks import Ranks, join_ranks
+from slangad.compiler.runtime.training.shares import element_count, refuse_unshared
+from slangad.compiler.runtime.training.train import TrainingPlan
+from slangad.compiler.runtime.training.trainable import with_optimizer
+from slangad.compiler.toolchain.cache import default_cache
+
+FOLDER = Path(sys.argv[1])
+STEPS = 12
+
+
+def trained(ranks: Ranks, kernel: str, *, exact: bool, batch: int = 0) -> dict[str, Any]:
+    """Train a kernel over the ranks; return losses and parameters as hexadecimal text."""
+    cache = default_cache()
+    program = read_program(Input(FOLDER / "net.py"), Options(targets=(), cache=cache, deterministic=exact))
+    found = program.pipelines.get(kernel) or program.plans[kernel]
+    runnable = with_optimizer(as_pipeline(program, found, ()), "adam", 0.05)
+    refuse_unshared(runnable, program.module)
+    inputs = read_arrays([FOLDER / "x.npy", FOLDER / "y.npy", FOLDER / "start.npz"])
+    assert all(isinstance(inputs[key], np.memmap) for key in ("x", "y"))
+    optimizer = runnable.pipeline.optimizer
+    assert optimizer is not None
+    with open_device("cpu") as device:
+        loaded = program.load_on(device, runnable.entry_names((Mode.FORWARD, Mode.BACKWARD)))
+        data = SharedData(runnable, inputs, element_count(runnable, inputs), ranks, exact)
+        plan = TrainingPlan(optimizer, batch, 3)
+        trainer, _ = start_distributed(device, loaded, data, plan, cache)
+        train(trainer, Ending(STEPS), lambda _: None)
+        parameters = {key: array.tolist() for key, array in trainer.parameters().items()}
+        every = ranks.from_first(parameters)
+        assert parameters == every, "the ranks have different parameters"
+        trainer.close()
+    return {"losses": trainer.losses, "parameters": parameters}
+
+
+def with_torch() -> list[float]:
+    """Train the kernel in a module under DistributedDataParallel, with torch's optimizer."""
+    import torch
+    import torch.distributed as dist
+    from torch.nn.parallel import DistributedDataParallel
+
+    import slangad as sa
+
+    loss_of = sa.load(FOLDER / "net.py", device="cpu").fit.torch("cpu")
+
+    class Net(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.w = torch.nn.Parameter(torch.zeros(4))
+            self.b = torch.nn.Parameter(torch.tensor(0.1))
+
+        def forward(self, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+            return loss_of(self.w, self.b, x, y)
+
+    net = DistributedDataParallel(Net())
+    optimizer = torch.optim.Adam(net.parameters(), lr=0.05)
+    rank, size = dist.get_rank(), dist.get_world_size()
+    x, y = (torch.from_numpy(np.load(FOLDER / f"{name}.npy")[:100]) for name in "xy")
+    losses = []
+    for _ in range(STEPS):
+        optimizer.zero_grad()
+        loss = net(x[rank::size].contiguous(), y[rank::size].contiguous())
+        loss.backward()
+        optimizer.step()
+        total = loss.detach().clone()
+        dist.all_reduce(total)
+        losses.append(float(total) / size)
+    return losses
+
+
+def main() -> None:
+    """Do what the test compares."""
+    ranks = join_ranks("cpu")
+    found: dict[str, Any] = {
+        "mean": trained(ranks, "fit", exact=False),
+        "exact": trained(ranks, "fit", exact=True, batch=37),
+    }
+    if "more" in sys.argv:
+        found["sum"] = trained(ranks, "total", exact=False, batch=37)
+        found["torch"] = with_torch()
+        parts = [np.array([1e12, 1.0, np.inf, 0.0]), np.array([ranks.rank - 1e12, 2**-30, 1.0, 0.0])]
+        found["added"] = [str(number) for number in ranks.add_exactly(parts)]
+    if ranks.is_first:
+        (FOLDER / f"found{ranks.size}.json").write_text(json.dumps(found))
+    ranks.leave()
+
+
+main()

@@ -1,0 +1,226 @@
+"""Ranks that share the data train as one process does, with the same bits under ``--deterministic``."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+import slangad as sa
+from slangad.compiler.api.program import as_pipeline, read_program
+from slangad.compiler.driver.inputs import Input
+from slangad.compiler.driver.model import Options
+from slangad.compiler.errors.diagnostics import CompileError
+from slangad.compiler.runtime.training.shares import element_count, parts_of, refuse_unshared
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+NET = """
+import slangad as sa
+from slangad import Each, Mean, NoDiff, Param, Sum, Tensor
+
+
+@sa.differentiable
+def net(w: Tensor[float, 1], b: float, x: float) -> float:
+    h = b
+    for k in range(4):
+        h += w[k] * sa.sin((k + 1.0) * x)
+    return h
+
+
+@sa.kernel
+def fit(w: Tensor[float, 1], b: Param[float], x: NoDiff[Each[float]], y: NoDiff[Each[float]]) -> Mean[float]:
+    d = net(w, b, x) - y
+    return d * d
+
+
+@sa.kernel
+def total(w: Tensor[float, 1], b: Param[float], x: NoDiff[Each[float]], y: NoDiff[Each[float]]) -> Sum[float]:
+    d = net(w, b, x) - y
+    return 0.01 * d * d
+"""
+REFUSED = """
+import slangad as sa
+from slangad import Each, InOutTensor, Mean, NoDiff, Param, Sum, Tensor
+
+
+@sa.kernel
+def square(x: Each[float], a: Param[float]) -> Each[float]:
+    return a * x * x
+
+
+@sa.kernel
+def near(x: Tensor[float, 1], y: Each[float]) -> Mean[float]:
+    return x[sa.thread_id(0)] * y
+
+
+@sa.kernel
+def level(x: Each[float]) -> Sum[float]:
+    return x
+
+
+@sa.kernel
+def away(x: Each[float], mean: Param[float]) -> Mean[float]:
+    return (x - mean) * (x - mean)
+
+
+@sa.kernel
+def numbered(a: Param[float], y: Each[float]) -> Mean[float]:
+    return a * y * sa.thread_id(0)
+
+
+@sa.kernel
+def image(w: Tensor[float, 1]) -> Mean[float]:
+    return w[sa.thread_id(0)]
+
+
+@sa.pipeline
+def neighbours(a: Param[float], x: NoDiff[Each[float]], y: NoDiff[Each[float]]) -> Mean[float]:
+    return near(square(x, a), y)
+
+
+@sa.pipeline
+def centred(a: Param[float], x: NoDiff[Each[float]]) -> Mean[float]:
+    s = square(x, a)
+    return away(s, level(s))
+
+
+@sa.pipeline
+def chained(a: Param[float], x: NoDiff[Each[float]]) -> Sum[float]:
+    return level(square(square(x, a), a))
+"""
+SCRIPT = Path(__file__).with_name("distributed_ranks.py")
+TRAIN = ("-i", "x.npy", "-i", "y.npy", "-i", "start.npz", "--lr", "0.05", "--device", "cpu")
+
+
+def _environment() -> dict[str, str]:
+    return {**os.environ, "OMP_NUM_THREADS": "1"}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A description, and data of a number of elements that no number of ranks divides."""
+    folder = tmp_path_factory.mktemp("distributed")
+    (folder / "net.py").write_text(NET)
+    x = np.linspace(0, 3, 103, dtype="f4")
+    np.save(folder / "x.npy", x)
+    np.save(folder / "y.npy", np.sign(np.sin(2 * x)).astype("f4"))
+    np.savez(folder / "start.npz", w=np.zeros(4, "f4"), b=np.float32(0.1))
+    return folder
+
+
+def _of_ranks(folder: Path, count: int, *words: str) -> dict[str, Any]:
+    pytest.importorskip("torch")
+    launcher = ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={count}"]
+    command = [sys.executable, *launcher, str(SCRIPT), str(folder), *words]
+    ended = subprocess.run(
+        command, capture_output=True, text=True, check=False, env=_environment(), cwd=SCRIPT.parents[2]
+    )
+    assert ended.returncode == 0, ended.stderr
+    found: dict[str, Any] = json.loads((folder / f"found{count}.json").read_text())
+    return found
+
+
+def _alone(folder: Path, kernel: str, batch: int = 0, rows: int | None = None) -> list[float]:
+    arrays = {name: np.load(folder / f"{name}.npy")[:rows] for name in "xy"} | dict(np.load(folder / "start.npz"))
+    trained = getattr(sa.load(folder / "net.py", device="cpu"), kernel).train(
+        **arrays, optimizer=sa.Adam(lr=0.05), steps=12, batch=batch, seed=3
+    )
+    losses: list[float] = trained.losses
+    return losses
+
+
+@pytest.mark.toolchain
+def test_ranks__2_and_4_of_unequal_shares__have_the_losses_of_one_process(folder: Path) -> None:
+    two, four = _of_ranks(folder, 2, "more"), _of_ranks(folder, 4)
+    alone = _alone(folder, "fit")
+    for one in (two, four):
+        np.testing.assert_allclose(one["mean"]["losses"], alone, rtol=2e-6)
+        np.testing.assert_allclose(one["exact"]["losses"], _alone(folder, "fit", 37), rtol=2e-6)
+    assert two["exact"] == four["exact"]  # the same bits
+    np.testing.assert_allclose(two["sum"]["losses"], _alone(folder, "total", 37), rtol=2e-6)
+    np.testing.assert_allclose(two["torch"], _alone(folder, "fit", rows=100), rtol=1e-5)
+    assert two["added"] == ["1.0", str(2 + 2**-29), "nan", "0.0"]
+
+
+@pytest.mark.toolchain
+def test_distributed__a_rank_is_killed__the_others_end_with_one_message_and_the_checkpoint_resumes(
+    folder: Path,
+) -> None:
+    pytest.importorskip("torch")
+    words = ("net.py:fit", *TRAIN, "--checkpoint", "c.npz", "--checkpoint-every", "20", "--steps")
+    command = [sys.executable, "-m", "slangad", "train", *words, "1000000", "--distributed", "2"]
+    with subprocess.Popen(
+        command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=_environment()
+    ) as process:
+        _until(lambda: (folder / "c.npz").exists() or process.poll() is not None, 120)
+        ranks = _children(process.pid)
+        assert len(ranks) == 2, process.communicate()
+        os.kill(ranks[1], signal.SIGKILL)
+        begun = time.monotonic()
+        out, errors = process.communicate(timeout=60)
+    assert time.monotonic() - begun < 10
+    assert process.returncode == 4
+    assert errors.count("error[") == 1, errors
+    assert "error[SA428]: another rank ended, so training stopped" in errors
+    assert "Traceback" not in errors
+    assert not out
+    done = len(np.load(folder / "c.npz")["losses"])
+    ended = subprocess.run(
+        [sys.executable, "-m", "slangad", "train", *words, str(done + 5), "--distributed", "1", "--resume"],
+        cwd=folder, capture_output=True, text=True, check=False, env=_environment(),
+    )  # fmt: skip
+    assert ended.returncode == 0, ended.stderr
+    assert f"fit: {done + 5} steps on cpu, loss" in ended.stderr
+    assert len(np.load(folder / "c.npz")["losses"]) == done + 5
+
+
+def _until(holds: Callable[[], bool], seconds: float) -> None:
+    end = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.1)
+
+
+def _children(process: int) -> list[int]:
+    """The ranks, which are children of the launcher."""
+    listed = subprocess.run(["ps", "-eo", "pid,ppid,args"], capture_output=True, text=True, check=True).stdout
+    rows = [line.split(None, 2) for line in listed.splitlines()[1:]]
+    return [int(pid) for pid, parent, words in rows if int(parent) == process and "-m slangad train" in words]
+
+
+def test_refuse_unshared__programs_whose_result_depends_on_the_split__are_refused(tmp_path: Path) -> None:
+    file = tmp_path / "refused.py"
+    file.write_text(REFUSED)
+    program = read_program(Input(file), Options(targets=()))
+    for name, words in (
+        ("neighbours", "near reads the elements of"),
+        ("centred", "away uses a sum over all elements"),
+        ("numbered", "numbered asks for the number of its thread"),
+        ("image", "it has no Each parameter"),
+    ):
+        runnable = as_pipeline(program, program.pipelines.get(name) or program.plans[name], ())
+        with pytest.raises(CompileError, match=words) as caught:
+            refuse_unshared(runnable, program.module)
+        assert caught.value.diagnostics[0].code == "SA420"
+    chained = as_pipeline(program, program.pipelines["chained"], ())
+    refuse_unshared(chained, program.module)
+    assert element_count(chained, {"x": np.zeros(7), "a": 1.0}) == 7
+    with pytest.raises(CompileError, match="need one length: they are missing"):
+        element_count(chained, {"a": 1.0})
+
+
+def test_parts_of__any_number__differ_by_at_most_one() -> None:
+    for count, parts in ((103, 8), (8, 8), (9, 4)):
+        found = parts_of(count, parts)
+        assert [k for one in found for k in one] == list(range(count))
+        assert max(map(len, found)) - min(map(len, found)) <= 1
