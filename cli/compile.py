@@ -86,8 +86,9 @@ _FORMATS = OneOf(["text", "json"])
 @click.option(
     "--emit",
     multiple=True,
-    type=OneOf(["slang", "ir", "artefacts", "header", "library"]),
-    help="Write this kind of output: header is a C++ header, library a C++ source file with its header.  "
+    type=OneOf(["slang", "lines", "ir", "artefacts", "header", "library"]),
+    help="Write this kind of output: lines is Slang with #line directives, header a C++ header, library a C++ source "
+    "file with its header.  "
     "[default: slang, artefacts]",
 )
 @click.option(
@@ -249,7 +250,7 @@ def print_output(session: Session, arguments: CompileArguments) -> None:
         raise CompileError(one.refusals)
     if one.failures:
         raise ToolchainError(one.failures)
-    kind = {"artefacts": "artefact", "library": "source"}.get(emit[0], emit[0])
+    kind = {"artefacts": "artefact", "library": "source", "lines": "slang"}.get(emit[0], emit[0])
     outputs = [output for output in wanted_outputs(one, frozenset(emit), arguments["namespace"]) if output.kind == kind]
     if len(outputs) != 1:
         raise click.UsageError(

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from slangad.compiler.toolchain.cache import Cache
 
 OutputKind = Literal["slang", "library", "ir", "artefact", "reflection", "header", "source", "manifest", "depfile"]
-Emit = Literal["slang", "ir", "artefacts", "header", "library"]
+Emit = Literal["slang", "lines", "ir", "artefacts", "header", "library"]
 
 
 @dataclass(frozen=True, slots=True)

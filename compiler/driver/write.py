@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,9 +32,15 @@ class Written:
 
 def wanted_outputs(compiled: CompiledInput, emit: frozenset[Emit], namespace: str = "slangad") -> list[Output]:
     """Return the outputs of an input that are asked for."""
-    kinds = {"slang": ("slang", "library"), "artefacts": ("artefact", "reflection")}
+    of_slang = ("slang", "library")
+    kinds = {"slang": of_slang, "lines": of_slang, "artefacts": ("artefact", "reflection")}
     wanted = {kind for name in emit for kind in kinds.get(name, ())}
     outputs = [output for output in compiled.outputs if output.kind in wanted]
+    if "lines" in emit:
+        from slangad.compiler.driver.line_directives import with_line_directives
+
+        text = with_line_directives(compiled.slang.emitted).encode()
+        outputs = [replace(output, data=text) if output.kind == "slang" else output for output in outputs]
     if "ir" in emit and compiled.slang.module is not None:
         from slangad.compiler.ir.text_form.printer import show
 

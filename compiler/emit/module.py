@@ -141,13 +141,40 @@ def _print_header(writer: Writer, module: ir.Module, libraries: Iterable[str]) -
 
 
 def _print_structs(names: ModuleNames, writer: Writer, module: ir.Module) -> None:
+    used = _used_structs(module)
     for definition in module.structs:
-        if definition.external:
+        if definition.external or (module.functions and definition.struct.key not in used):
             continue
         writer.gap()
         print_doc(writer, definition.doc)
         with writer.origin(definition.span):
             _print_struct(names, writer, definition, module)
+
+
+def _used_structs(module: ir.Module) -> set[str]:
+    """Return the keys of the structs that functions and kernels use, and of those in their fields."""
+    exprs = (e for f in module.functions for e in body_exprs(statements(f)))
+    pending = [
+        *(t for f in module.functions for t in (f.result, *(p.type for p in f.params))),
+        *(p.type for kernel in module.kernels for p in kernel.params),
+        *(buffer.type for buffer in module.buffers),
+        *(e.type for e in exprs),
+    ]
+    owners = {f.owner for f in module.functions}
+    pending += [d.struct for d in module.structs if d.struct.key in owners]
+    used: set[str] = set()
+    while pending:
+        match pending.pop():
+            case types.Struct(key=key, fields=fields) if key not in used:
+                used.add(key)
+                pending += [field.type for field in fields]
+            case types.Array(element=inner) | types.DiffPair(primal=inner) | types.Tensor(element=inner):
+                pending.append(inner)
+            case types.Tuple(elements):
+                pending += elements
+            case _:
+                pass
+    return used
 
 
 def _print_struct(names: ModuleNames, writer: Writer, definition: ir.StructDef, module: ir.Module) -> None:

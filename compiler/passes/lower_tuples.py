@@ -1,8 +1,10 @@
 """Replace tuples by structs, because Slang's ``Tuple`` has zero gradients if one element carries none.
 
-    def split(x: float) -> tuple[float, int]   ->   struct FloatAndInt { float item0; int item1; }
-                                                    FloatAndInt split(float x)
+    def split(x: float) -> tuple[float, int]   ->   struct SplitResult { float part; int index; }
+        return part, index                          SplitResult split(float x)
 
+A struct has the names of the one function whose result or gradient it is. A tuple of several functions has the names
+of its types: ``struct FloatAndInt { float item0; int item1; }``.
 The result of a backward function stays a tuple: it is the list of gradients that the emitter stores one by one.
 """
 
@@ -15,7 +17,8 @@ from slangad.compiler.errors.exhaustive import assert_never
 from slangad.compiler.ir import nodes as ir
 from slangad.compiler.ir import types
 from slangad.compiler.ir.build import Fresh
-from slangad.compiler.ir.walk import map_blocks, map_stmt_exprs, rewrite, walk_stmts
+from slangad.compiler.ir.verify.module import gets_gradient
+from slangad.compiler.ir.walk import body_exprs, map_blocks, map_stmt_exprs, rewrite, statements, walk_stmts
 
 if TYPE_CHECKING:
     from slangad.compiler.ir.build import Block
@@ -23,18 +26,55 @@ if TYPE_CHECKING:
 
 def lower_tuples(module: ir.Module) -> ir.Module:
     """Replace every tuple type by a struct."""
-    structs = _Structs({d.struct.key for d in module.structs})
+    structs = _Structs({d.struct.key for d in module.structs}, _names(module))
     functions = tuple(_function(f, structs) for f in module.functions)
     kernels = tuple(_kernel(k, structs) for k in module.kernels)
     made = tuple(ir.StructDef(s) for s in structs.made.values())
     return replace(module, structs=(*module.structs, *made), functions=functions, kernels=kernels)
 
 
+def _names(module: ir.Module) -> dict[types.Tuple, tuple[str, tuple[str, ...]]]:
+    """Return names of struct and fields for each tuple type that is the result or the gradient of one function."""
+    by_key = {function.key: function for function in module.functions}
+    found: dict[types.Tuple, dict[tuple[str, str], tuple[str, ...]]] = {}
+    for function in module.functions:
+        result = function.result
+        if isinstance(result, types.Tuple) and function.role is not ir.Role.BACKWARD:
+            found.setdefault(result, {})[function.key, f"{_capital(function.name)}Result"] = _returned(function)
+        for expr in body_exprs(statements(function)):
+            if isinstance(expr, ir.BackwardCall) and isinstance(expr.type, types.Tuple):
+                of = by_key[expr.function]
+                params = tuple(p.name for p in of.params if gets_gradient(p))
+                found.setdefault(expr.type, {})[of.key, f"{_capital(of.name)}Gradient"] = params
+    only = {type_: next(iter(uses.items())) for type_, uses in found.items() if len(uses) == 1}
+    return {
+        type_: (name, fields) for type_, ((_, name), fields) in only.items() if len(fields) == len(type_.elements)
+    }
+
+
+def _returned(function: ir.Function) -> tuple[str, ...]:
+    """Return the names of the variables that a function returns; empty if its returns differ."""
+    returned = set()
+    for stmt in walk_stmts(statements(function)):
+        if isinstance(stmt, ir.Return) and isinstance(stmt.value, ir.Construct):
+            names = [a.name if isinstance(a, ir.Var) else f"item{i}" for i, a in enumerate(stmt.value.args)]
+            returned.add(tuple(names))
+        elif isinstance(stmt, ir.Return):
+            return ()
+    names = returned.pop() if len(returned) == 1 else ()
+    return names if len(set(names)) == len(names) else ()
+
+
+def _capital(name: str) -> str:
+    return "".join(word[:1].upper() + word[1:] for word in name.split("_"))
+
+
 @dataclass(slots=True)
 class _Structs:
-    """The structs so far, one per tuple type."""
+    """The structs so far, one per tuple type; ``names`` has those of structs and fields that the program gives."""
 
     keys: set[str]
+    names: dict[types.Tuple, tuple[str, tuple[str, ...]]]
     made: dict[types.Tuple, types.Struct] = field(default_factory=dict)
 
     def of(self, type_: types.Type) -> types.Type:
@@ -62,10 +102,16 @@ class _Structs:
 
     def _struct(self, type_: types.Tuple, elements: tuple[types.Type, ...]) -> types.Struct:
         if type_ not in self.made:
-            name = "And".join(_word(e) for e in elements)
-            fields = tuple(types.Field(f"item{i}", e) for i, e in enumerate(elements))
+            items = tuple(f"item{i}" for i in range(len(elements)))
+            name, words = self.names.get(type_, ("And".join(_word(e) for e in elements), items))
+            fields = tuple(types.Field(word, e) for word, e in zip(words, elements, strict=True))
             self.made[type_] = types.Struct(Fresh(self.keys).name(f"tuple {name}"), name, fields)
         return self.made[type_]
+
+    def member(self, expr: ir.Member) -> ir.Member:
+        """Return the access of a field in place of that of an element."""
+        made = next((s for s in self.made.values() if s == expr.value.type), None)
+        return replace(expr, name=made.fields[int(expr.name.removeprefix("item"))].name) if made is not None else expr
 
 
 def _word(type_: types.Type) -> str:
@@ -119,12 +165,16 @@ def _return_list(stmt: ir.Return, structs: _Structs, names: Fresh, result: types
         return [stmt]
     value = _expr(stmt.value, structs)
     held = names.var("gradients", value.type)
-    parts = tuple(ir.Member(held, f"item{i}", e) for i, e in enumerate(result.elements))
+    parts = tuple(structs.member(ir.Member(held, f"item{i}", e)) for i, e in enumerate(result.elements))
     return [ir.Assign(held, value, stmt.span), replace(stmt, value=ir.Construct(parts, result, stmt.value.span))]
 
 
 def _expr(expr: ir.Expr, structs: _Structs) -> ir.Expr:
-    return rewrite(expr, lambda e: e if structs.of(e.type) == e.type else replace(e, type=structs.of(e.type)))
+    def lowered(e: ir.Expr) -> ir.Expr:
+        made = e if structs.of(e.type) == e.type else replace(e, type=structs.of(e.type))
+        return structs.member(made) if isinstance(made, ir.Member) else made
+
+    return rewrite(expr, lowered)
 
 
 def _kernel(kernel: ir.Kernel, structs: _Structs) -> ir.Kernel:

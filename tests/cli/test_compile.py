@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -21,12 +22,30 @@ from slangad.compiler.lang.intrinsics.typed import public_rows
 from slangad.compiler.toolchain.jobs.request import CompileJob
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from slangad.compiler.lang.intrinsics.model import IntrinsicRow
+    from slangad.compiler.toolchain.jobs.request import CompileResult
     from slangad.compiler.toolchain.session import Toolchain
     from tests.cli.conftest import Project
 
 pytestmark = pytest.mark.toolchain
 MODES = ("forward", "backward", "jvp")
+
+
+def test_compile__lines__slang_reports_places_of_the_descriptions(
+    project: Project, compile_slang: Callable[..., CompileResult]
+) -> None:
+    project.kernel("fit")
+    text = project.run("compile", "fit.py", "--emit", "lines", "-o", "-").stdout
+    described = {name: (project.folder / name).read_text().splitlines() for name in ("fit.py", "lib.py")}
+    for name, code in (("fit.py", "return r * r"), ("lib.py", "return GAIN"), ("fit.slang", "result[i] = ")):
+        wrong = text.replace(code, f"{code.split()[0]} {'=' * ('=' in code)} absent + {code.split()[-1]}", 1)
+        lines = described.get(name, wrong.splitlines())
+        result = compile_slang(wrong, ("fit_forward",), ("cpp",))
+        (message,) = (m for m in result.messages if "undefined identifier" in m.text)
+        assert Path(message.file).name == name
+        assert lines[message.line - 1].lstrip().startswith(code.strip())
 
 
 def test_compile__plain__writes_slang_artefacts_reflection_manifest_and_depfile(project: Project) -> None:

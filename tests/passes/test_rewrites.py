@@ -255,10 +255,19 @@ def test_tuples__equal_tuples__become_one_struct() -> None:
 function f f(x: float) -> tuple[float, Array[int, 2]] { return new tuple[float, Array[int, 2]](x, new Array[int, 2]()) }
 function g g(x: float) -> float locals t: tuple[float, Array[int, 2]] { set t = call f(x) return t.item0 }""")
     made = lower_tuples(module)
-    assert [d.struct.name for d in made.structs] == ["FloatAndArray2OfInt"]
-    assert [f.name for f in made.structs[0].struct.fields] == ["item0", "item1"]
+    assert [d.struct.name for d in made.structs] == ["FResult"]
+    assert [f.name for f in made.structs[0].struct.fields] == ["x", "item1"]
+    assert "return t.x" in show(made)
     assert "tuple[" not in show(made)
     assert verify(made) == []
+
+
+def test_tuples__of_two_functions__have_the_names_of_their_types() -> None:
+    module = parse("""module m from "m.py"
+function f f(x: float) -> tuple[float, float] { return new tuple[float, float](x, x) }
+function h h(x: float) -> tuple[float, float] { return call f(x) }""")
+    (struct,) = (d.struct for d in lower_tuples(module).structs)
+    assert (struct.name, [f.name for f in struct.fields]) == ("FloatAndFloat", ["item0", "item1"])
 
 
 def test_tuples__backward_function__keeps_its_list_of_gradients() -> None:
@@ -269,7 +278,7 @@ function b b(x: float, y: float, d: float) -> tuple[float, float] role backward 
     made = lower_tuples(module)
     text = shown(made)
     assert "set gradients = bwd_diff f(x, y, d)" in text
-    assert "return new tuple[float, float](gradients.item0, gradients.item1)" in text
+    assert "return new tuple[float, float](gradients.x, gradients.y)" in text
     assert verify(made) == []
 
 

@@ -8,6 +8,7 @@ So forward and reverse mode agree.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import reduce
 from typing import TYPE_CHECKING
 
@@ -87,7 +88,8 @@ def derived_backward(maker: Maker) -> Function:
         body += () if is_scalar(param.type) else (Assign(gradient, zero(param.type)),)
         body += _along_parameter(maker, position, value, gradient, fresh)
         result.append(gradient)
-    return maker.backward_function((*body, gradients(result)))
+    doc = (f"For reverse mode, which does not call the forward function of {maker.function.name}.",)
+    return replace(maker.backward_function((*body, gradients(result))), doc=doc)
 
 
 def _along_parameter(maker: Maker, position: int, value: Expr, gradient: Var, fresh: Fresh) -> Block:

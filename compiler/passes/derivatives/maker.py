@@ -76,6 +76,7 @@ class Maker:
         self, suffix: str, role: ir.Role, params: tuple[ir.Param, ...], result: Type, body: Block
     ) -> ir.Function:
         of = self.function
+        doc = (f"For forward mode, which does not call {of.name}_bwd.",) if role is ir.Role.FORWARD else ()
         return ir.Function(
             key=self.keys.name(f"{of.key}:{suffix}"),
             name=f"{of.name}_{suffix}",
@@ -88,6 +89,7 @@ class Maker:
             owner=of.owner,
             static=bool(of.owner),
             span=of.span,
+            doc=doc,
         )
 
     def moved(self, suffix: str) -> ir.Function:

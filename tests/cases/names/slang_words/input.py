@@ -30,6 +30,6 @@ def discard(uniform: float, row_major: int) -> float:
 
 
 @sa.kernel
-def cbuffer(register: Each[float], namespace: Each[Texture2D]) -> Each[float]:
+def cbuffer(register: Each[float], namespace: Each[Texture2D], export: Each[interface]) -> Each[float]:
     typedef = discard(register, 2)
-    return typedef * namespace.half + namespace.out * interface(1.0).this
+    return typedef * namespace.half + namespace.out * export.this
