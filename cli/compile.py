@@ -44,6 +44,7 @@ class CompileArguments(TypedDict):
     watch: bool
     optimization: int
     deterministic: bool
+    pack_buffers: bool
     slangc: Path | None
     slang_flags: tuple[str, ...]
     include_dirs: tuple[str, ...]
@@ -107,6 +108,9 @@ _FORMATS = OneOf(["text", "json"])
 @click.option("-O", "optimization", default=1, type=click.IntRange(0, 3), show_default=True, help="Optimisation level.")
 @slang_options
 @click.option("--deterministic/--no-deterministic", default=False, help="Make gradients bit-identical on every run.")
+@click.option(
+    "--pack-buffers", is_flag=True, help="WGSL: bind read-only buffers of one element type as one, for devices with 8."
+)
 @click.option("--watch", is_flag=True, help="Compile again whenever an input or a file it depends on changes.")
 @click.option("--depfile", type=_FILE, help="Also write a depfile for all inputs to this file.")
 @click.option(
@@ -267,6 +271,8 @@ def _options_of(session: Session, arguments: CompileArguments) -> Options:
     from slangad.compiler.toolchain.jobs.request import DEFAULT_TIME_LIMIT
 
     emit = frozenset(arguments["emit"] or ("artefacts",))
+    if arguments["pack_buffers"] and emit & {"header", "library"}:
+        raise click.UsageError("--pack-buffers is for programs that read the manifest: leave out --emit header.")
     targets = (*arguments["targets"], *(("cpp",) if "library" in emit else ())) or ("spirv",)
     return Options(
         targets=tuple(dict.fromkeys(targets)) if emit & {"artefacts", "header", "library"} else (),
@@ -277,6 +283,7 @@ def _options_of(session: Session, arguments: CompileArguments) -> Options:
         specialize=arguments["specialize"],
         optimization=arguments["optimization"],
         deterministic=arguments["deterministic"],
+        pack_buffers=arguments["pack_buffers"],
         slangc=arguments["slangc"],
         slang_flags=arguments["slang_flags"],
         workers=arguments["jobs"],

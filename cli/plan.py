@@ -56,6 +56,7 @@ def _words(arguments: CompileArguments) -> Iterable[str]:
     yield from (word for option, values in repeated.items() for value in values for word in (option, value))
     yield from (word for flag in arguments["slang_flags"] for word in ("-X", flag))
     yield from (["--deterministic"] if arguments["deterministic"] else [])
+    yield from (["--pack-buffers"] if arguments["pack_buffers"] else [])
     yield from (["--no-cache"] if arguments["no_cache"] else [])
 
 

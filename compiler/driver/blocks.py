@@ -26,6 +26,8 @@ _BYTES: Final = {
 _LARGE_ROWS: Final = ("wgsl", "hlsl", "dxil")
 """Targets whose matrices have rows at multiples of 16 bytes."""
 _ROW: Final = 16
+_AT: Final[Json] = {"kind": "scalar", "scalarType": "uint32"}
+"""The type of the first element of a buffer that is packed."""
 _FOUR: Final = 4
 
 
@@ -41,10 +43,13 @@ def blocks_of(target: str, program: Json) -> list[Record]:
 
 
 def _block(target: str, scope: str, binding: Json, of: Json) -> Record:
-    uniforms = [p for p in of.get("parameters", ()) if p.get("binding", {}).get("kind") == "uniform"]
+    uniforms = [p for p in of.get("parameters", ()) if p.get("binding", {}).get("kind") in ("uniform", "packed")]
     end = max((p["binding"]["offset"] + p["binding"].get("size", 0) for p in uniforms), default=0)
+    types = (_AT if p["binding"]["kind"] == "packed" else p["type"] for p in uniforms)
     members = [
-        member for p in uniforms for member in _members(target, p["name"], (), p["binding"]["offset"], p["type"])
+        member
+        for p, type_ in zip(uniforms, types, strict=True)
+        for member in _members(target, p["name"], (), p["binding"]["offset"], type_)
     ]
     return {"scope": scope, "kind": binding["kind"], "index": binding["index"], "size": end, "members": members}
 

@@ -63,6 +63,10 @@ def compile_inputs(
             for step, slang in zip(steps, emitted, strict=True)
         )
     _raise_errors(compiled)
+    if options.pack_buffers:
+        from slangad.compiler.driver.pack_buffers import pack_buffers
+
+        return tuple(map(pack_buffers, compiled))
     return compiled
 
 

@@ -36,6 +36,7 @@ class Options:
         keep_ir: Keep the IR in the result.
         deterministic: Make gradients bitwise repeatable, at the cost of memory and time.
         slang_flags: Further arguments of Slang, given last.
+        pack_buffers: Put the read-only buffers of WGSL that have one element type into one.
         own_targets: Prefer the targets that a description names to ``targets``.
     """
 
@@ -54,6 +55,7 @@ class Options:
     keep_ir: bool = False
     own_targets: bool = False
     deterministic: bool = False
+    pack_buffers: bool = False
 
     @property
     def second_order(self) -> bool:

@@ -115,6 +115,7 @@ def limit_notes(slang: EmittedInput, outputs: Sequence[Output]) -> Iterable[Diag
         entries = [entry.name for entry in slang.entries if entry.kernel == kernel.name]
         most = max(entries, key=lambda name: needed.get(name, 0), default="")
         if needed.get(most, 0) > WEBGPU_STORAGE_BUFFERS:
-            message = f"{most} binds {needed[most]} storage buffers, and WebGPU guarantees {WEBGPU_STORAGE_BUFFERS}"
-            help_ = f"request maxStorageBuffersPerShaderStage: {needed[most]} of the device, or use fewer arrays"
+            count = needed[most]
+            message = f"{most} binds {count} storage buffers, and WebGPU guarantees {WEBGPU_STORAGE_BUFFERS}"
+            help_ = f"compile with --pack-buffers, or request maxStorageBuffersPerShaderStage: {count} of the device"
             yield Diagnostic("SA427", message, kernel.span, severity=Severity.NOTE, help=help_)

@@ -240,7 +240,7 @@ def _facts(options: Options, to: Destination) -> str:
         [fingerprint(compiler) for compiler in compilers],
         toolchain_record(options.slangc),
         [options.targets, options.modes, options.defines, options.specialize],
-        [options.optimization, options.slang_flags, options.own_targets, options.deterministic],
+        [options.optimization, options.slang_flags, options.own_targets, options.deterministic, options.pack_buffers],
         [sorted(to.emit), to.namespace],
     ]
     return json.dumps(facts)

@@ -57,8 +57,8 @@ def _returned(function: ir.Function) -> tuple[str, ...]:
     returned = set()
     for stmt in walk_stmts(statements(function)):
         if isinstance(stmt, ir.Return) and isinstance(stmt.value, ir.Construct):
-            names = [a.name if isinstance(a, ir.Var) else f"item{i}" for i, a in enumerate(stmt.value.args)]
-            returned.add(tuple(names))
+            args = enumerate(stmt.value.args)
+            returned.add(tuple(a.name if isinstance(a, ir.Var) else f"item{i}" for i, a in args))
         elif isinstance(stmt, ir.Return):
             return ()
     names = returned.pop() if len(returned) == 1 else ()

@@ -83,14 +83,19 @@ export class Program {
       const code = entry.artefacts.find((each) => each.target === "wgsl");
       const count = product(launch.count, domain, extents);
       const { pipeline, declared } = await this.pipeline(code);
-      const entries = [];
+      const entries = [], packs = new Map();
       const bind = (binding, buffer) => declared.has(binding) && entries.push({ binding, resource: { buffer } });
-      for (const parameter of entry.parameters) {
-        const buffer = bound.get(`${entry.name} ${parameter.name}`);
-        if (buffer) bind(parameter.bindings.wgsl.index, buffer);
+      for (const { name, bindings } of entry.parameters) {
+        const buffer = bound.get(`${entry.name} ${name}`);
+        if (!buffer) continue;
+        const { kind, index, elementStride } = bindings.wgsl;
+        if (kind === "packed") packs.set(index, [...(packs.get(index) ?? []), { name, buffer, elementStride }]);
+        else bind(index, buffer);
       }
+      const firsts = {};
+      for (const [index, members] of packs) bind(index, this.pack(encoder, members, firsts));
       for (const block of code.blocks) {
-        const bytes = this.packed(block, entry, count, arrays, domain, extents);
+        const bytes = this.uniforms(block, entry, count, { ...arrays, firsts }, domain, extents);
         bind(block.index, this.filled(bytes, GPUBufferUsage.UNIFORM));
       }
       const pass = encoder.beginComputePass();
@@ -117,6 +122,19 @@ export class Program {
     return result;
   }
 
+  /// One buffer with the contents of several; `firsts` gets the first element of each.
+  pack(encoder, members, firsts) {
+    let size = 0;
+    for (const { name, buffer, elementStride } of members) {
+      firsts[name] = size / elementStride;
+      size += Math.ceil(buffer.size / 16) * 16;
+    }
+    const packed = this.device.createBuffer({ size, usage: GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_DST });
+    for (const { name, buffer, elementStride } of members)
+      encoder.copyBufferToBuffer(buffer, 0, packed, firsts[name] * elementStride, buffer.size);
+    return packed;
+  }
+
   /// The pipeline of an artefact, and the bindings that its code declares.
   async pipeline(artefact) {
     if (!this.pipelines.has(artefact.file)) {
@@ -130,7 +148,7 @@ export class Program {
   }
 
   /// The bytes of a uniform block.
-  packed(block, entry, count, arrays, domain, extents) {
+  uniforms(block, entry, count, arrays, domain, extents) {
     const bytes = new DataView(new ArrayBuffer(16 * Math.ceil(block.size / 16)));
     for (const { parameter: name, offset, shape, strides, scalar } of block.members) {
       const parameter = entry.parameters.find((each) => each.name === name);
@@ -144,6 +162,7 @@ export class Program {
   }
 
   value(parameter, entry, count, arrays, domain, extents) {
+    if (parameter.name in arrays.firsts) return arrays.firsts[parameter.name];
     switch (parameter.role) {
       case "domain": return entry.work === "scalars" ? count : domain;
       case "extents": return extents[parameter.parameter];

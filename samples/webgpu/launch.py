@@ -48,13 +48,9 @@ def launch(
     buffers = {buffer["key"]: make_buffer(device, buffer, arrays, domain, extents) for buffer in mode["buffers"]}
     bound = {(u["entry_point"], u["parameter"]): buffers[b["key"]] for b in mode["buffers"] for u in b["bound"]}
     for entry, grid, count in steps:
-        resources = {
-            parameter["bindings"]["wgsl"]["index"]: bound[entry["name"], parameter["name"]]
-            for parameter in entry["parameters"]
-            if parameter["access"] != "value"
-        }
+        resources, firsts = bind(device, entry, bound)
         for block in wgsl(entry)["blocks"]:
-            data = packed(block, entry, count, arrays, domain, extents)
+            data = packed(block, entry, count, {**arrays, **firsts}, domain, extents)
             resources[block["index"]] = device.create_buffer_with_data(data=data, usage=wgpu.BufferUsage.UNIFORM)
         code = (Path(path).parent / wgsl(entry)["file"]).read_text()
         dispatch(device, code, wgsl(entry)["entry"], resources, groups(grid, count, entry["group_size"], domain))
@@ -96,6 +92,30 @@ def make_buffer(device: Any, buffer: Record, arrays: Arrays, domain: Sequence[in
     return device.create_buffer_with_data(data=np.pad(data, (0, -len(data) % 4)), usage=usage)
 
 
+def bind(device: Any, entry: Record, bound: dict[tuple[str, str], Any]) -> tuple[dict[int, Any], Arrays]:
+    """Return the buffers by binding, and the first element of each that shares a buffer, by the parameter's name."""
+    resources: dict[int, Any] = {}
+    packs: dict[int, list[Any]] = {}
+    firsts: dict[str, Any] = {}
+    for parameter in entry["parameters"]:
+        if parameter["access"] != "value":
+            binding, buffer = parameter["bindings"]["wgsl"], bound[entry["name"], parameter["name"]]
+            if binding["kind"] == "packed":
+                packs.setdefault(binding["index"], []).append((parameter["name"], buffer, binding["elementStride"]))
+            else:
+                resources[binding["index"]] = buffer
+    encoder = device.create_command_encoder()
+    for index, members in packs.items():
+        starts = np.cumsum([0, *(-(-buffer.size // 16) * 16 for _, buffer, _ in members)]).tolist()
+        usage = wgpu.BufferUsage.STORAGE | wgpu.BufferUsage.COPY_DST
+        resources[index] = device.create_buffer(size=starts[-1], usage=usage)
+        for (name, buffer, stride), start in zip(members, starts, strict=False):
+            encoder.copy_buffer_to_buffer(buffer, 0, resources[index], start, buffer.size)
+            firsts[f"first of {name}"] = np.uint32(start // stride)
+    device.queue.submit([encoder.finish()])
+    return resources, firsts
+
+
 def packed(
     block: Record, entry: Record, count: int, arrays: Arrays, domain: Sequence[int], extents: Extents
 ) -> bytearray:
@@ -116,7 +136,9 @@ def packed(
 
 
 def value_of(parameter: Record, work: str, count: int, arrays: Arrays, domain: Sequence[int], extents: Extents) -> Any:
-    """Return the value of a parameter in a block."""
+    """Return the value of a parameter in a block: of a buffer, its first element in the one that it shares."""
+    if parameter["access"] != "value":
+        return arrays[f"first of {parameter['name']}"]
     match parameter["role"]:
         case "domain":
             return count if work == "scalars" else domain

@@ -35,8 +35,8 @@ WEBGPU = ("--enable-unsafe-webgpu", "--use-webgpu-adapter=swiftshader")
 """Chromium's WebGPU without a GPU."""
 
 
-def _compile(folder: Path, target: str, *emit: str) -> None:
-    words = [word for kind in emit for word in ("--emit", kind)]
+def _compile(folder: Path, target: str, *emit: str, flags: tuple[str, ...] = ()) -> None:
+    words = [*flags, *(word for kind in emit for word in ("--emit", kind))]
     ended = CliRunner().invoke(cli, ["compile", str(CURVE), "-t", target, "-o", str(folder), *words])
     assert ended.exit_code == 0, ended.output
 
@@ -82,7 +82,7 @@ def test_vulkan__program_with_the_header__trains_as_the_cpu_device(
 def site(tmp_path: Path) -> Iterator[str]:
     """The address of the sample's page with the compiled kernel; pages of files can't fetch."""
     shutil.copytree(SAMPLES / "browser", tmp_path / "site")
-    _compile(tmp_path / "site/build", "wgsl", "artefacts")
+    _compile(tmp_path / "site/build", "wgsl", "artefacts", flags=("--pack-buffers",))
 
     class Silent(SimpleHTTPRequestHandler):
         def log_message(self, *_: object) -> None:

@@ -139,3 +139,26 @@ def test_launch__uniform_structs_and_matrices__equal_the_cpu_device(
     expected = sa.load(str(path), device="cpu")["stacked"].run(RunMode.FORWARD, arrays)
     found = sample.launch(tmp_path / "manifest.json", "stacked", "forward", arrays, (100,))
     np.testing.assert_allclose(found["result"], expected.arrays["result"], rtol=1e-5)
+
+
+def test_launch__packed_buffers__need_no_more_than_every_device_has(sample: ModuleType, tmp_path: Path) -> None:
+    path = ROOT / "samples/quickstart/brdf.py"
+    ended = CliRunner().invoke(cli, ["compile", str(path), "-t", "wgsl", "-o", str(tmp_path), "--pack-buffers"])
+    assert ended.exit_code == 0, ended.output
+    assert "SA427" not in ended.output
+    (record,) = json.loads((tmp_path / "manifest.json").read_text())["inputs"][0]["kernels"]
+    used = [artefact["storage_buffers"] for entry in record["entry_points"] for artefact in entry["artefacts"]]
+    assert used == [2, 4, 3]
+    rng, domain = np.random.default_rng(3), 333
+    kernel = sa.load(str(path), device="cpu")["fit"]
+    for mode in record["modes"]:
+        given = (b for b in mode["buffers"] if b["role"] in ("input", "tangent", "cotangent"))
+        shapes = {b["key"]: (domain, *[3] * (b["components"] == 3)) for b in given}
+        arrays = {key: rng.uniform(0.2, 0.8, shape).astype("f4") for key, shape in shapes.items()}
+        arrays["exposure"] = np.float32(0.7)
+        found = sample.launch(tmp_path / "manifest.json", "fit", mode["mode"], arrays, (domain,))
+        wanted = kernel.run(RunMode(mode["mode"]), arrays, domain=(domain,)).arrays
+        compared = [key for key in wanted if key in found]
+        assert compared
+        for key in compared:
+            np.testing.assert_allclose(found[key], np.ravel(wanted[key]), rtol=2e-4, atol=1e-5, err_msg=key)
