@@ -670,10 +670,14 @@ SUM_SHARP: Final = 1e-4
 """Relative. Error bar of differences along a direction, at most, for them to count. Larger: blunter ones accuse."""
 
 MEMORY_CLOSE: Final = 1e-9
-"""Relative to the largest gradient of a sample. Distance of the sum of two threads from twice one thread's. Larger:
-small losses pass."""
+"""Relative to the largest gradient of a sample. Distance of the sum of several threads from that many times one
+thread's. Larger: small losses pass."""
 
 # == Explanations: they change causes and notes, not verdicts, except for lost gradients
+
+NEVER_STORED: Final = 1e290
+"""Derivatives. A larger one comes from a variable that is never stored, which the check makes -5e303. Larger: the
+cause is not named."""
 
 CAUSE_CLOSE: Final = 1e-5
 """Relative. Derivatives this close are the same, in the search for a cause. Larger: wrong causes are named."""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from slangad.compiler.check.verdict.explain.callers import _roots
 from slangad.compiler.report.model import NoteKind, Verdict
+from slangad.compiler.runtime.device.cxx import _knows_fast, find_cxx
 
 if TYPE_CHECKING:
     from check.conftest import Checked
@@ -70,3 +71,60 @@ def test_check__wrong_at_some_samples__names_the_factor_of_those(checked: Checke
 
 def test_roots__functions_that_explain_each_other__have_the_first_one() -> None:
     assert _roots({2: [1], 1: [2], 3: [1], 4: [5], 5: []}) == {1, 5}
+
+
+NEVER_STORED = """
+[BackwardDerivative(whole_bwd)] float whole(float x, float y, float3 v, float a[2]) { return x * x; }
+void whole_bwd(inout DifferentialPair<float> x, inout DifferentialPair<float> y, inout DifferentialPair<float3> v,
+               inout DifferentialPair<float[2]> a, float d)
+{
+    float z;
+    float3 w;
+    float b[2];
+    x = diffPair(x.p, 2.0 * x.p * d);
+    y = diffPair(y.p, z);
+    v = diffPair(v.p, w);
+    a = diffPair(a.p, b);
+}
+
+[BackwardDerivative(branch_bwd)] float branch(float x) { return x > 0.5 ? x * x : 0.0; }
+void branch_bwd(inout DifferentialPair<float> x, float d)
+{
+    float z;
+    if (x.p > 0.5)
+        z = 2.0 * x.p * d;
+    x = diffPair(x.p, z);
+}
+
+[BackwardDerivative(parts_bwd)] float parts(float3 v) { return v.x * v.y; }
+void parts_bwd(inout DifferentialPair<float3> v, float d)
+{
+    float3 w;
+    w.x = v.p.y * d;
+    w.y = v.p.x * d;
+    v = diffPair(v.p, w);
+}
+
+[BackwardDerivative(empty_bwd)] float empty(float x, float y, float3 v) { return x * x; }
+void empty_bwd(inout DifferentialPair<float> x, inout DifferentialPair<float> y, inout DifferentialPair<float3> v,
+               float d)
+{
+    float z = {};
+    float3 w = {};
+    x = diffPair(x.p, 2.0 * x.p * d);
+    y = diffPair(y.p, z);
+    v = diffPair(v.p, w);
+}
+"""
+
+
+def test_check__a_derivative_reads_a_variable_that_is_never_stored__fails_where_0_is_right(checked: Checked) -> None:
+    results = checked(NEVER_STORED, ".slang", samples=16)
+    assert results["empty"].verdict is Verdict.PASS
+    compiler = find_cxx()
+    assert compiler is not None
+    wrong = {"whole": "y"} | ({"branch": "x", "parts": "v.z"} if _knows_fast(compiler) else {})
+    for name, column in wrong.items():
+        failure = results[name].failures[0]
+        assert (results[name].verdict, failure.column, failure.expected) == (Verdict.FAIL, column, 0.0)
+        assert failure.cause == "a local variable is read that this path never stores"

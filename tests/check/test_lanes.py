@@ -1,10 +1,11 @@
-"""Wave operations and barriers run with one active lane: gradients that a wave adds up are checked."""
+"""Wave operations and barriers run with one active lane, gradients with three: sums over a wave are checked."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from slangad.compiler.report.model import Leg, NoteKind, Verdict
+from slangad.compiler.check.twins.one_lane import in_one_lane
+from slangad.compiler.report.model import Leg, LegState, NoteKind, Verdict
 
 if TYPE_CHECKING:
     from check.conftest import Checked
@@ -70,6 +71,98 @@ def test_check__gradients_that_a_wave_adds_up__are_checked_with_one_active_lane(
     assert "only GPUs have WaveReadLaneAt" in missing["shuffled"]
 
 
+OF_A_WAVE = """
+RWStructuredBuffer<float> weights;
+RWStructuredBuffer<float> weightGradients;
+
+[BackwardDerivative(each_bwd)] float each(uint i) { return weights[i]; }
+void each_bwd(uint i, float d) { if (WaveActiveAnyTrue(d != 0.0)) InterlockedAdd(weightGradients[i], d); }
+
+[BackwardDerivative(forgotten_bwd)] float forgotten(uint i) { return weights[i]; }
+void forgotten_bwd(uint i, float d) { if (WaveIsFirstLane()) InterlockedAdd(weightGradients[i], d); }
+
+[BackwardDerivative(inside_bwd)] float inside(uint i) { return weights[i]; }
+void inside_bwd(uint i, float d) { if (WaveIsFirstLane()) InterlockedAdd(weightGradients[i], WaveActiveSum(d)); }
+
+[BackwardDerivative(repeated_bwd)] float repeated(uint i) { return weights[i]; }
+void repeated_bwd(uint i, float d) { InterlockedAdd(weightGradients[i], WaveActiveSum(d)); }
+
+[BackwardDerivative(twice_bwd)] float twice(uint i) { return weights[i]; }
+void twice_bwd(uint i, float d)
+{
+    float sum = WaveActiveSum(d);
+    InterlockedAdd(weightGradients[i], WaveIsFirstLane() ? sum : d);
+}
+
+// check: single thread
+[BackwardDerivative(plain_bwd)] float plain(uint i) { return weights[i]; }
+void plain_bwd(uint i, float d)
+{
+    float3 sum = WaveActiveSum(float3(d, d, d));
+    if (WaveIsFirstLane())
+        weightGradients[i] += sum.y;
+}
+[BackwardDerivative(peeled_bwd)] float peeled(uint i) { return weights[i]; }
+void peeled_bwd(uint i, float d)
+{
+    for (int k = 0; k < 32; ++k)
+        if (WaveReadLaneFirst(i) == i)
+        {
+            float sum = WaveActiveSum(d);
+            if (WaveIsFirstLane())
+                InterlockedAdd(weightGradients[i], sum);
+            break;
+        }
+}
+
+[BackwardDerivative(square_bwd)] float square(float x) { return x * x; }
+void square_bwd(inout DifferentialPair<float> x, float d) { x = diffPair(x.p, 2.0 * x.p * WaveActiveSum(d)); }
+[BackwardDerivative(prefixed_bwd)] float prefixed(float x) { return x * x; }
+void prefixed_bwd(inout DifferentialPair<float> x, float d)
+{
+    x = diffPair(x.p, 2.0 * x.p * (d + 2.0 * WavePrefixSum(d)));
+}
+[BackwardDerivative(skips_bwd)] float skips(float x) { return x * x; }
+void skips_bwd(inout DifferentialPair<float> x, float d)
+{
+    x = diffPair(x.p, WaveActiveAnyTrue(d != 0.0) ? 2.0 * x.p * d : 0.0);
+}
+"""
+MISSING = "the gradients of the other lanes are missing: the lane that adds must add WaveActiveSum of them"
+REPEATED = "lanes add a sum over the wave more than once: let one lane add it, as in 'if (WaveIsFirstLane())'"
+SHARED = "the gradient of 'x' is a sum over the wave: it is right only if all lanes share this input"
+
+
+def test_check__sums_over_a_wave__are_those_of_all_its_lanes(checked: Checked) -> None:
+    results = checked(OF_A_WAVE, ".slang", samples=16)
+    causes = {
+        name: (one.failures[0].cause, one.failures[0].expected, one.failures[0].found)
+        for name, one in results.items()
+        if one.verdict is Verdict.FAIL and one.failures[0].expected is not None
+    }
+    wrong = {"forgotten": 1.0, "inside": 1.0, "repeated": 9.0, "twice": 5.0}
+    assert {name: cause for name, cause in causes.items() if name in wrong} == {
+        name: (MISSING if found < 3.0 else REPEATED, 3.0, found) for name, found in wrong.items()
+    }
+    assert causes["prefixed"][0].startswith("it must be that of one lane, or the sum over the wave")
+    assert [leg.detail for leg in results["square"].legs if leg.leg is Leg.ACCUMULATION] == [SHARED]
+    passed = {name for name, one in results.items() if one.verdict is Verdict.PASS}
+    assert passed == {"each", "plain", "peeled", "skips", "square"}
+    assert SHARED in {note.message for note in results["square"].notes}
+    legs = [leg for leg in results["plain"].legs if leg.leg is Leg.ACCUMULATION]
+    assert [leg.state for leg in legs] == [LegState.AGREES]
+    notes = [note.message for note in results["each"].notes if note.kind is NoteKind.MISSING]
+    assert "other threads: WaveActiveAnyTrue runs with one active lane, gradients with 3 too" in notes
+
+
+def test_in_one_lane__operations_that_depend_on_lanes__get_numbers_and_keep_lines() -> None:
+    text = "float s = WaveActiveSum(\n  d);\nif (WaveIsFirstLane ()) x.WaveActiveSum(WavePrefixSum(WaveActiveMax(d)));"
+    assert in_one_lane(text) == (
+        "float s = check_lane_sum(0u, \nd);\nif (check_lane_first(1u)) "
+        "x.WaveActiveSum(check_lane_sum_before(2u, check_lane_value(d)));"
+    )
+
+
 EXTENSION = """
 __generic<T : __BuiltinFloatingPointType, A : IDiffTensorWrapper>
 extension DiffTensorView<T, A>
@@ -97,6 +190,17 @@ extension DiffTensorView<T, A>
         this.storeOnce(x, y * y);
     }
 }
+extension<T : __BuiltinFloatingPointType, A : IDiffTensorWrapper> DiffTensorView<T, A>
+{
+    [BackwardDerivative(first_bwd)] [NoDiffThis]
+    __generic<let N : int> T loadFirst(vector<uint, N> x) { return primal.load(x); }
+    __generic<let N : int> void first_bwd(vector<uint, N> x, T.Differential d)
+    {
+        if (WaveIsFirstLane())
+            diff.load_backward<T, N>(x, reinterpret<T, T.Differential>(d));
+    }
+}
+[Differentiable] float loses(DiffTensorView<float> w, float x) { return w.loadFirst(uint2(1, 2)) * x; }
 [Differentiable] float weigh(DiffTensorView<float> w, float x) { return w.loadShared(uint2(1, 2)) * x * x; }
 [Differentiable] float doubled(DiffTensorView<float> w, float x) { return w.loadTwice(uint2(1, 2)) * x; }
 [Differentiable] void stores(DiffTensorView<float> o, float x) { o.storeBoth(uint2(0, 1), x); }
@@ -105,6 +209,8 @@ extension DiffTensorView<T, A>
 
 def test_check__methods_that_extend_tensor_views__are_checked_in_their_callers(checked: Checked) -> None:
     results = checked(EXTENSION, ".slang", samples=16)
-    verdicts = {name: results[name].verdict for name in ("weigh", "doubled", "stores")}
-    assert verdicts == {"weigh": Verdict.PASS, "doubled": Verdict.FAIL, "stores": Verdict.PASS}
+    verdicts = {name: results[name].verdict for name in ("weigh", "doubled", "stores", "loses")}
+    right, wrong = Verdict.PASS, Verdict.FAIL
+    assert verdicts == {"weigh": right, "doubled": wrong, "stores": right, "loses": wrong}
+    assert results["loses"].failures[0].cause == MISSING
     assert results["doubled"].failures[0].cause == "a factor of 2"

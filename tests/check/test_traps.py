@@ -89,6 +89,8 @@ def test_check__a_struct_that_is_not_differentiable__is_named(results: dict[str,
     result = results["passive_struct"]
     assert result.verdict is Verdict.FAIL
     assert "Passive is not IDifferentiable" in result.failures[0].cause
+    line = FILE.read_text(encoding="utf-8").splitlines()[result.failures[0].span.line - 1]
+    assert line.startswith("struct Passive")
 
 
 def test_check__a_loop_bound_that_is_too_small__is_caught(results: dict[str, Result]) -> None:

@@ -20,6 +20,7 @@ from slangad.compiler.check.build.double import build_job
 from slangad.compiler.check.build.reached import ReachedTexts
 from slangad.compiler.check.build.repair_time import GIVEN_UP, RepairTime
 from slangad.compiler.check.build.separately import kernels_apart
+from slangad.compiler.check.build.undefined_values import with_undefined_shown
 from slangad.compiler.check.twins import declared, index_ranges, loop_bounds, slang_declared
 from slangad.compiler.emit import Mode, emit_module
 from slangad.compiler.errors.diagnostics import ToolchainError
@@ -409,7 +410,7 @@ class _Builder:
     def _link(self, kernels: Sequence[Kernel], attempt: _Attempt) -> Built:
         emitted, result, job = attempt
         reflection = result.reflection_text("cpp") or ""
-        code = with_rows(result.artefacts[0].data)
+        code = with_rows(with_undefined_shown(result.artefacts[0].data))
         if self.setting.keep is not None:
             self._folder(self.setting.keep).write(f"{Path(job.name).stem}.cpp", code)
         start = time.perf_counter()

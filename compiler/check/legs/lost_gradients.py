@@ -16,6 +16,7 @@ from slangad.compiler.check.model.samples import chosen
 from slangad.compiler.check.reference.differences import Slices, measure
 from slangad.compiler.check.reference.stencil import central
 from slangad.compiler.check.sampling.samples import draw
+from slangad.compiler.check.verdict.explain.causes import NOT_DIFFERENTIABLE
 from slangad.compiler.emit.model import Mode
 from slangad.compiler.ir.types import Array, Struct
 from slangad.compiler.report.model import Leg
@@ -79,5 +80,5 @@ def _loss(plan: SubjectPlan, functions: SubjectFunctions, name: str, struct: str
         expected=float(slope[place, output]),
         error=float(bar[place, output]),
         found=0.0,
-        cause=f"{struct} is not IDifferentiable: make it so, or write no_diff before '{name}' if that is meant",
+        cause=f"{struct} {NOT_DIFFERENTIABLE}: make it so, or write no_diff before '{name}' if that is meant",
     )

@@ -9,7 +9,7 @@ from slangad.compiler.check.legs.accumulation import compare_accumulation
 from slangad.compiler.check.legs.clipped import compare_clipped
 from slangad.compiler.check.legs.float32 import compare_float32
 from slangad.compiler.check.legs.loop_bounds import compare_bounds
-from slangad.compiler.check.legs.lost_additions import compare_two_threads
+from slangad.compiler.check.legs.lost_additions import compare_memory
 from slangad.compiler.check.legs.primal import compare_primal
 from slangad.compiler.check.legs.repetition import compare_repetition
 from slangad.compiler.check.legs.stages import compare_stages
@@ -43,7 +43,8 @@ def _clips(context: LegContext) -> bool:
 
 def _has_threads(context: LegContext) -> bool:
     single = context.plan.subject.directives.single_thread
-    return context.companions.racing is not None and _has_backward(context) and not single
+    racing, waving = context.companions.racing, context.companions.waving
+    return _has_backward(context) and (waving is not None or (racing is not None and not single))
 
 
 LEGS: Final = (
@@ -52,7 +53,7 @@ LEGS: Final = (
     LegEntry(Leg.INTENT, lambda c: _clips(c) and _has_backward(c), compare_clipped),
     LegEntry(Leg.PRIMAL, lambda c: Leg.FORWARD in c.jacobians, compare_primal),
     LegEntry(Leg.ACCUMULATION, lambda c: c.companions.launches is not None and _has_backward(c), compare_accumulation),
-    LegEntry(Leg.ACCUMULATION, _has_threads, compare_two_threads),
+    LegEntry(Leg.ACCUMULATION, _has_threads, compare_memory),
     LegEntry(Leg.BOUND, lambda c: c.companions.watch is not None, compare_bounds),
     LegEntry(Leg.JOINED, lambda c: c.companions.apart is not None and _has_backward(c), compare_stages),
     LegEntry(Leg.FLOAT32, lambda c: c.f32 is not None or c.companions.device is not None, compare_float32),

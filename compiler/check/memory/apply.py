@@ -15,8 +15,9 @@ from slangad.compiler.check.memory.inline import whole_text
 from slangad.compiler.check.memory.objects import holds_memory
 from slangad.compiler.check.memory.plan import WrapperPlanner, declared_shapes, free_name, of_one_size
 from slangad.compiler.check.memory.pointers import pointers
-from slangad.compiler.check.memory.wrappers import PREFIX, RACING, setters, wrapper_text
+from slangad.compiler.check.memory.wrappers import PREFIX, RACING, WAVING, setters, wrapper_text
 from slangad.compiler.check.subjects.source_facts import facts_of
+from slangad.compiler.check.twins.one_lane import uses_lanes
 from slangad.compiler.errors.diagnostics import CompileError, ToolchainError
 from slangad.compiler.frontends.slang.generics import without_arguments
 from slangad.compiler.frontends.slang.locations import shown
@@ -60,6 +61,8 @@ class MemorySubject:
         span: Its location.
         missing: The modes that it can't have, each with the reason.
         racing: The kernel whose derivative runs two threads; empty if there is none.
+        waving: The kernel whose derivative runs the lanes of a wave; empty if there is none.
+        active: The memory with a gradient.
         gradients: The memory in which gradients accumulate, by the memory that they belong to.
     """
 
@@ -67,7 +70,9 @@ class MemorySubject:
     span: Span
     missing: tuple[tuple[str, str], ...] = ()
     racing: str = ""
+    waving: str = ""
     gradients: Mapping[str, str] = field(default_factory=dict)
+    active: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +91,11 @@ class MemoryCopy:
     def racing(self) -> dict[str, str]:
         """The kernels whose derivatives run two threads, by the kernel that runs one."""
         return {kernel: one.racing for kernel, one in self.subjects.items() if one.racing}
+
+    @property
+    def waving(self) -> dict[str, str]:
+        """The kernels whose derivatives run the lanes of a wave, by the kernel that runs one."""
+        return {kernel: one.waving for kernel, one in self.subjects.items() if one.waving}
 
 
 def add_memory(
@@ -108,7 +118,8 @@ def add_memory(
     words = word_types(whole)
     typed_globals = (typed(one, words) for one in by_name([*global_parameters(whole)]).values())
     parameters = tuple(one for one in typed_globals if one.type)
-    if not source.is_closed or not (parameters or _takes_memory(source) or _holds_memory(module)):
+    waves = uses_lanes(whole.text)
+    if not source.is_closed or not (parameters or waves or _takes_memory(source) or _holds_memory(module)):
         return None
     facts = facts_of(files), facts_of(files, {one.name for one in parameters})
     instances = (*(name for left in module.left_out for name in left.instances), *_unset_instances(module, facts[0]))
@@ -242,27 +253,32 @@ def _joined(module: Module, made: Module, plans: Sequence[WrapperPlan], copy: st
     subjects: dict[str, MemorySubject] = {}
     names = {kernel.name for kernel in module.kernels}
     for plan in plans:
-        kernel, racing = (wrappers.get(prefix + plan.wrapped.name) for prefix in (PREFIX, RACING))
+        kernel, *further = (wrappers.get(prefix + plan.wrapped.name) for prefix in (PREFIX, RACING, WAVING))
         if kernel is None:
             continue
         span = plan.candidate.place.span
         old = kernels.get((span, plan.candidate.symbol))
         name = old.name if old else free_name(plan.candidate.declared.name, names)
         names.add(name)
-        both = [replace(kernel, name=name, span=span)]
-        if racing:
-            both.append(replace(racing, name=f"oracle_racing_{name}", span=span))
-        added.setdefault(span, []).extend(both)
+        twins = [
+            replace(twin, name=f"oracle_{word}_{name}", span=span) if twin else None
+            for word, twin in zip(("racing", "waving"), further, strict=True)
+        ]
+        every = [replace(kernel, name=name, span=span), *filter(None, twins)]
+        added.setdefault(span, []).extend(every)
         named = {kernel.function: plan.candidate.declared.name}
         replaced |= {
             one.function: replace(f, span=span, name=named.get(one.function, f.name))
-            for one in both
+            for one in every
             for f in [functions[one.function]]
         }
-        racer = both[1].name if racing else ""
-        subjects[name] = MemorySubject(plan.candidate.symbol, span, plan.missing, racer, plan.gradients)
+        racing, waving = (twin.name if twin else "" for twin in twins)
+        active = frozenset(i.name for i in plan.wrapped.given if i.active)
+        subjects[name] = MemorySubject(
+            plan.candidate.symbol, span, plan.missing, racing, waving, plan.gradients, active
+        )
     kept = (kernel for kernel in module.kernels if kernel.span not in added)
-    every = sorted((*kept, *(kernel for both in added.values() for kernel in both)), key=_place)
+    sound = sorted((*kept, *(kernel for every in added.values() for kernel in every)), key=_place)
     gone = {kernel.function for kernel in module.kernels if kernel.span in added}
     remaining = tuple(function for function in module.functions if function.key not in gone)
     left_out = tuple(left for left in module.left_out if left.span not in added)
@@ -271,7 +287,7 @@ def _joined(module: Module, made: Module, plans: Sequence[WrapperPlan], copy: st
         made,
         structs=tuple(structs.values()),
         functions=(*remaining, *replaced.values()),
-        kernels=tuple(every),
+        kernels=tuple(sound),
         left_out=left_out,
         slang_imports=tuple(dict.fromkeys((*made.slang_imports, *module.slang_imports))),
         taken=tuple(sorted({*made.taken, *module.taken})),
@@ -294,8 +310,8 @@ def _place(kernel: Kernel) -> tuple[int, int]:
 
 def with_memory(subjects: Sequence[Subject], copy: MemoryCopy) -> tuple[Subject, ...]:
     """Return the subjects of a module with wrappers, under the names of the functions that the wrappers stand for."""
-    racing = set(copy.racing.values())
-    return tuple(_renamed(subject, copy) for subject in subjects if subject.kernel not in racing)
+    twins = {*copy.racing.values(), *copy.waving.values()}
+    return tuple(_renamed(subject, copy) for subject in subjects if subject.kernel not in twins)
 
 
 def _renamed(subject: Subject, copy: MemoryCopy) -> Subject:
@@ -304,4 +320,4 @@ def _renamed(subject: Subject, copy: MemoryCopy) -> Subject:
         return subject
     facts = replace(subject.facts, unset="") if subject.facts else None
     changed = replace(subject, name=one.symbol, skipped="", missing=one.missing)
-    return replace(changed, memory=one.gradients, facts=facts)
+    return replace(changed, memory=one.gradients, active_memory=one.active, facts=facts)

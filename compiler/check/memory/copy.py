@@ -5,11 +5,13 @@ Lines stay where they are. Columns do not.
 
 from __future__ import annotations
 
+import re
 from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.check.memory.components import ATOMIC
 from slangad.compiler.check.memory.wrappers import SHIMS, shim_type
+from slangad.compiler.check.twins.one_lane import LANES, in_one_lane, uses_lanes
 from slangad.compiler.emit.library import library_text
 from slangad.compiler.slang_text.global_parameters import MEMORY, POINTER
 
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
 _LIBRARY: Final = "slangad_check_memory.slang"
 _VISIBILITY: Final = frozenset({"public", "internal", "private"})
 """Words that the copy does without, since it has several files in one module."""
+_IN_MODULE: Final = re.compile(r"^(?:module .*;|public )", re.MULTILINE)
+"""What a library loses when its text becomes a part of the copy."""
 _ATOMIC: Final = "Atomic"
 _FUNCTIONS: Final = {
     ATOMIC: "check_interlocked_add",
@@ -56,7 +60,8 @@ def copy_of(
     gone = ((f.start, f.end + 1, "\n" * text.count("\n", f.start, f.end)) for f in removed)
     for start, end, put in sorted((*_declarations(text, parameters), *free, *gone), reverse=True):
         text = text[:start] + put + text[end:]
-    return "\n".join((text, library_text(_LIBRARY), *added))
+    lanes = [_IN_MODULE.sub("", library_text(LANES))] if uses_lanes(text) else []
+    return "\n".join((in_one_lane(text), library_text(_LIBRARY), *lanes, *added))
 
 
 def _declarations(text: str, parameters: Sequence[GlobalParameter]) -> Iterator[tuple[int, int, str]]:

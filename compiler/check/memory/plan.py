@@ -21,10 +21,12 @@ from slangad.compiler.check.memory.objects import (
     spelled,
 )
 from slangad.compiler.check.memory.wrappers import MemoryInput, Wrapped, WrappedParam
+from slangad.compiler.check.twins.one_lane import joins_lanes
 from slangad.compiler.frontends.reading.directives import SHAPE, SINGLE, read_directives
 from slangad.compiler.frontends.reading.problems import Problems
 from slangad.compiler.frontends.slang.functions import modes_of
 from slangad.compiler.frontends.slang.generics import without_arguments
+from slangad.compiler.ir.calls import closure
 from slangad.compiler.slang_text.brackets import closing, is_stored
 from slangad.compiler.slang_text.calls import codes_of
 from slangad.compiler.slang_text.directives import directive_lines
@@ -51,6 +53,8 @@ _PRIMAL: Final = ".primal"
 _EXTENTS: Final = (".size", ".dims")
 _STORE: Final = ".store"
 """Begins the names of methods that store: ``store``, ``storeOnce``, ``storeVecOnce`` of an extension."""
+_ONCE: Final = "Once"
+"""In names of methods that no two threads call for one element."""
 _NO_FORWARD: Final = "the gradient of '{}' accumulates in '{}', which forward mode does not use"
 
 
@@ -113,12 +117,13 @@ class WrapperPlanner:
         if not len(declared.params) == len(header.params) == len(header.types):
             return None
         codes = codes_of(candidate.place.span, self.module.sources)
+        waves = self._waves(declared.name, codes)
         try:
             objects = self._objects(candidate)
         except Unbuildable:
             return None
         local = (*self._local(candidate, function), *(one for held in objects.values() for one in held.memory))
-        if not all(one.type for one in local):
+        if not all(one.type for one in local) or not (waves or self._is_given(candidate, function)):
             return None
         known = {**{one.name: one for one in self.parameters}, **{one.name: one for one in local}}
         words = frozenset[str]().union(*bodies_of(codes).values())
@@ -144,7 +149,8 @@ class WrapperPlanner:
             backward=not modes or "backward" in modes,
             forward=not modes or "jvp" in modes,
             method=is_method,
-            threads=self._threads(codes),
+            threads=self._threads(codes) and not any(chooses_atomic(code) for code in codes),
+            waves=waves,
             objects=tuple(objects.values()),
         )
         reasons = [(mode, missing[0]) for mode in missing[1]] if missing else []
@@ -164,17 +170,20 @@ class WrapperPlanner:
         return any(fact.unset for (_, *at), fact in self.facts[0].items() if at == [span.line, span.column])
 
     def _is_settable(self, candidate: Candidate) -> bool:
-        """Return True if a function reads globals, and the check can set all of them."""
-        name, span = candidate.declared.name, candidate.place.span
-        before, after = (facts.get((name, span.line, span.column)) for facts in self.facts)
-        function = self._function_at(span)
-        if before is None or after is None or after.unset:
-            return False
-        return bool(before.unset) or (function is not None and self._takes(candidate, function))
+        """Return True if the check can set all globals that a function reads."""
+        before, after = self._facts(candidate)
+        return before is not None and after is not None and not after.unset
 
-    def _takes(self, candidate: Candidate, function: SlangFunction) -> bool:
-        """Return True if a function takes memory, or an object that holds some."""
-        return any(True for _ in self._local(candidate, function)) or bool(self._held(candidate))
+    def _facts(self, candidate: Candidate) -> tuple[SourceFacts | None, SourceFacts | None]:
+        """Return the facts about a function, without and with the globals that the check sets."""
+        at = candidate.declared.name, candidate.place.span.line, candidate.place.span.column
+        return self.facts[0].get(at), self.facts[1].get(at)
+
+    def _is_given(self, candidate: Candidate, function: SlangFunction) -> bool:
+        """Return True if a function reads globals, or takes memory or an object that holds some."""
+        before, _ = self._facts(candidate)
+        local = any(True for _ in self._local(candidate, function))
+        return local or bool(self._held(candidate)) or (before is not None and bool(before.unset))
 
     def _local(self, candidate: Candidate, function: SlangFunction) -> Iterator[GlobalParameter]:
         """Yield the memory that a function takes as parameters."""
@@ -303,14 +312,18 @@ class WrapperPlanner:
         return path
 
     def _threads(self, codes: Sequence[FunctionCode]) -> bool:
-        """Return True if several threads may run a derivative at once.
-
-        A comment may say that it is a single one. A condition may choose between plain and atomic additions.
-        """
+        """Return True unless a comment says that a single thread runs a derivative."""
         names = {code.name for code in codes}
         headers = (header for header in self.whole.scan.headers if header.name in names)
         lines = (line for header in headers for line in directive_lines(header.comments, self.whole.file))
-        return not any(line.name == SINGLE for line in lines) and not any(chooses_atomic(code) for code in codes)
+        return not any(line.name == SINGLE for line in lines)
+
+    def _waves(self, name: str, codes: Sequence[FunctionCode]) -> bool:
+        """Return True if the derivative of a function joins lanes, and its value does not."""
+        bodies = bodies_of(codes)
+        words = frozenset[str]().union(*bodies.values())
+        value = closure(bodies.get(name, ()), lambda word: bodies.get(word, ()))
+        return joins_lanes(words) and not joins_lanes(value) and not any(_ONCE in word for word in words)
 
 
 def declared_shapes(whole: SlangSource, file: str) -> dict[str, tuple[int, ...]]:

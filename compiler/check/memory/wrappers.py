@@ -12,7 +12,7 @@ The wrapper of ``load(uint i)``, which reads ``weights`` and adds gradients to `
     }
 
 A second one runs two threads before it looks at the gradients. What it finds is twice as much, if no thread loses the
-additions of the other.
+additions of the other. A third one runs some lanes of a wave, if the derivative has operations of waves.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.check import tolerances as tol
+from slangad.compiler.check.twins.one_lane import LANES_OF_WAVE
 from slangad.compiler.slang_text.global_parameters import (
     BUFFERS,
     BYTES,
@@ -44,6 +45,8 @@ PREFIX: Final = "check_memory_"
 """Begins the names of wrappers."""
 RACING: Final = "check_racing_"
 """Begins the names of wrappers whose derivative runs two threads."""
+WAVING: Final = "check_waving_"
+"""Begins the names of wrappers whose derivative runs the lanes of a wave."""
 _BUILTIN: Final = re.compile(r"(?:float|half|double|vector|matrix)(?:[1-4](?:x[1-4])?)?\b")
 _VALUE: Final = "check_d"
 
@@ -163,6 +166,7 @@ class Wrapped:
         backward: True if it has reverse mode, and ``forward`` if it has forward mode.
         method: True if it is a method that is no static one. The first parameter is its object.
         threads: True if several threads may run its derivative at once.
+        waves: True if its derivative has operations of waves, and the function has none.
         objects: The objects with memory that it takes.
     """
 
@@ -177,6 +181,7 @@ class Wrapped:
     forward: bool
     method: bool = False
     threads: bool = True
+    waves: bool = False
     objects: tuple[HeldObject, ...] = ()
 
     @property
@@ -226,10 +231,12 @@ def setters(inputs: Iterable[MemoryInput]) -> Iterator[str]:
 
 
 def wrapper_text(one: Wrapped, scopes: tuple[str, ...], comments: Sequence[str]) -> str:
-    """Return a wrapper with its derivatives, and the one that runs two threads if it accumulates something."""
+    """Return a wrapper with its derivatives, and those that run two threads and the lanes of a wave, if needed."""
     texts = [_wrapper(one, PREFIX, comments, threads=1)]
     if one.accumulates and one.threads:
         texts.append(_wrapper(one, RACING, comments, threads=2))
+    if one.waves and one.backward:
+        texts.append(_wrapper(one, WAVING, comments, threads=LANES_OF_WAVE))
     return _in_scopes(scopes, "\n".join(texts))
 
 
@@ -256,7 +263,7 @@ def _wrapper(one: Wrapped, prefix: str, comments: Sequence[str], threads: int) -
         "}",
     ]
     if one.backward:
-        lines += _backward(one, name, threads)
+        lines += _backward(one, name, threads, wave=prefix == WAVING)
     if forward:
         lines += _forward(one, name)
     return "\n".join(lines) + "\n"
@@ -271,34 +278,46 @@ def _called(one: Wrapped, call: str, result: str, stores: Sequence[str]) -> Iter
         yield "return check_result;"
 
 
-def _backward(one: Wrapped, name: str, threads: int) -> Iterator[str]:
+def _backward(one: Wrapped, name: str, threads: int, *, wave: bool) -> Iterator[str]:
+    """Yield the backward derivative of a wrapper. A wave runs twice (see the library of lanes)."""
     inputs = [f"inout DifferentialPair<{i.type}> {i.name}" if i.active else f"{i.type} {i.name}" for i in one.given]
     outputs = [f"{_differential(i.type)} {i.name}" for i in one.stored]
     cotangent = [f"{_differential(one.result)} {_VALUE}"] if one.flows else []
     yield f"void {name}_bwd({', '.join((*inputs, *outputs, *(_derived(p) for p in one.values), *cotangent))})"
     yield "{"
-    yield from _storages(one, "bwd")
     pairs = [p for p in one.values if p.active and p.direction != "out"]
     yield from (f"var check_first_{p.name} = {p.name};" for p in pairs)
-    yield f"for (int check_thread = 0; check_thread < {threads}; ++check_thread)"
+    if wave:
+        yield "for (uint check_pass = 1; check_pass <= 2; ++check_pass)"
+        yield "{"
+    yield from _storages(one, "bwd")
+    yield f"for (uint check_thread = 0; check_thread < {threads}; ++check_thread)"
     yield "{"
+    yield from ["check_lane_begin(check_pass, check_thread);"] * wave
     yield from (f"{p.name} = check_first_{p.name};" for p in pairs)
     yield from _sets(one)
     arguments = [*(p.argument for p in one.params), *([_VALUE] if one.flows else [])]
     yield f"bwd_diff({one.derived})({', '.join(arguments)});"
+    if wave:
+        yield from (f"{_found_in(i)}.keep();" for i in one.given if i.active)
     yield "}"
     yield from (line for i in one.given if i.active for line in _gradient(one, i))
+    yield from ["}"] * wave
     yield "}"
+
+
+def _found_in(i: MemoryInput) -> str:
+    """Return the storage that holds the gradient of memory."""
+    return f"check_gradient_{i.number}" if i.is_pair else f"check_{i.gradient}"
 
 
 def _gradient(one: Wrapped, i: MemoryInput) -> Iterator[str]:
     """Yield the lines that give memory its gradient."""
     variable = f"check_found_{i.number}"
-    if i.is_pair:
-        value = f"check_gradient_{i.number}.end({{}})"
-    else:
+    value = f"{_found_in(i)}.end({{}})"
+    if not i.is_pair:
         memory = next(other.parameter for other in one.inputs if other.number == i.gradient)
-        value = f"check_{i.gradient}.end({{}}){'.value' if memory.is_atomic else ''}"
+        value += ".value" if memory.is_atomic else ""
     yield f"{_differential(i.type)} {variable};"
     yield f"for (int k = 0; k < {i.entries}; ++k)"
     if i.scalars > 1:

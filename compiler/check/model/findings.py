@@ -130,6 +130,7 @@ class Compared:
         float32: The Jacobians in float32.
         failure: A disagreement that is not about a sample.
         single: The coverage of float32.
+        is_noted: True if the detail of the result is a note for the reader.
     """
 
     result: LegResult
@@ -139,3 +140,4 @@ class Compared:
     float32: Floats | None = None
     failure: Disagreement | None = None
     single: Float32 | None = None
+    is_noted: bool = False

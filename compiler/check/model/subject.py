@@ -93,6 +93,7 @@ class Subject:
         failure: The reason why it fails before it runs.
         signature: The types of its parameters in parentheses, if others may have the same name.
         memory: The memory in which gradients accumulate, by the memory that they belong to.
+        active_memory: All memory with a gradient.
         apart: Added to its name where others have the same; see ``subjects.overloads``.
         chosen: True if it is an instance of a generic function with arguments that the check chose.
         directives: The user's declarations about its check.
@@ -117,6 +118,7 @@ class Subject:
     failure: Disagreement | None = None
     signature: str = ""
     memory: Mapping[str, str] = field(default_factory=dict)
+    active_memory: frozenset[str] = frozenset()
     apart: str = ""
     chosen: bool = False
     directives: Directives = NO_DIRECTIVES

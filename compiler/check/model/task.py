@@ -21,12 +21,14 @@ class TwinKernels(NamedTuple):
         watch: Watches loops.
         indices: Records indices.
         racing: Runs two threads.
+        waving: Runs the lanes of a wave.
     """
 
     frozen: Kernel | None
     watch: Kernel | None
     indices: Kernel | None
     racing: Kernel | None
+    waving: Kernel | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -116,7 +116,7 @@ def describe_file(item: Input, options: CheckOptions, compilers: SlangCompilers)
     twins = _with_twins(module)
     text = memory.text if memory else repaired.text
     texts = {**repaired.others, **({} if text is None else {item.path.name: text})}
-    twins = replace(twins, racing=memory.racing if memory else {})
+    twins = replace(twins, racing=memory.racing, waving=memory.waving) if memory else twins
     if not is_slang(item.path) or options.mutate:
         return FileDescription(subjects, module, twins, texts)
     text = text or decoded_text(item.path)

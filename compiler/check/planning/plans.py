@@ -80,7 +80,7 @@ def make_plan(
             *_notes(function, subject, twins),
             *_untried(function, subject, path, ranges),
             *_narrowed(subject, emitted, options.device),
-            *_lanes(codes),
+            *_lanes(codes, waving=bool(twins.of(subject.kernel)[-1])),
         ),
         command=_command(subject, path, options, (samples, seed)),
         linear=linear,
@@ -183,9 +183,9 @@ def _narrowed(subject: Subject, emitted: EmittedModule, device: str) -> Iterator
         yield Note(NoteKind.MISSING, f"digits of double; {narrowed}")
 
 
-def _lanes(codes: Sequence[FunctionCode]) -> Iterator[Note]:
+def _lanes(codes: Sequence[FunctionCode], *, waving: bool) -> Iterator[Note]:
     """Yield a note on operations of several threads."""
-    if text := lane_note({token.text for code in codes for token in code.tokens}):
+    if text := lane_note({token.text for code in codes for token in code.tokens}, waving=waving):
         yield Note(NoteKind.MISSING, text)
 
 

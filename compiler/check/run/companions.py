@@ -69,6 +69,7 @@ class Companions:
         apart: A pipeline with every stage by itself, where neighbouring stages run joined.
         arrays: Finds indices outside arrays, where the subject is no launch.
         racing: The twin whose derivative runs two threads before gradients are read from memory.
+        waving: The twin whose derivative runs the lanes of a wave before that.
     """
 
     frozen: Oracle | None = None
@@ -79,6 +80,7 @@ class Companions:
     apart: RowFunction | None = None
     arrays: Inside | None = None
     racing: RowFunction | None = None
+    waving: RowFunction | None = None
 
 
 class SubjectFunctions(NamedTuple):

@@ -60,6 +60,7 @@ class TwinModule:
         asked: By such a kernel, the axes whose extents it reads.
         unclear: Harness kernels with a declared part that no twin freezes.
         racing: The twins whose derivatives run two threads, by harness kernel.
+        waving: The twins whose derivatives run the lanes of a wave, by harness kernel.
     """
 
     module: ir.Module
@@ -70,12 +71,13 @@ class TwinModule:
     asked: dict[str, frozenset[tuple[str, int]]] = field(default_factory=dict)
     unclear: frozenset[str] = frozenset()
     racing: dict[str, str] = field(default_factory=dict)
+    waving: dict[str, str] = field(default_factory=dict)
 
-    def of(self, kernel: str) -> tuple[str, str, str, str]:
-        """Return the names of the twins that freeze, watch loops, record indices, run two threads; empty if none."""
-        twins = (self.frozen, self.watches, self.indices, self.racing)
-        frozen, watch, indices, racing = (names.get(kernel, "") for names in twins)
-        return frozen, watch, indices, racing
+    def of(self, kernel: str) -> tuple[str, str, str, str, str]:
+        """Return the names of the twins, in the order of the attributes; empty for those that there are not."""
+        twins = (self.frozen, self.watches, self.indices, self.racing, self.waving)
+        frozen, watch, indices, racing, waving = (names.get(kernel, "") for names in twins)
+        return frozen, watch, indices, racing, waving
 
 
 def add_frozen_twins(module: ir.Module) -> TwinModule:

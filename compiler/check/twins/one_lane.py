@@ -1,12 +1,13 @@
-"""Replace wave operations and barriers, which the CPU lacks, by what they are for one active lane.
+"""Replace wave operations and barriers, which the CPU lacks, by those of a library.
 
-A wave may have one active lane: the others have returned, or a condition is false for them. So a right program is right
-then. Operations that read other lanes by their number stay.
+A lane is alone in its wave, as if the others had returned, unless the library is told to run several. Operations that
+read other lanes by their number stay.
 """
 
 from __future__ import annotations
 
 import re
+from itertools import count
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -14,31 +15,51 @@ if TYPE_CHECKING:
 
 LANES: Final = "slangad_check_lanes.slang"
 """The library with the replacements."""
+LANES_OF_WAVE: Final = 3
+"""The lanes of a wave that runs several. The library has the same number."""
 _SCOPES: Final = ("Group", "Device", "All")
-OPERATIONS: Final = {
-    **{f"WaveActive{name}": "check_lane_value" for name in ("Sum", "Product", "Min", "Max", "AllTrue", "AnyTrue")},
-    **{f"WaveActiveBit{name}": "check_lane_value" for name in ("And", "Or", "Xor")},
-    "WaveReadLaneFirst": "check_lane_value",
-    "WaveActiveAllEqual": "check_lane_true",
+_BARRIERS: Final = {
+    f"{one}MemoryBarrier{sync}": "check_lane_barrier" for one in _SCOPES for sync in ("", "WithGroupSync")
+}
+_ALIKE: Final = {"WaveReadLaneFirst": "check_lane_value"}
+_NUMBERED: Final = {
+    "WaveActiveSum": "check_lane_sum",
+    "WaveActiveProduct": "check_lane_product",
+    "WaveActiveBitXor": "check_lane_xor",
     "WaveActiveBallot": "check_lane_ballot",
     "WaveActiveCountBits": "check_lane_count",
-    "WavePrefixCountBits": "check_lane_none",
-    "WavePrefixSum": "check_lane_zero",
-    "WavePrefixProduct": "check_lane_one",
+    "WavePrefixCountBits": "check_lane_count_before",
+    "WavePrefixSum": "check_lane_sum_before",
+    "WavePrefixProduct": "check_lane_product_before",
+    "WaveIsFirstLane": "check_lane_first",
+}
+"""Operations whose results depend on the active lanes. Those in their place take a number first."""
+OPERATIONS: Final = {
+    **{f"WaveActive{name}": "check_lane_value" for name in ("Min", "Max", "AllTrue", "AnyTrue", "BitAnd", "BitOr")},
+    "WaveActiveAllEqual": "check_lane_true",
     "WaveGetLaneIndex": "check_lane_index",
     "WaveGetLaneCount": "check_lane_size",
-    "WaveIsFirstLane": "check_lane_first",
-    **{f"{one}MemoryBarrier{sync}": "check_lane_barrier" for one in _SCOPES for sync in ("", "WithGroupSync")},
+    **_ALIKE,
+    **_NUMBERED,
+    **_BARRIERS,
 }
 """Functions of Slang, with those in their place."""
 _ON_GPUS: Final = re.compile(r"Wave[A-Z]\w*|Quad[A-Z]\w*|dd[xy](?:_coarse|_fine)?|fwidth")
 """Operations that only GPUs have."""
-_USED: Final = re.compile(rf"(?<![.\w])({'|'.join(OPERATIONS)})\b")
+_USED: Final = re.compile(rf"(?<![.\w])({'|'.join(OPERATIONS)})\b(\s*\(\s*(\))?)?")
 
 
 def in_one_lane(text: str) -> str:
-    """Return a Slang text in which the operations of the table are those of one lane."""
-    return _USED.sub(lambda found: OPERATIONS[found[1]], text)
+    """Return a Slang text in which the operations of the table are those of the library."""
+    numbers = count()
+
+    def put(found: re.Match[str]) -> str:
+        name, opening, closing = found[1], found[2] or "", found[3]
+        if name not in _NUMBERED or not opening:
+            return f"{OPERATIONS[name]}{opening}"
+        return f"{OPERATIONS[name]}({next(numbers)}u{')' if closing else ', '}" + "\n" * opening.count("\n")
+
+    return _USED.sub(put, text)
 
 
 def uses_lanes(text: str) -> bool:
@@ -46,10 +67,21 @@ def uses_lanes(text: str) -> bool:
     return _USED.search(text) is not None
 
 
-def lane_note(words: Collection[str]) -> str:
-    """Return what a report says of code with some words; an empty text if they name no operation of several threads."""
+def joins_lanes(words: Collection[str]) -> bool:
+    """Return True if code with some words depends on its lane, or on what other lanes hold."""
+    return any(_ON_GPUS.fullmatch(word) and word not in _ALIKE for word in words)
+
+
+def lane_note(words: Collection[str], *, waving: bool = False) -> str:
+    """Return what a report says of code with some words; an empty text if they name no operation of several threads.
+
+    Args:
+        words: The words.
+        waving: True if gradients are also those of a wave.
+    """
     lost = sorted(word for word in words if word not in OPERATIONS and _ON_GPUS.fullmatch(word))
     if lost:
         return f"only GPUs have {', '.join(lost)}"
     used = sorted(OPERATIONS.keys() & words)
-    return f"other threads: {', '.join(used)} {'run' if len(used) > 1 else 'runs'} with one active lane" if used else ""
+    lanes = f"one active lane, gradients with {LANES_OF_WAVE} too" if waving else "one active lane"
+    return f"other threads: {', '.join(used)} {'run' if len(used) > 1 else 'runs'} with {lanes}" if used else ""

@@ -98,6 +98,7 @@ def _part_in_range(plan: SubjectPlan, scope: CheckScope, evidence: Evidence) -> 
             *_blocks_note(scope),
             *_ignored(scope, evidence),
             *_missing_notes(plan),
+            *(Note(NoteKind.MISSING, one.result.detail) for one in evidence.legs if one.is_noted),
             *describer.notes(),
         ),
         _counts(evidence.entries),

@@ -97,7 +97,7 @@ class _Maker:
         shapes = shapes_of(runnable, sizes)
         stages = []
         for stage, shape in zip(checked.apart.stages, shapes.stages, strict=True):
-            frozen, watch, indices, _ = self.task.twins[stage.kernel]
+            frozen, watch, indices, *_ = self.task.twins[stage.kernel]
             extents = Extents(shape.domain, shape.extents)
             stages.append(
                 StageRunner(

@@ -32,7 +32,7 @@ def functions_of(task: SubjectTask | PipelineTask, libraries: Libraries) -> Subj
         return pipeline_functions(task, libraries)
     if task.twins.indices is not None:
         return _launched(task, task.twins.indices, libraries)
-    frozen, watch, _, racing = task.twins
+    frozen, watch, _, racing, waving = task.twins
     f64 = libraries.thread(task.kernel)
     companions = Companions(
         libraries.thread(frozen) if frozen else None,
@@ -41,6 +41,7 @@ def functions_of(task: SubjectTask | PipelineTask, libraries: Libraries) -> Subj
         launches=_launches(task, libraries),
         arrays=f64,
         racing=libraries.thread(racing) if racing else None,
+        waving=libraries.thread(waving) if waving else None,
     )
     return SubjectFunctions(f64, libraries.thread(task.kernel, f64=False) if task.in_f32 else None, companions)
 

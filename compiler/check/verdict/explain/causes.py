@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from slangad.compiler.check.model.arrays import Floats
+
+NOT_DIFFERENTIABLE: Final = "is not IDifferentiable"
+NEVER_STORED: Final = "a local variable is read that this path never stores"
 
 
 def likely_cause(
@@ -35,6 +38,8 @@ def likely_cause(
         accused: The samples at which it is known to be wrong. A wrong entry may be tiny beside others.
     """
     mine, right = found[:, entry], expected[:, entry]
+    if np.any(np.isfinite(mine) & (np.abs(mine) > tol.NEVER_STORED) & (np.abs(right) < tol.NEVER_STORED)):
+        return NEVER_STORED
     known = np.isfinite(mine) & np.isfinite(right)
     if not known.any():
         return "the derivative is not a number" if not np.isfinite(mine).any() else ""

@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 import os
 from dataclasses import replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.check import tolerances as tol
 from slangad.compiler.check.model.columns import owner_of
-from slangad.compiler.check.verdict.explain.slang_steps import RETURNED, steps_of
+from slangad.compiler.check.verdict.explain.causes import NOT_DIFFERENTIABLE
+from slangad.compiler.check.verdict.explain.slang_steps import RETURNED, steps_of, text_of_body
 from slangad.compiler.check.verdict.explain.steps import Accused, Step, suspect
 from slangad.compiler.errors.spans import NOWHERE
 from slangad.compiler.ir import nodes as ir
@@ -59,7 +61,12 @@ def _located(
     if failure.leg in _NOWHERE or not result.span.line:
         return failure
     if subject.facts is not None:
-        span = _in_slang(failure, result.span, module.sources, right, subject.memory)
+        struct, lost, _ = failure.cause.partition(f" {NOT_DIFFERENTIABLE}")
+        span = (
+            _struct(struct, module.sources)
+            if lost
+            else _in_slang(failure, result.span, module.sources, right, subject.memory)
+        )
         return replace(failure, span=span) if span.line else failure  # else that of a trap, if one is known
     function = functions.get(subject.function)
     return failure if function is None else replace(failure, span=_in_description(failure, function, functions))
@@ -126,7 +133,11 @@ def _in_derivative(failure: Failure, derivative: CustomDerivative, names: Mappin
         derivative: The derivative.
         names: The names that hold gradients there, by the parameters and memory that they belong to.
     """
-    steps, (accused, parts) = steps_of(derivative.source, derivative.function), _accused(failure)
+    of, own = derivative.of, derivative.function
+    params = dict(zip(own.header.params, of.header.params, strict=False))
+    source = source_of(of.span.file)
+    steps = steps_of(derivative.source, own, params, text_of_body(source, of))
+    accused, parts = _accused(failure)
     outputs = _renamed(accused, names)
     if derivative.attribute == "ForwardDerivative":
         outputs, parts = Accused(frozenset({RETURNED}), frozenset()), Accused(frozenset(), frozenset())
@@ -149,6 +160,16 @@ def _call_in(span: Span, sources: Sequence[str]) -> Span:
             continue
         tokens = source.tokens[function.opening : function.last]
         return next((token.span(source.file) for token in tokens if token.text in _DERIVING), NOWHERE)
+    return NOWHERE
+
+
+def _struct(name: str, sources: Sequence[str]) -> Span:
+    """Return the location of the name in the declaration of a struct; nowhere if no file has it."""
+    plain = name.rpartition(".")[2].partition("<")[0]
+    for source in (source_of(file) for file in sources if is_slang(file)):
+        for before, token in pairwise(source.tokens):
+            if before.text == "struct" and token.text == plain:
+                return token.span(source.file)
     return NOWHERE
 
 

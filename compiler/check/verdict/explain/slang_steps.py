@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
@@ -11,7 +12,7 @@ from slangad.compiler.errors.spans import Span
 from slangad.compiler.slang_text.brackets import CLOSING_OF, closing
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from slangad.compiler.slang_text.bodies import SlangFunction, SlangSource
     from slangad.compiler.slang_text.tokens import Token
@@ -22,20 +23,34 @@ _OPERATORS: Final = frozenset({"+", "-", "*", "/"})
 _OPENING: Final = frozenset({"(", "["})
 _COMPARING: Final = frozenset({"=", "<", ">", "!"})
 _DIFFERENTIAL: Final = frozenset({"d", "getDifferential"})
+_PRIMAL: Final = frozenset({"p", "v", "primal"})
+_VECTOR: Final = re.compile(r"(?:float|half|double)([234]?)")
+_COMPONENTS: Final = "xyzw"
 _LOOP: Final = "for"
 _HEADS: Final = frozenset({"if", "else", "while", "switch", "do", _LOOP})
 """The words that a branch or loop begins with."""
 
 
-def steps_of(source: SlangSource, function: SlangFunction) -> tuple[Step, ...]:
-    """Return the statements of a function. The value of a pair does not count as read, only its differential does.
+def steps_of(source: SlangSource, function: SlangFunction, names: Mapping[str, str], of: str) -> tuple[Step, ...]:
+    """Return the statements of a derivative. The value of a pair does not count as read, only its differential does.
 
     The head of a branch or loop is a statement that stores to all that its blocks store to.
+
+    Args:
+        source: The text.
+        function: The derivative.
+        names: The parameters of its function, by its own.
+        of: The body of its function, token by token, with blanks between.
     """
     pairs = frozenset(function.header.params)
     body = source.tokens[function.opening + 1 : function.last]
     ranges = tuple(_statements(body))
-    steps = tuple(_step(body[start:end], pairs, source.file) for start, end in ranges)
+    steps = tuple(
+        replace(_step(one, pairs, source.file), is_copy=_is_copy(one, names, of))
+        for one in (body[start:end] for start, end in ranges)
+    )
+    parts = _parts_of_locals([body[start:end] for start, end in ranges])
+    steps = tuple(step if step.parts else replace(step, parts=_joined(parts, step.stores)) for step in steps)
     starts = [start for start, _ in ranges]
     return tuple(
         _head(step, steps[number + 1 : bisect_left(starts, _after_blocks(body, end))], is_loop=word == _LOOP)
@@ -43,6 +58,71 @@ def steps_of(source: SlangSource, function: SlangFunction) -> tuple[Step, ...]:
         else step
         for number, (step, (start, end)) in enumerate(zip(steps, ranges, strict=True))
     )
+
+
+def text_of_body(source: SlangSource, function: SlangFunction) -> str:
+    """Return the body of a function, token by token, with blanks between."""
+    return " ".join(token.text for token in source.tokens[function.opening : function.last + 1])
+
+
+def _is_copy(tokens: Sequence[Token], names: Mapping[str, str], of: str) -> bool:
+    """Return True if a statement stores a complete expression of the function of which it is in the derivative."""
+    equals = _assignment(tokens)
+    if equals is None:
+        return False
+    words: list[str] = []
+    value = [token.text for token in tokens[equals + 1 :]]
+    for k, word in enumerate(value):
+        is_value = k >= 2 and value[k - 1] == "." and value[k - 2] in names and word in _PRIMAL
+        if is_value:
+            words.pop()
+        else:
+            words.append(names.get(word, word))
+    text = re.escape(" ".join(words))
+    return len(words) > 1 and re.search(rf"(?:return|[=(,]) {text} [;),]", of) is not None
+
+
+def _parts_of_locals(statements: Sequence[Sequence[Token]]) -> Mapping[str, frozenset[str]]:
+    """Return the components that local variables become: of ``float3(a, b)``, ``b`` is ``z`` if ``a`` has two."""
+    widths: dict[str, int] = {}
+    result: dict[str, frozenset[str]] = {}
+    for tokens in statements:
+        texts = [token.text for token in tokens]
+        if len(texts) > 1 and (declared := _VECTOR.fullmatch(texts[0])):
+            widths[texts[1]] = int(declared[1] or 1)
+        for k, text in enumerate(texts[:-1]):
+            made = _VECTOR.fullmatch(text)
+            if made and made[1] and texts[k + 1] == "(":
+                result |= dict(_parts_in(texts[k + 2 : closing(tokens, k + 1)], int(made[1]), widths))
+    return result
+
+
+def _parts_in(texts: Sequence[str], size: int, widths: Mapping[str, int]) -> Iterator[tuple[str, frozenset[str]]]:
+    """Yield the local variables among the arguments of a vector's constructor, with the components that they become."""
+    arguments: list[list[str]] = [[]]
+    depth = 0
+    for text in texts:
+        depth += (text in CLOSING_OF) - (text in CLOSING_OF.values())
+        if text == "," and not depth:
+            arguments.append([])
+        else:
+            arguments[-1].append(text)
+    known = [widths.get(one[0], 0) if len(one) == 1 else 0 for one in arguments]
+    known = [1] * size if len(known) == size else known
+    if known.count(0) == 1:
+        known[known.index(0)] = size - sum(known)
+    if 0 in known or sum(known) != size:
+        return
+    start = 0
+    for one, width in zip(arguments, known, strict=True):
+        if len(one) == 1:
+            yield one[0], frozenset(_COMPONENTS[start : start + width])
+        start += width
+
+
+def _joined(parts: Mapping[str, frozenset[str]], names: Collection[str]) -> frozenset[str]:
+    """Return the components of some variables."""
+    return frozenset[str]().union(*(parts.get(name, frozenset()) for name in names))
 
 
 def _statements(body: Sequence[Token]) -> Iterator[tuple[int, int]]:
@@ -88,7 +168,8 @@ def _step(tokens: Sequence[Token], pairs: Collection[str], file: str) -> Step:
     if equals is not None:
         compound = tokens[equals - 1].text in _OPERATORS
         target, part = _target(tokens[: equals - compound])
-        return Step(frozenset({target}), reads | ({target} if compound else set()), operators + compound, span, part)
+        parts = frozenset({part} if part else ())
+        return Step(frozenset({target}), reads | ({target} if compound else set()), operators + compound, span, parts)
     if tokens[0].text == RETURNED:
         return Step(frozenset({RETURNED}), reads, operators, span)
     return Step(frozenset(token.text for token in tokens if token.kind == "word"), reads, operators, span)

@@ -27,16 +27,18 @@ class Step:
         stores: The names that it stores to.
         reads: The names that it reads.
         operators: Its number of operators.
-        part: The field or component that it stores to; empty if it stores complete values.
+        parts: The fields or components that it stores to; empty if it stores complete values.
         is_head: True for the head of a branch or loop, which stores to all that its blocks store to.
+        is_copy: True if the function itself has the same expression, which is seldom wrong.
     """
 
     stores: frozenset[str]
     reads: frozenset[str]
     operators: int
     span: Span
-    part: str = ""
+    parts: frozenset[str] = frozenset()
     is_head: bool = False
+    is_copy: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +66,10 @@ def suspect(steps: Sequence[Step], names: Accused, parts: Accused) -> Span:
 
     def likelihood(number: int) -> tuple[bool, bool, bool, bool, int]:
         step = steps[number]
-        of_wrong = bool(parts.right) and step.part in parts.wrong
-        computes = not step.is_head and bool(step.operators or step.stores & names.wrong)
-        return of_wrong, step.part not in parts.right, computes, step.is_head, step.operators
+        of_wrong = bool(parts.right) and not step.parts.isdisjoint(parts.wrong)
+        of_right = bool(step.parts) and step.parts <= parts.right
+        computes = not (step.is_head or step.is_copy) and bool(step.operators or step.stores & names.wrong)
+        return of_wrong, not of_right, computes, step.is_head, step.operators
 
     return steps[max(sorted(candidates), key=likelihood)].span
 

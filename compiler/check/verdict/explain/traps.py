@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 from slangad.compiler.check import tolerances as tol
 from slangad.compiler.check.verdict.explain import trap_signs as signs
 from slangad.compiler.check.verdict.explain import trap_stores as stores
+from slangad.compiler.check.verdict.explain.causes import NEVER_STORED, NOT_DIFFERENTIABLE
 from slangad.compiler.errors.spans import Span
 from slangad.compiler.report.model import Leg, LegState
 from slangad.compiler.slang_text.calls import codes_of, same_file
@@ -31,7 +32,6 @@ _MEMORY: Final = _REVERSE | {Leg.FLOAT32, Leg.COMPILE}
 """The legs of traps that overrun memory. They may be right in one precision, or die."""
 _BIT_CASTS: Final = ("asuint", "asint", "asfloat", "asuint16", "asint16", "asfloat16", "f32tof16", "f16tof32")
 _BOUND: Final = "loop bound"
-_NOT_DIFFERENTIABLE: Final = "is not IDifferentiable"
 _NOTHING: Final = "no gradient reaches this input"
 
 
@@ -71,8 +71,12 @@ def _zero(failure: Failure) -> bool:
     return failure.found == 0.0
 
 
+def _is_unset(failure: Failure) -> bool:
+    return failure.cause == NEVER_STORED
+
+
 def _finite(failure: Failure) -> bool:
-    return failure.found is not None and math.isfinite(failure.found)
+    return failure.found is not None and math.isfinite(failure.found) and not _is_unset(failure)
 
 
 def _some(failure: Failure) -> bool:
@@ -95,9 +99,9 @@ TRAPS: Final[tuple[Trap, ...]] = (
     Trap(
         "forgotten parameter",
         _REVERSE,
-        _zero,
+        lambda failure: _zero(failure) or _is_unset(failure),
         signs.forgotten,
-        "{}, so its gradient is 0",
+        "{}, so its gradient is 0 or any number",
         "store diffPair(x.p, gradient) into every pair of the derivative",
         own=True,
     ),
@@ -242,7 +246,7 @@ def with_traps(result: Result, sources: Sequence[str]) -> Result:
 
 def _named(failure: Failure, codes: Sequence[FunctionCode], file: str, traps: Sequence[Trap]) -> Failure:
     """Return the failure with the likeliest traps in its cause."""
-    if _NOT_DIFFERENTIABLE in failure.cause:
+    if NOT_DIFFERENTIABLE in failure.cause:
         return failure
     named: dict[str, str] = {}
     lines: set[Span] = set()
@@ -252,7 +256,7 @@ def _named(failure: Failure, codes: Sequence[FunctionCode], file: str, traps: Se
         named.setdefault(trap.name, f"{place}: {trap.message.format(sign.what)}. Remedy: {trap.remedy}")
     if not named:
         return failure
-    known = _NOTHING if failure.cause.startswith(_NOTHING) else failure.cause
+    known = _NOTHING if failure.cause.startswith(_NOTHING) else "" if _is_unset(failure) else failure.cause
     likely = "Slang's trap, " + "; or ".join(list(named.values())[: tol.TRAPS_SHOWN])
     span = next(iter(lines)) if len(lines) == 1 else failure.span
     return replace(failure, cause=f"{known}; {likely}" if known else likely, span=span)
