@@ -19,6 +19,7 @@ COMMANDS = {
     "graph": "slangad.cli.graph:graph_command",
     "report": "slangad.cli.report:report_command",
     "doctor": "slangad.cli.doctor:doctor_command",
+    "init": "slangad.cli.init:init_command",
     "schema": "slangad.cli.schema:schema_command",
     "worker": "slangad.cli.worker:worker_command",
     "cmake-dir": "slangad.cli.cmake_dir:cmake_dir_command",

@@ -1,4 +1,4 @@
-"""Type checkers accept every sample, and every program that a page of the documentation shows."""
+"""Type checkers accept every sample, every template, and every program that a page of the documentation shows."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-SAMPLES = sorted((ROOT / "samples").rglob("*.py"))
+SAMPLES = sorted([*(ROOT / "samples").rglob("*.py"), *(ROOT / "templates").rglob("*.py")])
 LEFT_OUT = {"language": "a local variable that starts as an int and becomes a float, as the language allows"}
 """Pages whose programs a type checker refuses, with the reason."""
 PROGRAM = re.compile(r"^`(\w+)\.py`[^`\n]*:\n\n?```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -53,7 +53,7 @@ def test_mypy__strict_on_samples_and_pages__finds_nothing(programs: Path) -> Non
 def test_pyright__on_samples_and_pages__finds_nothing(programs: Path) -> None:
     pytest.importorskip("pyright", reason="pip install 'pyright[nodejs]'")
     settings = {
-        "include": [".", os.path.relpath(ROOT / "samples", programs)],
+        "include": [".", *(os.path.relpath(ROOT / folder, programs) for folder in ("samples", "templates"))],
         "extraPaths": [str(ROOT)],
         "reportMissingImports": False,
         "reportMissingModuleSource": False,
