@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from slangad.cli.outcome import INTERRUPTED, hurry
+from slangad.cli.outcome import INTERRUPTED, TERMINATED, hurry
 from slangad.compiler.errors.diagnostics import SlangadError
 
 if TYPE_CHECKING:
@@ -44,6 +44,7 @@ def launch(count: str, words: Sequence[str]) -> int:
     require_torch()
     import logging
 
+    from torch.distributed.elastic.multiprocessing.api import SignalException
     from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
     from torch.distributed.run import get_args_parser, run
 
@@ -56,6 +57,9 @@ def launch(count: str, words: Sequence[str]) -> int:
         hurry()
         codes = [failure.exitcode for failure in error.failures.values() if failure.exitcode > 0]
         return min(codes, default=1)
+    except SignalException as asked:  # the ranks have heard it too, and said what they leave
+        hurry()
+        return INTERRUPTED if asked.sigval == signal.SIGINT else TERMINATED
     return 0
 
 

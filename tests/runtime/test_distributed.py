@@ -174,14 +174,25 @@ def test_distributed__a_rank_is_killed__the_others_end_with_one_message_and_the_
     assert "error[SA428]: another rank ended, so training stopped" in errors
     assert "Traceback" not in errors
     assert not out
-    done = len(np.load(folder / "c.npz")["losses"])
-    ended = subprocess.run(
-        [sys.executable, "-m", "slangad", "train", *words, str(done + 5), "--distributed", "1", "--resume"],
-        cwd=folder, capture_output=True, text=True, check=False, env=_environment(),
-    )  # fmt: skip
-    assert ended.returncode == 0, ended.stderr
-    assert f"fit: {done + 5} steps on cpu, loss" in ended.stderr
-    assert len(np.load(folder / "c.npz")["losses"]) == done + 5
+    done = _steps(folder)
+
+    words = (*words[:-1], "--resume", "--steps", "1000000", "--distributed", "1")
+    with subprocess.Popen(
+        [sys.executable, "-m", "slangad", "train", *words],
+        cwd=folder, stderr=subprocess.PIPE, text=True, env=_environment(), start_new_session=True,
+    ) as process:  # fmt: skip
+        _until(lambda: _steps(folder) > done or process.poll() is not None, 120)
+        os.killpg(process.pid, signal.SIGINT)  # as a terminal sends Ctrl+C
+        _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130, errors
+    assert errors == f"slangad: interrupted: c.npz has step {_steps(folder)}; --resume continues from it\n"
+    assert _steps(folder) > done
+
+
+def _steps(folder: Path) -> int:
+    """Return the steps of the checkpoint."""
+    with np.load(folder / "c.npz") as checkpoint:
+        return len(checkpoint["losses"])
 
 
 def _until(holds: Callable[[], bool], seconds: float) -> None:
