@@ -48,6 +48,20 @@ def test_compile__lines__slang_reports_places_of_the_descriptions(
         assert lines[message.line - 1].lstrip().startswith(code.strip())
 
 
+def test_compile__file_without_kernels__is_a_module_for_renderers(
+    project: Project, compile_slang: Callable[..., CompileResult]
+) -> None:
+    project.kernel("fit")
+    project.run("compile", "lib.py", "--emit", "slang")
+    assert not re.search(r"\[shader|\buniform\b|Buffer<", (project.folder / "build/lib.slang").read_text())
+    shader = """import lib;
+        [shader("compute")] [numthreads(1, 1, 1)]
+        void render(uniform RWStructuredBuffer<float> pixel) { pixel[0] = curve(2.0, 0.5); }"""
+    result = compile_slang(shader, ("render",), ("wgsl",), include_dirs=(str(project.folder / "build"),))
+    (artefact,) = result.artefacts
+    assert artefact.text.count("@binding") == 1
+
+
 def test_compile__plain__writes_slang_artefacts_reflection_manifest_and_depfile(project: Project) -> None:
     project.kernel("fit")
     ended = project.run("compile", "fit.py")
