@@ -11,10 +11,10 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-import pytest
-
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
+
+    import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -157,26 +157,27 @@ def test_rooms__of_the_compiler__are_those_of_the_table() -> None:
     assert not [room for room in ROOMS if not (ROOT / "compiler" / room.name / room.start).is_file()]
 
 
-@pytest.mark.parametrize("path", _sources(), ids=_name)
-def test_imports__of_a_module__point_to_lower_rooms(path: Path) -> None:
-    name = _name(path)
-    if not name.startswith("compiler/"):
-        return
-    own = _room("slangad." + name.removesuffix(".py").replace("/", "."))
-    assert own is not None or name == "compiler/__init__.py", f"{name} is in no room"
-    for module in _imports(path):
-        assert not module.startswith("slangad.cli"), f"{name} imports {module}"
-        other = _room(module)
-        assert other is None or own is None or other <= own, f"{name} imports {module}, a higher room"
+def test_imports__of_modules__point_to_lower_rooms() -> None:
+    wrong = []
+    for path in _sources():
+        name = _name(path)
+        own = _room("slangad." + name.removesuffix(".py").replace("/", "."))
+        if name.startswith("compiler/"):
+            assert own is not None or name == "compiler/__init__.py", f"{name} is in no room"
+            others = {module: _room(module) for module in _imports(path)}
+            higher = [m for m, other in others.items() if other is not None and own is not None and other > own]
+            wrong += [f"{name} imports {one}" for one in (*higher, *(m for m in others if m.startswith("slangad.cli")))]
+    assert not wrong, "\n".join(wrong)
 
 
-@pytest.mark.parametrize("path", _sources(), ids=_name)
-def test_imports__of_outside_packages__stay_where_they_belong(path: Path) -> None:
-    name = _name(path)
-    for module in _imports(path):
-        assert module.split(".")[0] not in {"cli", "compiler"}, f"{name}: import slangad.{module}"
-        allowed = ONLY_IN.get(module.split(".")[0])
-        assert allowed is None or name.startswith(allowed), f"{name} imports {module}"
+def test_imports__of_outside_packages__stay_where_they_belong() -> None:
+    wrong = []
+    for path in _sources():
+        for module in _imports(path):
+            package = module.split(".")[0]
+            if package in {"cli", "compiler"} or not _name(path).startswith(ONLY_IN.get(package, "")):
+                wrong.append(f"{_name(path)} imports {module}")
+    assert not wrong, "\n".join(wrong)
 
 
 def test_imports__between_folders__have_no_cycle() -> None:
@@ -200,10 +201,20 @@ def test_imports__between_files__have_a_cycle_only_where_the_language_is_recursi
     assert cycles == []
 
 
-@pytest.mark.parametrize("path", _sources(), ids=_name)
-def test_modules__each_one__has_a_docstring_and_a_name_that_says_its_job(path: Path) -> None:
-    assert ast.get_docstring(_tree(path)), f"{_name(path)} has no docstring"
-    assert path.stem not in {"utils", "helpers", "base", "common", "misc"}, f"{_name(path)} needs a better name"
+def test_passes__of_all_commands__run_in_one_function() -> None:
+    users = {
+        _name(path) for path in _sources() for module in _imports(path) if module.endswith(("run_passes", "run_all"))
+    }
+    assert users == {"compiler/driver/compile.py", "compiler/passes/__init__.py"}
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    source = (ROOT / "compiler" / "driver" / "compile.py").read_text(encoding="utf-8")
+    shown = page.partition("```python\n")[2].partition("```")[0]
+    assert not [line for line in filter(None, shown.splitlines()) if f"{line}\n" not in source]
+
+
+def test_modules__each_one__has_a_docstring_and_a_name_that_says_its_job() -> None:
+    assert not [_name(path) for path in _sources() if not ast.get_docstring(_tree(path))]
+    assert not [_name(path) for path in _sources() if path.stem in {"utils", "helpers", "base", "common", "misc"}]
 
 
 def test_contributing__its_layout__is_that_of_the_table(pytestconfig: pytest.Config) -> None:

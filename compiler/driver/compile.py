@@ -20,26 +20,42 @@ from slangad.compiler.driver.slang_compilers import SlangCompilers
 from slangad.compiler.driver.unsupported import refuse_unsupported
 from slangad.compiler.driver.user_entries import with_user_entries
 from slangad.compiler.errors.diagnostics import CompileError, Diagnostic, ToolchainError
+from slangad.compiler.frontends import load
 from slangad.compiler.passes import run_passes
 from slangad.compiler.toolchain.jobs.request import CompileResult
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
+    from pathlib import Path
 
     from slangad.compiler.driver.inputs import Input
     from slangad.compiler.driver.model import CompiledInput, CompileSteps, EmittedInput, Options
+    from slangad.compiler.frontends.python.live import LiveDescription
+    from slangad.compiler.frontends.slang.model import SlangSetting
     from slangad.compiler.ir.nodes import Module
+
+    FrontEnd = Callable[[Path | LiveDescription, SlangSetting], Module]
 
 
 def compile_description(item: Input, options: Options, compilers: SlangCompilers) -> CompileSteps:
     """Compile one description. The generator waits once, for the toolchain."""
-    from slangad.compiler.frontends import load  # here, since a compile from the cache loads no front end
-
-    module = load(item.source, compilers.slang_setting)  # frontends
-    module = run_passes(module, options.dump, **options.of_passes)  # passes
+    module = describe_module(item, options, compilers)  # frontends, passes
     slang = emit_input(item, module, options)  # emit
     slang, code = yield slang  # toolchain
     return outputs_of(slang, code)  # driver
+
+
+def describe_module(item: Input, options: Options, compilers: SlangCompilers, load: FrontEnd = load) -> Module:
+    """Return the module of a description after all passes. Every command gets its modules here.
+
+    Args:
+        item: The description.
+        options: The settings of the passes.
+        compilers: The Slang compilers, which a Slang file is loaded with.
+        load: The front end. That of the check adds the kernels and twins that it builds.
+    """
+    module = load(item.source, compilers.slang_setting)  # frontends
+    return run_passes(module, options.dump, **options.of_passes)  # passes
 
 
 def compile_inputs(

@@ -36,10 +36,14 @@ _SLANGPY = "slangpy.slang"
 
 
 class SlangCompilers:
-    """Compile and reflect with the same options, in the same workers."""
+    """Compile and reflect with the same options, in the same workers.
+
+    Attributes:
+        options: The options.
+    """
 
     def __init__(self, options: Options) -> None:
-        self._options = options
+        self.options = options
         self._started: dict[bool, Toolchain] = {}
         self._last: dict[CompileJob, CompileResult] = {}
 
@@ -58,7 +62,7 @@ class SlangCompilers:
         Raises:
             ToolchainError: There is no compiler.
         """
-        return self._toolchain(external=self._options.slangc is not None).compile(jobs, progress)
+        return self._toolchain(external=self.options.slangc is not None).compile(jobs, progress)
 
     @property
     def seconds(self) -> float:
@@ -68,14 +72,14 @@ class SlangCompilers:
     @property
     def workers(self) -> int:
         """The number of compiles that run at a time."""
-        return self._options.workers
+        return self.options.workers
 
     @property
     def slang_setting(self) -> SlangSetting:
         """The settings with which the Slang front end loads a file."""
         from slangad.compiler.frontends.slang.model import SlangSetting
 
-        options = self._options
+        options = self.options
         folders, defines = options.include_dirs, options.defines
         clock = partial(getattr, self, "seconds")
         return SlangSetting(self.reflect, options.specialize, include_dirs=folders, defines=defines, clock=clock)
@@ -121,10 +125,10 @@ class SlangCompilers:
         """Return the files that Slang reads from copies, and their texts, by the places of the copies."""
         if not others:
             return {} if text is None else {file.name: (str(file), text)}
-        folders = folders_of(file, self._options.include_dirs)
+        folders = folders_of(file, self.options.include_dirs)
         main_text = text if text is not None else text_of(str(file))
         library = tuple(os.path.realpath(folder) for folder in slangpy_modules())
-        reached = search(file, self._options.include_dirs).files
+        reached = search(file, self.options.include_dirs).files
         if not any(one.startswith(library) for one in (os.path.realpath(file), *others)):
             reached = tuple(one for one in reached if not one.startswith(library))
         texts = SourceTexts(
@@ -135,7 +139,7 @@ class SlangCompilers:
         return {place: (placed[place], copy) for place, copy in copies.items()}
 
     def _reflect(self, file: Path, asked: tuple[str, ...], copies: _Copies) -> CompileResult:
-        options = self._options
+        options = self.options
         place = file.name if copies else file.resolve().as_posix()
         job = CompileJob(
             name=_staged_name(file),
@@ -158,13 +162,13 @@ class SlangCompilers:
     def _installed(self, file: Path, copies: _Copies) -> tuple[str, ...]:
         """Return the main file of slangpy's modules if a file imports it, and no other file has its name."""
         names = {os.path.realpath(Path(folder) / _SLANGPY) for folder in slangpy_modules()}
-        reached = (*search(file, self._options.include_dirs).files, *(path for path, _ in copies.values()))
+        reached = (*search(file, self.options.include_dirs).files, *(path for path, _ in copies.values()))
         installed = {path for path in reached if Path(path).name == _SLANGPY}
-        return tuple(installed) if installed <= names and not self._options.slang_flags else ()
+        return tuple(installed) if installed <= names and not self.options.slang_flags else ()
 
     def _toolchain(self, *, external: bool) -> Toolchain:
         if external not in self._started:
-            options = self._options
+            options = self.options
             slangc = options.slangc if external else None
             self._started[external] = Toolchain(workers=options.workers, slangc=slangc, cache=options.cache)
         return self._started[external]

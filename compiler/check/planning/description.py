@@ -24,10 +24,10 @@ from slangad.compiler.check.twins.slang_declared import add_declared_twins
 from slangad.compiler.check.twins.slang_loop_bounds import add_loop_twins
 from slangad.compiler.check.twins.slang_unclipped import callers_without_clips
 from slangad.compiler.check.twins.unclipped import without_clips
+from slangad.compiler.driver.compile import describe_module
 from slangad.compiler.frontends import load
 from slangad.compiler.frontends.slang.generics import without_arguments
 from slangad.compiler.ir.subset import only
-from slangad.compiler.passes import run_passes
 from slangad.compiler.slang_text.endings import is_slang
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class FileDescription:
     Attributes:
         subjects: The subjects in the order of the file.
         module: The user's module, with a harness kernel for every subject.
-        twins: The same with twins, after all passes.
+        twins: The same with twins.
         texts: Texts that replace Slang files, by name.
         text_twins: Twins of a Slang file that are built from changed texts.
         unclipped: Functions of a Slang file that are built without the clips of their callees.
@@ -79,14 +79,26 @@ class FileDescription:
 
 
 def describe_file(item: Input, options: CheckOptions, compilers: SlangCompilers) -> FileDescription:
-    """Return the subjects of a file and their module.
+    """Return the subjects of a file and their module, after the passes of a compile.
 
     Raises:
         CompileError: Nothing of the file can be read.
         ToolchainError: Slang dies of it, or there is none.
     """
+    loaded: list[FileDescription] = []
+
+    def load_with_twins(_: object, setting: SlangSetting) -> Module:
+        loaded.append(_load(item, options, setting))
+        return loaded[0].twins.module
+
+    module = describe_module(item, compilers.options, compilers, load_with_twins)
+    return replace(loaded[0], twins=replace(loaded[0].twins, module=module))
+
+
+def _load(item: Input, options: CheckOptions, setting: SlangSetting) -> FileDescription:
+    """Return the subjects of a file and their module, before all passes: the check's front end."""
     setting = replace(
-        compilers.slang_setting,
+        setting,
         lenient=True,
         instances=(0, 0) if options.mutate else (tol.INSTANCES, tol.INSTANCES_OF_FILE),
         included=options.included,
@@ -149,12 +161,11 @@ def _memory(item: Input, repaired: Repaired, module: Module, setting: SlangSetti
 
 
 def _with_twins(module: Module) -> TwinModule:
-    """Return the module with the twins of all its kernels, after all passes."""
+    """Return the module with the twins of all its kernels."""
     twins = add_frozen_twins(module)
     watched, watches = watch_loops(twins.module, module.kernels)
     recorded = add_index_twins(watched, module.kernels)
-    passed = run_passes(recorded.module)
-    return replace(twins, module=passed, watches=watches, indices=recorded.twins, asked=recorded.asked)
+    return replace(twins, module=recorded.module, watches=watches, indices=recorded.twins, asked=recorded.asked)
 
 
 def _with_text_twins(
