@@ -294,6 +294,7 @@ class NamedFile(click.ParamType[tuple[str, Path]]):
     """``name=FILE``."""
 
     name = "name=file"
+    form = "name=FILE"
 
     def convert(
         self, value: str | tuple[str, Path], param: click.Parameter | None, ctx: click.Context | None
@@ -302,9 +303,13 @@ class NamedFile(click.ParamType[tuple[str, Path]]):
         if isinstance(value, tuple):
             return value
         name, _, file = value.partition("=")
-        if not name or not file:
-            self.fail(f"{value!r} is not name=FILE.", param, ctx)
+        if not file or not self.accepts(name.strip(), Path(file)):
+            self.fail(f"{value!r} is not {self.form}.", param, ctx)
         return name.strip(), Path(file)
+
+    def accepts(self, name: str, file: Path) -> bool:  # noqa: ARG002  (for subclasses)
+        """Return True if the word may have this name and file."""
+        return bool(name)
 
 
 class DomainShape(click.ParamType[tuple[int, ...]]):

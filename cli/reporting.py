@@ -6,36 +6,29 @@ import os
 import sys
 from contextlib import contextmanager, nullcontext
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
-
+from slangad.cli.parameters import NamedFile
 from slangad.compiler.report.formats import FORMATS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+    from pathlib import Path
 
     from slangad.cli.console import Progress, Session
     from slangad.compiler.report.model import Report, Result
     from slangad.compiler.report.text import Line
 
 
-class ReportFile(click.ParamType[tuple[str, Path]]):
+class ReportFile(NamedFile):
     """``format=file``."""
 
     name = "format=file"
+    form = f"a format ({', '.join(FORMATS)}) and a file, such as junit=a.xml"
 
-    def convert(
-        self, value: str | tuple[str, Path], param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[str, Path]:
-        """Parse the word."""
-        if isinstance(value, tuple):
-            return value
-        name, _, file = value.partition("=")
-        if name not in FORMATS or not file or Path(file).is_dir():
-            self.fail(f"{value!r} is not a format ({', '.join(FORMATS)}) and a file, such as junit=a.xml.", param, ctx)
-        return name, Path(file)
+    def accepts(self, name: str, file: Path) -> bool:
+        """Return True for a known format, and a file that is no folder."""
+        return name in FORMATS and not file.is_dir()
 
 
 class LiveRows:
@@ -130,7 +123,9 @@ def _write_to(session: Session, output: Path | None, text: str) -> None:
     if output is None or str(output) == "-":
         session.write(text)
     else:
-        _write(output, text)
+        from slangad.compiler.toolchain.atomic import write_atomically
+
+        write_atomically(output, text.encode())
 
 
 @contextmanager
@@ -143,17 +138,3 @@ def _write_errors(output: Path | None) -> Iterator[None]:
     except OSError as error:
         where = output if output is not None else "the report"
         raise failed("SA405", f"can't write {where}: {error.strerror}", help="choose another location") from None
-
-
-def _write(path: Path, text: str) -> None:
-    """Write a file atomically; write to a device or pipe directly."""
-    if path.exists() and not (path.is_file() or path.is_dir()):
-        path.write_text(text, encoding="utf-8")
-        return
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f"{path.name}.{os.getpid()}.part")
-    try:
-        part.write_text(text, encoding="utf-8")
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)

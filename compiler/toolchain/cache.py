@@ -89,7 +89,6 @@ class Cache:
     def _write(self, key: str, content: bytes) -> None:
         path = self._path(key)
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
             write_atomically(path, content)
         except OSError:
             return

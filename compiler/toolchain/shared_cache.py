@@ -57,7 +57,6 @@ class SharedFolder:
         path = self._folder / key[:2] / key[2:]
         if self._writes and not path.exists():
             with suppress(OSError):
-                path.parent.mkdir(parents=True, exist_ok=True)
                 write_atomically(path, content)
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import slangad
+from slangad.compiler.toolchain import identity
 from slangad.compiler.toolchain.identity import fingerprint
 from slangad.compiler.toolchain.locate import toolchain_record
 
@@ -53,3 +54,20 @@ def test_fingerprint__file_replaced__differs(tmp_path: Path) -> None:
     assert changed != first
     (tmp_path / "libslang-glslang-1.so").write_bytes(b"")
     assert fingerprint(file) != changed
+
+
+def test_own_code__unchanged__is_read_from_what_was_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("one/toolchain/identity.py", "templates/x.slang"):
+        (tmp_path / name).parent.mkdir(parents=True)
+        (tmp_path / name).write_text("a")
+        os.utime(tmp_path / name, (100, 100))
+    monkeypatch.setattr(identity, "__file__", str(tmp_path / "one" / "toolchain" / "identity.py"))
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    own_code = identity.own_code.__wrapped__
+    first = own_code()
+    with monkeypatch.context() as context:
+        context.setattr(identity, "_digest_of", lambda _: "read again")
+        assert own_code() == first
+        (tmp_path / "templates" / "x.slang").write_text("b")  # same size; its time is new
+        assert own_code() == "read again"
+    assert own_code() != first

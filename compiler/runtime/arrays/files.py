@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import errno
-import io
 import os
-import secrets
 import zipfile
-from contextlib import contextmanager, suppress
 from typing import IO, TYPE_CHECKING, Any
 
 from slangad.compiler.errors.diagnostics import CompileError, Diagnostic, similar_file
+from slangad.compiler.toolchain.atomic import write_together
 from slangad.compiler.toolchain.messages.failures import failed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
     import numpy.typing as npt
@@ -88,11 +85,6 @@ def save_arrays(path: Path, arrays: Mapping[str, Array], read: Iterable[str] = (
     save_together({path: lambda file: write_arrays(file, arrays)}, read)
 
 
-def save_bytes(path: Path, data: bytes, read: Iterable[str] = ()) -> None:
-    """Write a file of any other kind in the same way."""
-    save_together({path: lambda file: file.write(data)}, read)
-
-
 def refuse_overwriting(path: Path, read: Iterable[str]) -> None:
     """Refuse an output that is one of the files that are read.
 
@@ -105,7 +97,7 @@ def refuse_overwriting(path: Path, read: Iterable[str]) -> None:
 
 
 def save_together(outputs: Mapping[Path, Callable[[IO[bytes]], object]], read: Iterable[str] = ()) -> None:
-    """Write some files, all or none: each goes to a temporary file beside its destination, then all are renamed.
+    """Write some files, all or none.
 
     Raises:
         CompileError: One is among the files that were read.
@@ -113,46 +105,8 @@ def save_together(outputs: Mapping[Path, Callable[[IO[bytes]], object]], read: I
     """
     for path in outputs:
         refuse_overwriting(path, read)
-    sent = [path for path in outputs if path.exists() and not (path.is_file() or path.is_dir())]
-    besides = {path: path.with_name(f".{secrets.token_hex(8)}.tmp") for path in outputs if path not in sent}
     try:
-        for path, beside in besides.items():
-            with _refused_writes(path):
-                _write_beside(path, beside, outputs[path])
-        for path in sent:
-            _send(path, outputs[path])
-        for path, beside in besides.items():
-            with _refused_writes(path):
-                beside.replace(path)
-    finally:
-        for beside in besides.values():
-            with suppress(OSError):
-                beside.unlink()
-
-
-@contextmanager
-def _refused_writes(path: Path) -> Iterator[None]:
-    try:
-        yield
+        write_together(outputs)
     except OSError as error:
         help_ = "make room or choose another file with -o; the old file is unchanged"
-        raise failed("SA405", f"can't write {path}: {error.strerror}", help=help_) from None
-
-
-def _write_beside(path: Path, beside: Path, write: Callable[[IO[bytes]], object]) -> None:
-    if path.is_dir():
-        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with beside.open("xb") as file:
-        write(file)
-
-
-def _send(path: Path, write: Callable[[IO[bytes]], object]) -> None:
-    """Write to a device or pipe directly. Renaming a file over it would remove it for everyone."""
-    content = io.BytesIO()
-    write(content)
-    try:
-        with path.open("wb") as file:
-            file.write(content.getbuffer())
-    except OSError as error:
-        raise failed("SA405", f"can't write {path}: {error.strerror}", help="choose another place with -o") from None
+        raise failed("SA405", f"can't write {error.filename}: {error.strerror}", help=help_) from None

@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import secrets
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from slangad.compiler.errors.diagnostics import CompileError, Diagnostic, Severity
 from slangad.compiler.runtime.arrays.files import read_arrays, write_arrays
+from slangad.compiler.toolchain.atomic import write_together
 from slangad.compiler.toolchain.messages.failures import failed
 
 if TYPE_CHECKING:
@@ -79,21 +77,11 @@ def save_checkpoint(path: Path, trainer: Trainer, record: Mapping[str, object]) 
         **{f"parameter.{key}": array for key, array in trainer.parameters().items()},
         **{f"state.{key}": array for key, array in trainer.state().items()},
     }
-    beside = path.with_name(f".{secrets.token_hex(8)}.tmp")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with beside.open("xb") as file:
-            write_arrays(file, arrays)
-            file.flush()
-            os.fsync(file.fileno())
-        beside.replace(path)
+        write_together({path: lambda file: write_arrays(file, arrays)}, sync=True)
     except OSError as error:
-        raise failed(
-            "SA405", f"can't write {path}: {error.strerror}", help="the earlier checkpoint is unchanged"
-        ) from None
-    finally:
-        with suppress(OSError):
-            beside.unlink()
+        help_ = "the earlier checkpoint is unchanged"
+        raise failed("SA405", f"can't write {error.filename}: {error.strerror}", help=help_) from None
 
 
 def load_checkpoint(path: Path) -> Checkpoint:
