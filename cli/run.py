@@ -187,7 +187,9 @@ def _run_pipeline(
     mode, name = RunMode(arguments["mode"]), runnable.pipeline.name
     with _explained(arguments, runnable.signature):
         _refuse_unused(arguments, signature_of(runnable), mode)
-        inputs = prepare_pipeline(runnable, mode, _given(arguments, runnable.signature, mode), arguments["domain"])
+        inputs = prepare_pipeline(
+            runnable, mode, _input_arrays(arguments, runnable.signature, mode), arguments["domain"]
+        )
     session.show(inputs.prepared.notes)
     if not arguments["allow_nan"]:
         refuse_nan(inputs.prepared, inputs.cotangents)
@@ -233,7 +235,7 @@ def _prepare(arguments: RunArguments, plan: KernelPlan, mode: RunMode) -> Prepar
 
     with _explained(arguments, plan.signature):
         _refuse_unused(arguments, plan.signature, mode)
-        prepared = prepare(plan.signature, mode, _given(arguments, plan.signature, mode), arguments["domain"])
+        prepared = prepare(plan.signature, mode, _input_arrays(arguments, plan.signature, mode), arguments["domain"])
     if not arguments["allow_nan"]:
         refuse_nan(prepared)
     return prepared
@@ -246,7 +248,7 @@ def _refuse_unused(arguments: RunArguments, signature: KernelSignature, mode: Ru
     refuse_unused(signature, mode, named_keys(arguments), f"in mode {mode.value}")
 
 
-def _given(arguments: RunArguments, signature: KernelSignature, mode: RunMode) -> dict[str, object]:
+def _input_arrays(arguments: RunArguments, signature: KernelSignature, mode: RunMode) -> dict[str, object]:
     """Return the arrays of files and the command line, and random arrays for the missing ones under --random."""
     from slangad.compiler.runtime.pipeline.random_inputs import draw_missing
 

@@ -103,7 +103,7 @@ class _Arguments:
     """Converts arguments to what an entry point takes."""
 
     entry: UserEntry
-    given: Mapping[str, object]
+    values: Mapping[str, object]
     shapes: Mapping[str, tuple[int, ...]]
 
     def read(self) -> _Read:
@@ -122,7 +122,7 @@ class _Arguments:
                 known |= set(_leaves(inner, "" if hidden else name))
                 arguments.values[name] = self._value(inner, "" if hidden else name, problems)
         has = f"it has: {', '.join(sorted(known))}"
-        unknown = (name for name in self.given if name not in known)
+        unknown = (name for name in self.values if name not in known)
         problems += [Diagnostic("SA411", f"{self.entry.name} has no parameter {name}", help=has) for name in unknown]
         if problems:
             raise InputError(problems)
@@ -137,8 +137,8 @@ class _Arguments:
             help_ = "run takes buffers of numbers, vectors and matrices"
             problems.append(Diagnostic("SA413", f"{name} is a {what}, which can't be given", help=help_))
             return
-        if name in self.given:
-            array = np.asarray(self.given[name])
+        if name in self.values:
+            array = np.asarray(self.values[name])
             extents = element.shape
             if array.shape[max(0, array.ndim - len(extents)) :] != extents or array.ndim == len(extents):
                 wanted = ", ".join(("n", *map(str, extents)))
@@ -159,10 +159,10 @@ class _Arguments:
         if type_["kind"] == "struct":
             fields = ((f["name"], f["type"], f"{path}.{f['name']}" if path else f["name"]) for f in type_["fields"])
             return {name: self._value(inner, at, problems) for name, inner, at in fields}
-        if path not in self.given:
+        if path not in self.values:
             problems.append(Diagnostic("SA410", f"{path} is missing", help=f"give it with -i or --set {path}=…"))
             return 0
-        value = np.asarray(self.given[path])
+        value = np.asarray(self.values[path])
         return value.item() if value.ndim == 0 else value.tolist()
 
 

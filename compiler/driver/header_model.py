@@ -41,7 +41,7 @@ class EntryBlocks:
         target: The target.
         file: The file of its code.
         requirements: What its code needs, and the name of the entry point in it.
-        own: Its own parameters.
+        blocks: Its own parameters.
         shared: The parameters of the module.
         places: Where its blocks of values are bound, by scope: ``entry_point`` and ``module``.
     """
@@ -49,7 +49,7 @@ class EntryBlocks:
     target: str
     file: str
     requirements: Requirements
-    own: tuple[Json, ...]
+    blocks: tuple[Json, ...]
     shared: tuple[Json, ...]
     places: Mapping[object, Mapping[str, object]]
 

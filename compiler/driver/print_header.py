@@ -179,7 +179,7 @@ class _Kernel:
             yield from rows
             yield "}};"
             places = []
-            for members, words, scope in ((blocks.own, "block", "entry_point"), (blocks.shared, "globals", "module")):
+            for members, words, scope in ((blocks.blocks, "block", "entry_point"), (blocks.shared, "globals", "module")):
                 place = blocks.places.get(scope, {"kind": "", "index": 0, "size": 0})
                 places.append(f'{{"{place["kind"]}", {place["index"]}, {place["size"]}}}')
                 fields = [p for p in members if p["binding"]["kind"] == "uniform"]
@@ -202,7 +202,7 @@ class _Kernel:
         launches = [launch for mode in self.kernel.modes for launch in mode.launches if launch.entry is entry]
         parameters = {p.name: p for p in entry.parameters}
         shared = {p["name"] for p in blocks.shared}
-        for reflected in (*blocks.own, *blocks.shared):
+        for reflected in (*blocks.blocks, *blocks.shared):
             name, binding = reflected["name"], reflected["binding"]
             if name not in parameters:
                 continue
@@ -303,7 +303,7 @@ class _Kernel:
         return f"{entry_struct}\n{shared}"
 
     def _inputs(self, blocks: Mapping[str, EntryBlocks]) -> Iterator[str]:
-        types = {p["name"]: p["type"] for block in blocks.values() for p in (*block.own, *block.shared)}
+        types = {p["name"]: p["type"] for block in blocks.values() for p in (*block.blocks, *block.shared)}
         buffers = {b.key: b for mode in self.kernel.modes for b in mode.host if b.is_input and not b.internal}
         yield ""
         yield "/// The inputs of all modes."
@@ -381,7 +381,7 @@ class _Kernel:
         each = RULES.elements_a_worker if strided else RULES.threads_a_worker
         if entry.work is ThreadWork.SCALARS:
             work = _expression(launch.count)
-        entry_fields, shared = ({p["name"]: p for p in fields} for fields in (blocks.own, blocks.shared))
+        entry_fields, shared = ({p["name"]: p for p in fields} for fields in (blocks.blocks, blocks.shared))
         yield "{"
         yield f"    const unsigned workers = runtime::workers_of({work}, threads, {each});"
         yield f"    std::vector<blocks::{word}_parameters> own({'workers' if sliced else '1'});"
@@ -428,7 +428,7 @@ def host_symbol(entry: EntryPoint) -> str:
 
 
 def _two(blocks: EntryBlocks) -> Iterator[tuple[str, tuple[Json, ...]]]:
-    yield "parameters", blocks.own
+    yield "parameters", blocks.blocks
     yield "globals", blocks.shared
 
 

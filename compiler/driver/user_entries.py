@@ -48,7 +48,7 @@ class UserEntry:
         symbol: Its name in the text that is compiled.
         text: That text: it includes the file.
         shared: Slang's reflection of the parameters of the module.
-        own: Slang's reflection of its own parameters.
+        entry_parameters: Slang's reflection of its own parameters.
         group: The size of its groups.
         dependencies: The files that it depends on.
     """
@@ -57,14 +57,14 @@ class UserEntry:
     symbol: str
     text: str
     shared: tuple[Json, ...]
-    own: tuple[Json, ...]
+    entry_parameters: tuple[Json, ...]
     group: tuple[int, int, int]
     dependencies: tuple[str, ...]
 
     @property
     def parameters(self) -> tuple[Json, ...]:
         """All parameters."""
-        return (*self.shared, *self.own)
+        return (*self.shared, *self.entry_parameters)
 
     @property
     def point(self) -> EntryPoint:

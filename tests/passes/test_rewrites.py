@@ -6,10 +6,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from slangad.compiler.ir.nodes import Probe
 from slangad.compiler.ir.text_form.printer import parse, show
 from slangad.compiler.ir.verify.module import verify
+from slangad.compiler.ir.walk import body_exprs, statements
 from slangad.compiler.passes.bound_loops import bound_loops
 from slangad.compiler.passes.declare_locals import declare_locals
+from slangad.compiler.passes.differentiate_twice import differentiate_twice
 from slangad.compiler.passes.equalize_nested_loops import equalize_nested_loops
 from slangad.compiler.passes.lower_tuples import lower_tuples
 from slangad.compiler.passes.mark_no_diff import mark_no_diff
@@ -302,3 +305,11 @@ function b b(x: float, y: float, d: float) -> tuple[float, float] role backward 
 )  # fmt: skip
 def test_repeated_indices__store_through_one_index_twice__stores_the_row(before: str, after: str | None) -> None:
     check(store_rows, before, before if after is None else after, "float2x2")
+
+
+def test_tangent__of_a_condition_with_a_probe__has_none() -> None:
+    loop = 'while (probe "p" (s)::float > 0.0) limit 4 { set s = (s - x) }'
+    module = differentiate_twice(parse(function(f"set s = x {loop} return (s * s)")), ("f",))
+    (tangent,) = (f for f in module.functions if f.key == "f:tangent")
+    assert 'probe "p"' in show(module)
+    assert not [e for e in body_exprs(statements(tangent)) if isinstance(e, Probe)]

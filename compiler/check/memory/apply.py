@@ -273,7 +273,7 @@ def _joined(module: Module, made: Module, plans: Sequence[WrapperPlan], copy: st
             for f in [functions[one.function]]
         }
         racing, waving = (twin.name if twin else "" for twin in twins)
-        active = frozenset(i.name for i in plan.wrapped.given if i.active)
+        active = frozenset(i.name for i in plan.wrapped.read if i.active)
         subjects[name] = MemorySubject(
             plan.candidate.symbol, span, plan.missing, racing, waving, plan.gradients, active
         )

@@ -190,7 +190,7 @@ class Wrapped:
         return any(one.gradient >= 0 for one in self.inputs)
 
     @property
-    def given(self) -> list[MemoryInput]:
+    def read(self) -> list[MemoryInput]:
         """The memory and the globals that are inputs."""
         return [i for i in self.inputs if i.name and not i.stored]
 
@@ -249,7 +249,7 @@ def _wrapper(one: Wrapped, prefix: str, comments: Sequence[str], threads: int) -
     name = prefix + one.name
     forward = one.forward and not one.accumulates
     attributes = [f"[BackwardDerivative({name}_bwd)]"] * one.backward + [f"[ForwardDerivative({name}_fwd)]"] * forward
-    inputs = [f"{'' if i.active else 'no_diff '}{i.type} {i.name}" for i in one.given]
+    inputs = [f"{'' if i.active else 'no_diff '}{i.type} {i.name}" for i in one.read]
     outputs = [f"out {i.type} {i.name}" for i in one.stored]
     params = [f"{'no_diff ' * p.no_diff}{p.direction} {p.type} {p.name}" for p in one.values]
     lines = [
@@ -280,7 +280,7 @@ def _called(one: Wrapped, call: str, result: str, stores: Sequence[str]) -> Iter
 
 def _backward(one: Wrapped, name: str, threads: int, *, wave: bool) -> Iterator[str]:
     """Yield the backward derivative of a wrapper. A wave runs twice (see the library of lanes)."""
-    inputs = [f"inout DifferentialPair<{i.type}> {i.name}" if i.active else f"{i.type} {i.name}" for i in one.given]
+    inputs = [f"inout DifferentialPair<{i.type}> {i.name}" if i.active else f"{i.type} {i.name}" for i in one.read]
     outputs = [f"{_differential(i.type)} {i.name}" for i in one.stored]
     cotangent = [f"{_differential(one.result)} {_VALUE}"] if one.flows else []
     yield f"void {name}_bwd({', '.join((*inputs, *outputs, *(_derived(p) for p in one.values), *cotangent))})"
@@ -299,9 +299,9 @@ def _backward(one: Wrapped, name: str, threads: int, *, wave: bool) -> Iterator[
     arguments = [*(p.argument for p in one.params), *([_VALUE] if one.flows else [])]
     yield f"bwd_diff({one.derived})({', '.join(arguments)});"
     if wave:
-        yield from (f"{_found_in(i)}.keep();" for i in one.given if i.active)
+        yield from (f"{_found_in(i)}.keep();" for i in one.read if i.active)
     yield "}"
-    yield from (line for i in one.given if i.active for line in _gradient(one, i))
+    yield from (line for i in one.read if i.active for line in _gradient(one, i))
     yield from ["}"] * wave
     yield "}"
 
@@ -329,7 +329,7 @@ def _gradient(one: Wrapped, i: MemoryInput) -> Iterator[str]:
 
 
 def _forward(one: Wrapped, name: str) -> Iterator[str]:
-    inputs = [f"DifferentialPair<{i.type}> {i.name}" if i.active else f"{i.type} {i.name}" for i in one.given]
+    inputs = [f"DifferentialPair<{i.type}> {i.name}" if i.active else f"{i.type} {i.name}" for i in one.read]
     outputs = [f"out DifferentialPair<{i.type}> {i.name}" for i in one.stored]
     params = [
         f"{p.direction} DifferentialPair<{p.type}> {p.name}" if p.active else f"{p.direction} {p.type} {p.name}"

@@ -138,7 +138,7 @@ class _Repair:
         faults: The errors of the parts that cause the failure.
         users: Parts that use a removed part, each with that part.
         gone: Removed parts without head or stub, because these did not compile either.
-        own: The errors that a part had when fewer parts were removed. They are its own errors.
+        own_errors: The errors that a part had when fewer parts were removed. They are its own errors.
         current: The changed texts that Slang read last, by file.
         warnings: Slang's warnings about that text.
     """
@@ -150,7 +150,7 @@ class _Repair:
     faults: dict[Part, list[Diagnostic]] = field(default_factory=dict)
     users: dict[Part, Part] = field(default_factory=dict)
     gone: set[Part] = field(default_factory=set)
-    own: set[tuple[Part, str]] = field(default_factory=set)
+    own_errors: set[tuple[Part, str]] = field(default_factory=set)
     current: dict[str, Remains] = field(default_factory=dict)
     warnings: tuple[Diagnostic, ...] = ()
 
@@ -282,7 +282,7 @@ class _Repair:
         chosen = {first: faulty[first]} if unread and first in declarations else declarations
         later = [(part, fault) for part, fault in faulty.items() if part not in chosen]
         culprits = [(part, fault) for part, fault in later if self._culprit(part, fault) is None]
-        self.own |= {(part, d.message) for part, fault in culprits for d in fault}
+        self.own_errors |= {(part, d.message) for part, fault in culprits for d in fault}
         return chosen
 
     def _take_out(self, faulty: dict[Part, list[Diagnostic]]) -> None:
@@ -295,13 +295,13 @@ class _Repair:
             if culprit is not None:
                 self.users[part] = culprit
             else:
-                self.faults[part] = [d for d in diagnostics if (part, d.message) in self.own] or diagnostics
+                self.faults[part] = [d for d in diagnostics if (part, d.message) in self.own_errors] or diagnostics
             if any(d.code not in DEATHS and self.parts.is_in_head(part, d.span) for d in diagnostics):
                 self.gone.add(part)
 
     def _culprit(self, part: Part, diagnostics: Sequence[Diagnostic]) -> Part | None:
         """Return the removed part without which another does not compile, or None if the fault is its own."""
-        if any((part, d.message) in self.own for d in diagnostics):
+        if any((part, d.message) in self.own_errors for d in diagnostics):
             return None
         words = [word for d in diagnostics for word in _QUOTED.findall(d.message)]
         quoted = {*words, *(f"operator{word}" for word in words), *(name for word in words for name in word.split("."))}

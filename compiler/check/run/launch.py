@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     Array = npt.NDArray[np.generic]
     Slot = tuple[ParameterRole, str, tuple[str | int, ...]]
-    Given = Mapping[ParameterRole, Floats]
+    Columns = Mapping[ParameterRole, Floats]
 
 Role = ParameterRole
 _OF_INPUTS: Final = (Role.INPUT, Role.TANGENT)
@@ -126,12 +126,12 @@ class LaunchRunner:
         parts = self._parts(Mode.FORWARD, {Role.INPUT: rows})
         return np.concatenate([np.zeros(0, np.bool_), *(part.inside() for part in parts)])
 
-    def _run(self, mode: Mode, arrays: Given, wanted: ParameterRole) -> Floats:
+    def _run(self, mode: Mode, arrays: Columns, wanted: ParameterRole) -> Floats:
         rows_of_parts = [part.read(wanted) for part in self._parts(mode, arrays)]
         width = len((self.inputs if wanted is Role.GRADIENT else self.results).columns)
         return np.concatenate(rows_of_parts) if rows_of_parts else np.zeros((0, width))
 
-    def _parts(self, mode: Mode, arrays: Given) -> Sequence[_Launches]:
+    def _parts(self, mode: Mode, arrays: Columns) -> Sequence[_Launches]:
         """Run launches for as many rows as fit in memory at a time."""
         rows = arrays[Role.INPUT]
         step = 2 * max(1, tol.SCALARS_AT_ONCE // (8 * (len(self.inputs.columns) + len(self.results.columns)) + 64))
@@ -149,14 +149,14 @@ class _Launches:
 
     runner: LaunchRunner
     mode: Mode
-    given: Given
+    columns: Columns
     arrays: dict[Slot, Array] = field(default_factory=dict)
     books: dict[str, Array] = field(default_factory=dict)
     left: npt.NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, np.bool_))
 
     @property
     def count(self) -> int:
-        return len(self.given[Role.INPUT])
+        return len(self.columns[Role.INPUT])
 
     def launch(self) -> None:
         """Run every entry point of the mode for all rows."""
@@ -284,13 +284,13 @@ class _Launches:
         in_place = (name, path) in inputs and self._is_written(name)
         if role in _OF_INPUTS:
             start, end = inputs[name, path]
-            return self.given[role][:, start:end]
+            return self.columns[role][:, start:end]
         if role in (Role.COTANGENT, Role.ADJOINT):
             start, end = results[name, path]
-            return self.given[Role.COTANGENT][:, start:end]
+            return self.columns[Role.COTANGENT][:, start:end]
         if in_place and role in (Role.RESULT, Role.RESULT_TANGENT):
             start, end = inputs[name, path]
-            return self.given[Role.INPUT if role is Role.RESULT else Role.TANGENT][:, start:end]
+            return self.columns[Role.INPUT if role is Role.RESULT else Role.TANGENT][:, start:end]
         return None
 
     def _is_written(self, name: str) -> bool:

@@ -92,11 +92,11 @@ class PipelineRunner:
     def gradients(self, rows: Floats, cotangents: Floats) -> Floats:
         """Return the gradient of every input for one cotangent a row."""
         parts = list(self._batches(rows, cotangents))
-        return np.concatenate([batch.backward(batch.given) for batch in parts])
+        return np.concatenate([batch.backward(batch.directions) for batch in parts])
 
     def tangents(self, rows: Floats, directions: Floats) -> tuple[Floats, Floats]:
         """Return the results as forward mode computes them, and their tangents for one direction a row."""
-        runs = [batch.jvp(batch.given) for batch in self._batches(rows, directions)]
+        runs = [batch.jvp(batch.directions) for batch in self._batches(rows, directions)]
         return np.concatenate([values for values, _ in runs]), np.concatenate([moved for _, moved in runs])
 
     def _batches(self, rows: Floats, directions: Floats | None = None) -> Iterator[_Runs]:
@@ -135,7 +135,7 @@ class _Runs:
     """Some runs of a pipeline."""
 
     def __init__(self, runner: PipelineRunner, rows: Floats, directions: Floats) -> None:
-        self.runner, self.given, self._rows = runner, directions, rows
+        self.runner, self.directions, self._rows = runner, directions, rows
         self._device = RowDevice(len(rows), runner.precision)
         runnable = runner.runnable
         self._resident = _RowResident(

@@ -81,11 +81,11 @@ class FrozenText:
 class TextEdits:
     """Changes of a text: an offset, an order among changes there, the characters to put there and to take out."""
 
-    found: list[tuple[int, int, str, int]] = field(default_factory=list)
+    edits: list[tuple[int, int, str, int]] = field(default_factory=list)
 
     def put(self, offset: int, text: str, *, order: int = 0, out: int = 0) -> None:
         """Put characters at an offset; take some out."""
-        self.found.append((offset, order, text, out))
+        self.edits.append((offset, order, text, out))
 
     def around(self, start: int, end: int) -> None:
         """Freeze an expression. ``no_diff(f(x))`` needs a space between the words."""
@@ -94,7 +94,7 @@ class TextEdits:
 
     def applied(self, text: str) -> str:
         """Return the changed text."""
-        for offset, _, put, out in sorted(self.found, reverse=True):
+        for offset, _, put, out in sorted(self.edits, reverse=True):
             text = text[:offset] + put + text[offset + out :]
         return text
 

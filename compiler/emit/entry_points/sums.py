@@ -87,7 +87,7 @@ class SumGroup:
         return sum(slot.count for slot in self.slots)
 
     @property
-    def own(self) -> int:
+    def summed_scalars(self) -> int:
         """The number of scalars that each thread adds up by itself; they come first."""
         return sum(slot.count for slot in self.slots if not slot.matrix)
 

@@ -27,8 +27,8 @@ def print_share(entry: PrintedEntry, writer: Writer) -> None:
     """Print the loop over the thread's share of the elements, and the store of its sums."""
     local, size = entry.scope.local, entry.group[0]
     ways = "[{}.WAYS]" if entry.slots.side_by_side else ""
-    for group in (group for group in entry.slots.groups if group.own):
-        extents = f"[{group.own}]{ways.format(group.library)}"
+    for group in (group for group in entry.slots.groups if group.summed_scalars):
+        extents = f"[{group.summed_scalars}]{ways.format(group.library)}"
         writer.line(f"{group.library}.Sum {local(group.named('sums'))}{extents} = {{}};")
     _print_tensors(entry, writer, "{own} = 0;")
     if entry.keepers:
@@ -54,7 +54,7 @@ def print_share(entry: PrintedEntry, writer: Writer) -> None:
         kept = "together" if part.together else "sums"
         writer.line(f"sa.give_{kept}<{size}>({totals.name}, {part.kept}, {local('lane')});")
     _print_tensors(entry, writer, "{sums} += {own};")
-    for group in (group for group in entry.slots.groups if group.own):
+    for group in (group for group in entry.slots.groups if group.summed_scalars):
         sums = local(group.named("sums"))
         merged = f"{group.library}.merged({sums})" if entry.slots.side_by_side else sums
         place = (f"{local('thread')}.x", local("lane"), local("parts"))

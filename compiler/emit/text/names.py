@@ -41,12 +41,12 @@ class NameScope:
     def __init__(self, taken: Collection[str] = (), hidden: Collection[str] = BUILTIN_FUNCTIONS) -> None:
         self._taken = set(taken)
         self._reserved = WORDS.union(hidden)
-        self._given: dict[str, str] = {}
+        self._names: dict[str, str] = {}
 
     def give(self, key: str, wanted: str) -> str:
         """Return a name for ``key``: ``wanted``, or the nearest name that this scope allows."""
         name = self._free(wanted)
-        self._given[key] = name
+        self._names[key] = name
         return name
 
     def fresh(self, wanted: str) -> str:
@@ -54,10 +54,10 @@ class NameScope:
         return self._free(wanted)
 
     def __getitem__(self, key: str) -> str:
-        return self._given[key]
+        return self._names[key]
 
     def __contains__(self, key: str) -> bool:
-        return key in self._given
+        return key in self._names
 
     def _free(self, wanted: str) -> str:
         name = ascii_name(wanted)

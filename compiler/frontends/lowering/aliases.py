@@ -129,7 +129,7 @@ class AliasLog:
         _live(body, frozenset(), {"return": frozenset()}, read_after)
         sharing = _Sharing(read_after, outside)
         sharing.follow(body, {name: frozenset({(name, ())}) for name in outside}, {})
-        yield from sharing.found.values()
+        yield from sharing.writes.values()
 
 
 def _live(
@@ -179,7 +179,7 @@ class _Sharing:
 
     read_after: dict[Write, frozenset[str]]
     outside: frozenset[str]
-    found: dict[Span, AliasedWrite] = field(default_factory=dict)
+    writes: dict[Span, AliasedWrite] = field(default_factory=dict)
 
     def follow(self, block: Block, start: State, jumps: dict[JumpKind, list[State]]) -> State | None:
         """Return the state after a block; None if its end is not reached."""
@@ -222,11 +222,11 @@ class _Sharing:
         others = sorted(self.read_after.get(write, frozenset()) - {write.name})
         for value, path in sorted(state.get(write.name, frozenset())):
             if value in self.outside or value.startswith(CONSTANT):
-                self.found.setdefault(write.span, AliasedWrite(write.name, "", write.span))
+                self.writes.setdefault(write.span, AliasedWrite(write.name, "", write.span))
             changed = (*path, *write.path[:-1])
             for other in others:
                 if any(v == value and _leads_to(p, changed) for v, p in state.get(other, frozenset())):
-                    self.found.setdefault(write.span, AliasedWrite(write.name, other, write.span))
+                    self.writes.setdefault(write.span, AliasedWrite(write.name, other, write.span))
 
 
 def _bind(event: Bind, state: State) -> State:

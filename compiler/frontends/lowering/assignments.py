@@ -76,7 +76,7 @@ def _annotated(
     if known is not None and known != type_:
         raise ctx.error("SA020", ctx.span(annotation), f"'{target.id}' is {types.show(known)}")
     if known is None:
-        ctx.found[target.id] = _joined(ctx, target.id, type_, ctx.span(annotation))
+        ctx.inferred[target.id] = _joined(ctx, target.id, type_, ctx.span(annotation))
         ctx.declared[target.id] = type_
     if value is None:
         return []
@@ -321,7 +321,7 @@ def assign_name(ctx: Context, name: str, value: ir.Expr, span: Span, target: Spa
     if isinstance(value.type, types.Void):
         raise ctx.error("SA020", span, "this has no value")
     type_ = _joined(ctx, name, value.type, span)
-    ctx.found[name] = type_
+    ctx.inferred[name] = type_
     known = ctx.locals.get(name)
     if known is not None and fits(type_, known):
         type_ = known
@@ -334,7 +334,7 @@ def _as(ctx: Context, value: ir.Expr, type_: types.Type, span: Span) -> ir.Expr:
 
 
 def _joined(ctx: Context, name: str, type_: types.Type, span: Span) -> types.Type:
-    known = ctx.found.get(name)
+    known = ctx.inferred.get(name)
     if known is None or known == type_:
         return type_
     if types.is_scalar(known) and types.is_scalar(type_):

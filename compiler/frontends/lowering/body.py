@@ -96,7 +96,7 @@ def lower_body(
             assigned=frozenset(role.params), taken={*role.params, *names},
         )  # fmt: skip
         statements = _round(ctx, source, role)
-        merged = _merge(locals_, ctx.found)
+        merged = _merge(locals_, ctx.inferred)
         strong = {n: None if t is None else strengthen(t) for n, t in merged.items()}
         if merged == locals_ == strong or turn == _MAX_ROUNDS:
             _report_aliases(ctx, role)

@@ -54,7 +54,7 @@ class Context:
     Attributes:
         params: Parameter names with the type seen inside (a pair in a forward derivative).
         locals: Types found by earlier rounds; ``None`` marks a local whose only assignments were rejected.
-        found: Types found in this round.
+        inferred: Types found in this round.
         names: Every name the body assigns.
         assigned: Names that are set on every path to the current point; meaningless while ``reachable`` is false.
         calls: Keys of functions called, with the first location.
@@ -83,7 +83,7 @@ class Context:
     declared: dict[str, Type] = field(default_factory=dict)
     private_counters: frozenset[str] = frozenset()
     shadows: dict[str, str] = field(default_factory=dict)
-    found: dict[str, Type | None] = field(default_factory=dict)
+    inferred: dict[str, Type | None] = field(default_factory=dict)
     assigned: frozenset[str] = frozenset()
     reachable: bool = True
     bound_in_loop: frozenset[str] = frozenset()

@@ -81,8 +81,10 @@ def local(ctx: Context, node: ast.Name) -> Expr:
     """Lower a parameter or local; it must be set on every path that leads here."""
     span = ctx.span(node)
     if node.id not in ctx.assigned and ctx.reachable:
-        known = any(isinstance(t, object) for t in (ctx.found.get(node.id), ctx.locals.get(node.id)) if t is not None)
-        if node.id in ctx.found and ctx.found[node.id] is None:
+        known = any(
+            isinstance(t, object) for t in (ctx.inferred.get(node.id), ctx.locals.get(node.id)) if t is not None
+        )
+        if node.id in ctx.inferred and ctx.inferred[node.id] is None:
             raise Rejected(node.id)
         how = "has no value on some paths to this line" if known else "is used before it is set"
         raise ctx.error("SA019", span, f"'{node.id}' {how}", help=f"set '{node.id}' before the branch or loop")
@@ -91,7 +93,7 @@ def local(ctx: Context, node: ast.Name) -> Expr:
         raise memories.not_a_value(ctx, source)
     ctx.aliases.read(node.id)
     if node.id in ctx.names and node.id not in ctx.params:
-        type_ = ctx.locals.get(node.id) or ctx.found.get(node.id)
+        type_ = ctx.locals.get(node.id) or ctx.inferred.get(node.id)
         if type_ is None:
             raise Rejected(node.id)
         return Var(node.id, type_, span)

@@ -53,7 +53,7 @@ def for_loop(ctx: Context, node: ast.For) -> Sequence[ir.Stmt]:
     ctx.intervals |= dict.fromkeys(counted, values) if values else {}
     if direct:
         ctx.assigned |= {counter.name}
-        ctx.found[counter.name] = types.INT
+        ctx.inferred[counter.name] = types.INT
         ctx.aliases.bind(counter.name)
     else:
         bound.extend(iteration.bind(ctx, node.target, counter))
@@ -104,7 +104,7 @@ def _check_anyway(ctx: Context, node: ast.For | ast.While) -> None:
         targets = [n.id for n in ast.walk(node.target) if isinstance(n, ast.Name)]
         ctx.assigned |= {*targets}
         for name in targets:
-            ctx.found.setdefault(name, None)
+            ctx.inferred.setdefault(name, None)
     ctx.loops.append(LoopFlow())
     ctx.aliases.open()
     block(ctx, node.body)

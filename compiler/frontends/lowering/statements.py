@@ -43,7 +43,7 @@ def _poison(ctx: Context, node: ast.stmt) -> None:
     """Count the targets of a rejected statement as set, with an unknown type."""
     for inner in ast.walk(node):
         if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store):
-            ctx.found.setdefault(inner.id, None)
+            ctx.inferred.setdefault(inner.id, None)
             ctx.assigned |= {inner.id}
     if isinstance(node, ast.Return):
         ctx.reachable = False

@@ -30,11 +30,11 @@ class Problems:
 
     def __init__(self, wording: Wording = PYTHON) -> None:
         self.wording = wording
-        self._found: dict[Diagnostic, None] = {}
+        self._diagnostics: dict[Diagnostic, None] = {}
 
     def add(self, diagnostic: Diagnostic) -> None:
         """Add one."""
-        self._found.setdefault(diagnostic)
+        self._diagnostics.setdefault(diagnostic)
 
     def error(self, code: str, span: Span, message: str, *, label: str = "", help: str = "") -> Rejected:  # noqa: A002
         """Add an error and return the exception to raise if the expression can't be lowered further."""
@@ -42,11 +42,11 @@ class Problems:
         return Rejected(message)
 
     def __len__(self) -> int:
-        return len(self._found)
+        return len(self._diagnostics)
 
     def sorted(self) -> tuple[Diagnostic, ...]:
         """Return all of them, by file, line and column."""
-        return tuple(sorted(self._found, key=lambda d: (d.span, d.code, d.message)))
+        return tuple(sorted(self._diagnostics, key=lambda d: (d.span, d.code, d.message)))
 
     def raise_if_any(self) -> None:
         """Raise ``CompileError`` when there is an error.
@@ -54,7 +54,7 @@ class Problems:
         Raises:
             CompileError: with all errors so far. After ``MAX_DIAGNOSTICS`` the last one counts the rest.
         """
-        if any(d.severity is Severity.ERROR for d in self._found):
+        if any(d.severity is Severity.ERROR for d in self._diagnostics):
             shown = list(self.sorted()[:MAX_DIAGNOSTICS])
             if len(self) > len(shown):
                 shown[-1] = replace(shown[-1], notes=(*shown[-1].notes, f"and {len(self) - len(shown)} more"))

@@ -33,7 +33,7 @@ _SELF: Final = "self_"
 def types_needed(declared: ReflectedModule, files: SourceFiles) -> tuple[str, ...]:
     """Return the structs whose fields functions need: of extensions, of types behind interfaces, and base structs."""
     names = [_target(header) for header in files.unreflected]
-    names += [base for name in files.surroundings.own for base in sorted(files.surroundings.base_structs(name))]
+    names += [base for name in files.surroundings.own_structs for base in sorted(files.surroundings.base_structs(name))]
     for function in declared.functions:
         for param in function.params:
             names += _behind(param, files.surroundings)

@@ -48,7 +48,7 @@ class Surroundings:
         interfaces: The names of interfaces.
         generic: The names of generic types.
         cases: By enum, its enumerators.
-        own: The structs of the module's own file.
+        own_structs: The structs of the module's own file.
         structs: The structs that have a body in these files.
         aliases: The words that a ``typealias`` replaces.
     """
@@ -59,7 +59,7 @@ class Surroundings:
     interfaces: set[str] = field(default_factory=set)
     generic: set[str] = field(default_factory=set)
     cases: dict[str, list[str]] = field(default_factory=dict)
-    own: list[str] = field(default_factory=list)
+    own_structs: list[str] = field(default_factory=list)
     structs: set[str] = field(default_factory=set)
     aliases: dict[str, tuple[str, ...]] = field(default_factory=dict)
     _open: set[str] = field(default_factory=set)
@@ -99,7 +99,7 @@ class Surroundings:
         elif names[:1] == ["<"]:
             self.generic.add(name)
         elif tokens is self.texts[0] and tokens[k].text == "struct":
-            self.own.append(name)
+            self.own_structs.append(name)
         if tokens[k].text == "struct" and tokens[k - 1].text != "extern" and "=" not in names:
             self.structs.add(name)
         if tokens[k].text == "enum" or tokens[k - 1].text == "enum":
@@ -189,7 +189,7 @@ class Surroundings:
         if interface is not None:
             return tuple(self.conforming(interface))
         if "IDifferentiable" in parameter.bounds:
-            return ("float", *[one for one in self.own if "IDifferentiable" in self.bases[one]][:_OF_TYPES])
+            return ("float", *[one for one in self.own_structs if "IDifferentiable" in self.bases[one]][:_OF_TYPES])
         return (parameter.builtin,) if parameter.builtin else ()
 
     def _is_interface(self, word: str) -> bool:

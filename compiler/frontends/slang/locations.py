@@ -68,14 +68,14 @@ class SourceFiles:
         yield from self._scans(textual_files(self.text.path, self._others))
 
     @property
-    def own(self) -> Iterator[Scan]:
+    def kernel_scans(self) -> Iterator[Scan]:
         """The scans of the files whose functions are kernels."""
         return (scan for scan in self.text_scans if self._included or scan is self.main or scan.is_part)
 
     @property
     def unreflected(self) -> Iterator[Header]:
         """The differentiable methods that reflection omits."""
-        return (header for scan in self.own for header in scan.unreflected)
+        return (header for scan in self.kernel_scans for header in scan.unreflected)
 
     def macros(self) -> Iterator[str]:
         """Yield every macro that one of the files defines."""
@@ -96,7 +96,7 @@ class SourceFiles:
         names = tuple(param.name for param in function.params)
         name = function.name if function.name.isidentifier() else f"operator{function.name}"
         generic = function.pattern.endswith("<>")
-        hidden = ((scan, self._hidden_lines(scan)) for scan in self.own)
+        hidden = ((scan, self._hidden_lines(scan)) for scan in self.kernel_scans)
         headers_of_name = [
             scan.find(name, function.path, names, which, generic=generic, hidden=lines) for scan, lines in hidden
         ]

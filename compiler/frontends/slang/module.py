@@ -358,7 +358,7 @@ def _article(name: str) -> str:
 def _candidates(declared: ReflectedModule, files: SourceFiles) -> Iterator[DeclaredFunction]:
     """Yield every differentiable function of the user, without derivatives and the members of IDifferentiable."""
     known = {function.qualified for function in declared.functions}
-    headers = (header for scan in files.own for header in scan.headers)
+    headers = (header for scan in files.kernel_scans for header in scan.headers)
     derivatives = {header.name for header in headers if not DERIVATIVE_OF.isdisjoint(header.attributes)}
     derived = (f for name in files.main.derivatives_of if name not in known for f in declared.asked.get(name, ()))
     for function in (*declared.functions, *derived):

@@ -57,7 +57,7 @@ class Unreflected:
         result: The tokens of its type.
         parameters: The tokens of its parameters.
         generic: The generic parameters of the type and of the function, by name.
-        own: The number of those of the function, which are the last ones.
+        of_function: The number of those of the function, which are the last ones.
         scopes: The namespaces around it.
     """
 
@@ -66,7 +66,7 @@ class Unreflected:
     result: Sequence[Token]
     parameters: Sequence[Token]
     generic: Mapping[str, GenericParameter]
-    own: int
+    of_function: int
     scopes: tuple[str, ...]
 
     @property
@@ -95,7 +95,7 @@ class _Instance(NamedTuple):
     @property
     def name(self) -> str:
         """The name of the method with its own arguments."""
-        arguments = self.row[len(self.row) - self.method.own :]
+        arguments = self.row[len(self.row) - self.method.of_function :]
         return f"{self.method.header.name}<{', '.join(arguments)}>" if arguments else self.method.header.name
 
     @property
@@ -154,7 +154,9 @@ def unreflected_functions(files: SourceFiles, read: Reader, most: tuple[int, int
         read: Reads the module with a text in place of that of its main file.
         most: The most instances of one method, and of all methods if one each is not more.
     """
-    methods = [one for scan in files.own for one in unreflected_of(read_source(files.text_of(scan), scan.file))]
+    methods = [
+        one for scan in files.kernel_scans for one in unreflected_of(read_source(files.text_of(scan), scan.file))
+    ]
     rows = [(one, _rows(one, files.surroundings)) for one in methods]
     limit, of_all = most
     while limit > 1 and sum(min(limit, len(row)) for _, row in rows) > of_all:

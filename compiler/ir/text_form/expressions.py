@@ -82,7 +82,7 @@ class ExpressionReader:
         if not quoted:
             match word:
                 case "new" | "cast":
-                    return self._made(word)
+                    return self._construct(word)
                 case "call" | "bwd_diff" | "fwd_diff":
                     return self._called(word)
                 case "no_diff":
@@ -98,7 +98,7 @@ class ExpressionReader:
                     pass
         return ir.Intrinsic(word, self._args(), VOID) if tokens.peek("(") else ir.Var(word, VOID)
 
-    def _made(self, word: str) -> ir.Expr:
+    def _construct(self, word: str) -> ir.Expr:
         type_ = self.types.read()
         args = self._args()
         return ir.Construct(args, type_) if word == "new" else ir.Cast(args[0], type_)

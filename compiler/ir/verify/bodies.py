@@ -161,7 +161,7 @@ def _expr(expr: ir.Expr, scope: _Scope) -> Iterator[Diagnostic]:
         case ir.Read() | ir.Extent() | ir.Sample() | ir.Linear() | ir.Probe():
             yield from _access(expr)
         case _:
-            yield from _made(expr)
+            yield from _construct(expr)
 
 
 def _element(expr: ir.Read, use: str) -> Iterator[Diagnostic]:
@@ -283,7 +283,7 @@ def part_type(expr: ir.Member | ir.Swizzle | ir.Index) -> Type | None:
             return None
 
 
-def _made(expr: ir.Expr) -> Iterator[Diagnostic]:
+def _construct(expr: ir.Expr) -> Iterator[Diagnostic]:
     match expr:
         case ir.Construct(args, type_):
             if args and not _constructs(args, type_):

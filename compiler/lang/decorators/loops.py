@@ -16,22 +16,22 @@ if TYPE_CHECKING:
 class BoundedRange:
     """A range with a bound on its trip count; iterating past the bound raises ``LoopBoundExceeded``."""
 
-    turns: builtins.range
+    indices: builtins.range
     max_iters: int | None = None
     unroll: bool = False
     keep: int | None = None
 
     def __iter__(self) -> Iterator[int]:
-        for turn, value in enumerate(self.turns):
-            if self.max_iters is not None and turn >= self.max_iters:
-                raise LoopBoundExceeded(f"the loop takes {len(self.turns)} iterations, its bound is {self.max_iters}")
+        for iteration, value in enumerate(self.indices):
+            if self.max_iters is not None and iteration >= self.max_iters:
+                raise LoopBoundExceeded(f"the loop takes {len(self.indices)} iterations, its bound is {self.max_iters}")
             yield value
 
     def __len__(self) -> int:
-        return len(self.turns)
+        return len(self.indices)
 
     def __reversed__(self) -> Iterator[int]:
-        return iter(BoundedRange(self.turns[::-1], self.max_iters, self.unroll, self.keep))
+        return iter(BoundedRange(self.indices[::-1], self.max_iters, self.unroll, self.keep))
 
 
 def range(  # noqa: A001  (reads sa.range)

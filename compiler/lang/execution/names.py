@@ -41,12 +41,12 @@ class Outside:
     def __init__(self, function: FunctionType, names: frozenset[str]) -> None:
         self._function = function
         self._closure = closure_of(function)
-        self._own = names
+        self._locals = names
 
     def find(self, node: ast.expr) -> object:
         """Return the object behind ``name`` or ``module.name``; ``MISSING`` for anything else."""
         if isinstance(node, ast.Name):
-            return MISSING if node.id in self._own else self._name(node.id)
+            return MISSING if node.id in self._locals else self._name(node.id)
         if isinstance(node, ast.Attribute):
             owner = self.find(node.value)
             if isinstance(owner, (ModuleType, type)):

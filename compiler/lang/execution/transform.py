@@ -54,7 +54,7 @@ class Transformer(ast.NodeTransformer):
     """Rewrites one function; ``types`` collects the types its code refers to by number."""
 
     def __init__(self, names: frozenset[str], local_types: Locals) -> None:
-        self.own = names
+        self.local_names = names
         self.locals = local_types
         self.types: list[Type] = []
         self._fresh = 0
@@ -73,7 +73,7 @@ class Transformer(ast.NodeTransformer):
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
         """Make names from outside constants."""
-        if node.id in self.own or not isinstance(node.ctx, ast.Load):
+        if node.id in self.local_names or not isinstance(node.ctx, ast.Load):
             return node
         return _call("constant", node, at=node)
 
@@ -86,7 +86,7 @@ class Transformer(ast.NodeTransformer):
         root = node
         while isinstance(root, ast.Attribute):
             root = root.value
-        if isinstance(root, ast.Name) and root.id not in self.own:
+        if isinstance(root, ast.Name) and root.id not in self.local_names:
             return node
         visited: ast.expr = self.visit(node)
         return visited

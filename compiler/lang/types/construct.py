@@ -198,7 +198,7 @@ def fill_struct(self: object, args: Sequence[object], kwargs: Mapping[str, objec
     """
     record = record_of(type(self))
     assert record is not None  # noqa: S101  (only struct classes have this constructor)
-    values = _given(record, args, kwargs)
+    values = _field_values(record, args, kwargs)
     for field in record.fields:
         value = values[field.name] if field.name in values else _default(record, field)
         try:
@@ -207,7 +207,7 @@ def fill_struct(self: object, args: Sequence[object], kwargs: Mapping[str, objec
             raise type(error)(f"field {field.name} of {record.name}: {error}") from None
 
 
-def _given(record: StructRecord, args: Sequence[object], kwargs: Mapping[str, object]) -> dict[str, object]:
+def _field_values(record: StructRecord, args: Sequence[object], kwargs: Mapping[str, object]) -> dict[str, object]:
     names = [f.name for f in record.fields]
     if len(args) > len(names):
         raise TypeError(f"{record.name} takes {len(names)} values, not {len(args)}")

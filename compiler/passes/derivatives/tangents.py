@@ -145,24 +145,17 @@ class _Body:
         return tuple(made for stmt in body for made in self._stmt(stmt))
 
     def _stmt(self, stmt: ir.Stmt) -> Iterator[ir.Stmt]:
+        primal = map_blocks(map_stmt_exprs(stmt, self.primal), self.block)
         match stmt:
-            case ir.Let(name, type_, value, span):
-                if self.carrying.carries(ir.Var(name, type_)):
-                    moved = None if value is None else self.value(value)
-                    yield ir.Let(self.names[name], type_, moved, span)
-                yield replace(stmt, value=None if value is None else self.primal(value))
-            case ir.Assign(target, value):
-                if self._is_active(target):
-                    yield replace(stmt, target=self._target(target), value=self.value(value))
-                yield replace(stmt, value=self.primal(value))
+            case ir.Let(name, type_, value, span) if self.carrying.carries(ir.Var(name, type_)):
+                yield ir.Let(self.names[name], type_, None if value is None else self.value(value), span)
+            case ir.Assign(target, value) if self._is_active(target):
+                yield replace(stmt, target=self._target(self.primal(target)), value=self.value(value))
             case ir.Return(value, span) if value is not None:
-                yield ir.Return(self.value(value), span)
-            case ir.If(condition, then, other):
-                yield replace(stmt, condition=self.primal(condition), then=self.block(then), other=self.block(other))
-            case ir.For(body=body) | ir.While(body=body):
-                yield replace(stmt, body=self.block(body))
+                primal = ir.Return(self.value(value), span)
             case _:
-                yield stmt
+                pass
+        yield primal
 
     def _is_active(self, target: ir.Expr) -> bool:
         if isinstance(target, ir.Read):

@@ -110,7 +110,7 @@ class LoopFunctions:
     name: str
     reads: bool
     names: Fresh
-    given: tuple[ir.Param, ...] = field(init=False)
+    params: tuple[ir.Param, ...] = field(init=False)
     held: ir.Var = field(init=False)
     count: ir.Expr = field(init=False)
     start: ir.Expr = field(init=False)
@@ -133,7 +133,7 @@ class LoopFunctions:
             if not (isinstance(stmt.start, ir.Const) and isinstance(stmt.stop, ir.Const)):
                 self.count = self.names.var("count", INT)
                 bounds.append(ir.Param(self.count.name, INT))
-        self.given = (ir.Param(self.held.name, state.type), *bounds, *shared)
+        self.params = (ir.Param(self.held.name, state.type), *bounds, *shared)
 
     # --- names and pieces ---
 
@@ -168,25 +168,25 @@ class LoopFunctions:
         """Return the locals that may become too small to undo an iteration."""
         return self.plan.undo.watched if self.plan.undo is not None else ()
 
-    def index(self, turn: ir.Expr) -> tuple[ir.Expr, ...]:
+    def index(self, iteration: ir.Expr) -> tuple[ir.Expr, ...]:
         """Return the argument for the index in an iteration, if there is one."""
         stmt = self.loop.stmt
         if not isinstance(stmt, ir.For):
             return ()
-        return (binary("+", self.start, binary("*", turn, ir.Const(stmt.step, INT))),) if stmt.step > 0 else (
-            binary("-", self.start, binary("*", turn, ir.Const(-stmt.step, INT))),
+        return (binary("+", self.start, binary("*", iteration, ir.Const(stmt.step, INT))),) if stmt.step > 0 else (
+            binary("-", self.start, binary("*", iteration, ir.Const(-stmt.step, INT))),
         )  # fmt: skip
 
-    def turn(self) -> ir.Var:
+    def iteration(self) -> ir.Var:
         """Return the counter of a loop over all iterations: the user's, if it counts from 0 by 1."""
         stmt = self.loop.stmt
         if isinstance(stmt, ir.For) and stmt.step == 1 and self.start == _ZERO:
             return ir.Var(stmt.variable, INT)
         return ir.Var(self.names.scratch("turn", INT).name, INT)
 
-    def step(self, state: ir.Expr, turn: ir.Expr) -> ir.Call:
+    def step(self, state: ir.Expr, iteration: ir.Expr) -> ir.Call:
         """Return the next state."""
-        args = (state, *self.index(turn), *(s.local for s in self.loop.shared))
+        args = (state, *self.index(iteration), *(s.local for s in self.loop.shared))
         return ir.Call(f"{self.key} step", args, self.state.type)
 
     def make(self, kind: str, word: str, params: tuple[ir.Param, ...], result: Type, body: Block) -> ir.Function:
@@ -217,9 +217,9 @@ class LoopFunctions:
         """Return the function of one iteration."""
         stmt = self.loop.stmt
         index = (ir.Param(stmt.variable, INT),) if isinstance(stmt, ir.For) else ()
-        shared = self.given[len(self.given) - len(self.loop.shared) :]
+        shared = self.params[len(self.params) - len(self.loop.shared) :]
         body = (*self.state.unpack(self.held), *self._leave(self.loop.body), ir.Return(self.state.pack()))
-        made = self.make("step", "step", (self.given[0], *index, *shared), self.state.type, body)
+        made = self.make("step", "step", (self.params[0], *index, *shared), self.state.type, body)
         return replace(made, doc=("One iteration of the loop.",))
 
     def _leave(self, block: Block) -> Block:
@@ -239,12 +239,12 @@ class LoopFunctions:
 
     def run_function(self) -> ir.Function:
         """Return the function that runs the loop."""
-        turn, held, state = self.turn(), self.held, self.state
+        iteration, held, state = self.iteration(), self.held, self.state
         body: list[ir.Stmt] = []
         inner: list[ir.Stmt] = []
         ran = self.names.scratch("ran", INT)
         before = self.names.scratch("before", state.type)
-        lit, edge = self.names.scratch("lit", INT), self.names.scratch("edge", state.type)
+        undoable, undo_from = self.names.scratch("lit", INT), self.names.scratch("edge", state.type)
         if self.loop.counts:
             body.append(ir.Assign(ran, _ZERO))
         if self.keeps_before:
@@ -255,27 +255,27 @@ class LoopFunctions:
             inner.append(ir.If(ir.Unary("!", self.loop.stmt.condition, BOOL), (ir.Break(),), ()))
         if self.keeps_before:
             inner.append(ir.Assign(before, held))
-        inner.append(ir.Assign(held, self.step(held, turn)))
+        inner.append(ir.Assign(held, self.step(held, iteration)))
         if self.loop.counts:
             inner.append(ir.Assign(ran, binary("+", ran, _ONE)))
         if self.loop.breaks:
             inner.append(ir.If(state.stopped(held), (ir.Break(),), ()))
         if self.watched:
-            body += [ir.Assign(lit, _ZERO), ir.Assign(edge, held)]
-            grown = (ir.Assign(lit, binary("+", turn, _ONE)), ir.Assign(edge, held))
-            inner.append(ir.If(self._bright(ir.Binary("==", lit, turn, BOOL)), grown, ()))
-        body.append(self._over(turn, _ZERO, self.count, inner))
+            body += [ir.Assign(undoable, _ZERO), ir.Assign(undo_from, held)]
+            grown = (ir.Assign(undoable, binary("+", iteration, _ONE)), ir.Assign(undo_from, held))
+            inner.append(ir.If(self._with_undoable_state(ir.Binary("==", undoable, iteration, BOOL)), grown, ()))
+        body.append(self._over(iteration, _ZERO, self.count, inner))
         end: ir.Expr = held
         if self.wraps:
-            parts = (edge, lit) if self.watched else (before,) if self.keeps_before else ()
+            parts = (undo_from, undoable) if self.watched else (before,) if self.keeps_before else ()
             end = ir.Construct((held, *parts, *((ran,) if self.loop.counts else ())), self.end)
-        params = tuple(replace(p, no_diff=False) for p in self.given)
+        params = tuple(replace(p, no_diff=False) for p in self.params)
         made = self.make("run", "run", params, self.end, (*body, ir.Return(end)))
         doc = ("The loop itself. Its result is kept for reverse mode.",)
         on_host = f"{self.key} plain" if self.plan.on_host else ""
         return replace(made, differentiable=False, prefer="checkpoint", doc=doc, on_host=on_host)
 
-    def _bright(self, condition: ir.Expr) -> ir.Expr:
+    def _with_undoable_state(self, condition: ir.Expr) -> ir.Expr:
         """Return the condition, and that the state is large enough to undo the iteration."""
         for local in self.watched:
             value = self.state.part(self.held, local)
@@ -285,16 +285,18 @@ class LoopFunctions:
                 condition = ir.Binary("&&", condition, above, BOOL)
         return condition
 
-    def _over(self, turn: ir.Var, start: ir.Expr, stop: ir.Expr, body: Block | list[ir.Stmt], step: int = 1) -> ir.For:
+    def _over(
+        self, iteration: ir.Var, start: ir.Expr, stop: ir.Expr, body: Block | list[ir.Stmt], step: int = 1
+    ) -> ir.For:
         span = self.loop.stmt.span
         return ir.For(
-            turn.name, start, stop, step, self.loop.limit, bounded=False, unroll=False, body=tuple(body), span=span
+            iteration.name, start, stop, step, self.loop.limit, bounded=False, unroll=False, body=tuple(body), span=span
         )
 
     def loop_function(self) -> ir.Function:
         """Return the function whose derivatives are those of the loop."""
         end = ir.Var(self.names.scratch("end", self.end).name, self.end)
-        made = self.make("loop", "loop", (*self.given, self._end()), self.state.type, (ir.Return(self._last(end)),))
+        made = self.make("loop", "loop", (*self.params, self._end()), self.state.type, (ir.Return(self._last(end)),))
         derivative = ir.Custom(f"{self.key} backward", f"{self.key} forward")
         on_host = f"{self.key} plain" if self.plan.on_host else ""
         return replace(made, derivative=derivative, doc=self.listings(), on_host=on_host)
@@ -314,24 +316,24 @@ class LoopFunctions:
 
     def forward_function(self) -> ir.Function:
         """Return the derivative that runs the loop with a tangent."""
-        turn = self.turn()
+        iteration = self.iteration()
         pair = ir.Var(self.held.name, DiffPair(self.state.type))
         end = ir.Var(self.names.scratch("end", self.end).name, self.end)
 
         def paired(param: ir.Param) -> ir.Param:
             return replace(param, type=DiffPair(param.type)) if _flows(param) else param
 
-        params = tuple(paired(p) for p in self.given)
+        params = tuple(paired(p) for p in self.params)
         shared = params[len(params) - len(self.loop.shared) :]
-        args = (pair, *self.index(turn), *(ir.Var(p.name, p.type) for p in shared))
+        args = (pair, *self.index(iteration), *(ir.Var(p.name, p.type) for p in shared))
         inner = (ir.Assign(pair, ir.ForwardCall(f"{self.key} step", args, pair.type)),)
-        body = (self._over(turn, _ZERO, self.ran(end), inner), ir.Return(pair))
+        body = (self._over(iteration, _ZERO, self.ran(end), inner), ir.Return(pair))
         made = self.make("forward", "loop_fwd", (*params, self._end()), pair.type, body)
         return replace(made, differentiable=False, role=ir.Role.FORWARD, of=f"{self.key} loop", doc=())
 
     def backward_function(self) -> ir.Function:
         """Return the derivative that walks back through the iterations."""
-        flowing = tuple(p for p in self.given if _flows(p))
+        flowing = tuple(p for p in self.params if _flows(p))
         d_state = ir.Var(self.names.scratch("d_out", self.state.type).name, self.state.type)
         gradients = [d_state, *(self.names.var(f"d_{p.name}", p.type) for p in flowing[1:])]
         zeros = tuple(ir.Assign(g, zero(g.type)) for g in gradients[1:])
@@ -339,23 +341,26 @@ class LoopFunctions:
         if self.plan.way == "recompute":
             walk = self._recompute(gradients, _ZERO, self.held)
         elif self.watched:
-            lit, edge = ir.Member(end, "lit", INT), ir.Member(end, "edge", self.state.type)
-            dark = self._recompute(gradients, lit, edge)
-            walk = (ir.If(ir.Binary("<", lit, self.ran(end), BOOL), dark, ()), *self._walk_back(gradients, lit, edge))
+            undoable, undo_from = ir.Member(end, "lit", INT), ir.Member(end, "edge", self.state.type)
+            recomputed = self._recompute(gradients, undoable, undo_from)
+            walk = (
+                ir.If(ir.Binary("<", undoable, self.ran(end), BOOL), recomputed, ()),
+                *self._walk_back(gradients, undoable, undo_from),
+            )
         else:
             first = ir.Member(end, "before", self.state.type) if self.keeps_before else self._last(end)
             walk = self._walk_back(gradients, self.ran(end), first)
         result = gradient_type(flowing)
         value = gradients[0] if len(gradients) == 1 else ir.Construct(tuple(gradients), result)
-        params = (*self.given, self._end(), ir.Param(d_state.name, d_state.type))
+        params = (*self.params, self._end(), ir.Param(d_state.name, d_state.type))
         made = self.make("backward", "loop_bwd", params, result, (*zeros, *walk, ir.Return(value)))
         return replace(made, differentiable=False, role=ir.Role.BACKWARD, of=f"{self.key} loop")
 
-    def _pull(self, state: ir.Expr, turn: ir.Expr, gradients: list[ir.Var]) -> Block:
+    def _pull(self, state: ir.Expr, iteration: ir.Expr, gradients: list[ir.Var]) -> Block:
         """Return reverse mode of one iteration, from its state before: cotangents go back, gradients add up."""
-        flowing = tuple(p for p in self.given if _flows(p))
+        flowing = tuple(p for p in self.params if _flows(p))
         types = gradient_type(flowing)
-        args = (*self.step(state, turn).args, gradients[0])
+        args = (*self.step(state, iteration).args, gradients[0])
         call = ir.BackwardCall(f"{self.key} step", args, types)
         if len(gradients) == 1:
             return (ir.Assign(gradients[0], call),)
@@ -368,24 +373,24 @@ class LoopFunctions:
 
     def _walk_back(self, gradients: list[ir.Var], ran: ir.Expr, first: ir.Expr) -> Block:
         """Return the walk from a state that undoes iterations, or needs no state."""
-        turn = self.turn()
+        iteration = self.iteration()
         at = self.names.scratch("current", self.state.type)
         inner: list[ir.Stmt] = []
         if self.plan.undo is not None:
-            args = (at, *self.index(turn), *(s.local for s in self.loop.shared))
+            args = (at, *self.index(iteration), *(s.local for s in self.loop.shared))
             undo = ir.Assign(at, ir.Call(f"{self.key} undo", args, at.type))
             last = binary("-", ran, _ONE)
-            inner.append(ir.If(ir.Binary("<", turn, last, BOOL), (undo,), ()) if self.keeps_before else undo)
-        inner += self._pull(at, turn, gradients)
-        down = self._over(turn, binary("-", ran, _ONE), ir.Const(-1, INT), inner, -1)
+            inner.append(ir.If(ir.Binary("<", iteration, last, BOOL), (undo,), ()) if self.keeps_before else undo)
+        inner += self._pull(at, iteration, gradients)
+        down = self._over(iteration, binary("-", ran, _ONE), ir.Const(-1, INT), inner, -1)
         return (ir.Assign(at, first), down)
 
     def plain_function(self) -> ir.Function:
         """Return the loop that Slang differentiates, for the CPU."""
-        turn, held = self.turn(), self.held
-        inner: list[ir.Stmt] = [ir.Assign(held, self.step(held, turn))]
-        body = (self._over(turn, _ZERO, self.count, inner), ir.Return(held))
-        made = self.make("plain", "plain", self.given, self.state.type, body)
+        iteration, held = self.iteration(), self.held
+        inner: list[ir.Stmt] = [ir.Assign(held, self.step(held, iteration))]
+        body = (self._over(iteration, _ZERO, self.count, inner), ir.Return(held))
+        made = self.make("plain", "plain", self.params, self.state.type, body)
         return replace(made, doc=("The loop on the CPU: its states stay in the cache, so Slang keeps them.",))
 
     def undo_function(self) -> ir.Function:
@@ -410,7 +415,7 @@ class LoopFunctions:
         """Return both sweeps from a state on: one that keeps every k-th state, one that goes back block by block."""
         every, names, state = ir.Const(self.plan.every, INT), self.names, self.state
         end = ir.Var(names.scratch("end", self.end).name, self.end)
-        ran, turn = self.ran(end), self.turn()
+        ran, iteration = self.ran(end), self.iteration()
         at = names.scratch("current", state.type)
         block, first, last = (names.scratch(word, INT) for word in ("block", "first", "last"))
         blocks = -(-self.loop.limit // self.plan.every)
@@ -429,16 +434,16 @@ class LoopFunctions:
             pairs = zip(arrays, self.plan.needed, strict=True)
             return tuple(ir.Assign(state.part(at, v), entry(a, index)) for a, v in pairs)
 
-        go = ir.Assign(at, self.step(at, turn))
-        since = binary("-", turn, begin)
+        go = ir.Assign(at, self.step(at, iteration))
+        since = binary("-", iteration, begin)
         is_kept = ir.Binary("==", ir.Binary("%", since, every, INT), _ZERO, BOOL)
         number = ir.Binary("/", since, every, INT)
-        sweep = self._over(turn, begin, ran, (ir.If(is_kept, save(kept, number), ()), go))
-        place = binary("-", turn, first)
-        again = self._over(turn, first, last, (*save(inside, place), go))
+        sweep = self._over(iteration, begin, ran, (ir.If(is_kept, save(kept, number), ()), go))
+        place = binary("-", iteration, first)
+        again = self._over(iteration, first, last, (*save(inside, place), go))
         back = self._over(
-            turn, binary("-", last, _ONE), binary("-", first, _ONE),
-            (*load(inside, place), *self._pull(at, turn, gradients)), -1,
+            iteration, binary("-", last, _ONE), binary("-", first, _ONE),
+            (*load(inside, place), *self._pull(at, iteration, gradients)), -1,
         )  # fmt: skip
         walk = self._over(
             block, binary("/", binary("-", binary("-", ran, begin), _ONE), every), ir.Const(-1, INT),

@@ -78,7 +78,7 @@ def prepare(
 class _Preparation:
     signature: KernelSignature
     mode: RunMode
-    given: Mapping[str, object]
+    values: Mapping[str, object]
     named: tuple[object, ...] | None
     problems: list[Diagnostic] = field(default_factory=list)
     converted: dict[str, list[str]] = field(default_factory=dict)
@@ -105,7 +105,7 @@ class _Preparation:
 
         known = known_keys(self.signature)
         keys = [place.key for place in array_keys(self.signature, self.mode)]
-        for key in self.given:
+        for key in self.values:
             if key not in known:
                 near = [match for match in keys if match.startswith(f"{key}.")] or get_close_matches(key, keys, n=1)
                 there = f"there are {', '.join(keys)}" if keys else "it takes nothing"
@@ -113,10 +113,10 @@ class _Preparation:
                 self._problem("SA411", f"{self.signature.name} takes no {key}", help_)
 
     def _converted(self, place: ArrayKey) -> Iterator[Array]:
-        if place.key not in self.given:
+        if place.key not in self.values:
             return
         try:
-            array, note = convert(self.given[place.key], place.part)
+            array, note = convert(self.values[place.key], place.part)
         except MisfitError as misfit:
             self._problem("SA413", f"{place.key} {misfit}", misfit.help)
             return
@@ -177,10 +177,10 @@ class _Preparation:
     def _require(self, places: tuple[ArrayKey, ...], domain: Shape | None, extents: Mapping[str, Shape]) -> None:
         for place in places:
             unknown = place.role is ParameterRole.INPUT and place.value.is_tensor and place.value.name not in extents
-            if (place.needed or (unknown and domain is not None)) and place.key not in self.given:
+            if (place.needed or (unknown and domain is not None)) and place.key not in self.values:
                 self._problem("SA410", f"{place.key} is missing: {_described(place, domain)}")
         tangents = [place.key for place in places if place.role is ParameterRole.TANGENT]
-        if tangents and not any(key in self.given for key in tangents):
+        if tangents and not any(key in self.values for key in tangents):
             help_ = "missing tangents are zero; --random SEED draws all of them"
             message = f"{self.mode.value} needs a direction: at least one of {', '.join(tangents)}"
             self._problem("SA410", message, help_)

@@ -105,7 +105,7 @@ class CpuBuffer:
         if self.segment.closed or self.count * self.dtype.itemsize <= _COPIED:
             return self.download()
         try:
-            return np.frombuffer(self.segment.own(), self.dtype, self.count)
+            return np.frombuffer(self.segment.private(), self.dtype, self.count)
         except OSError:
             return self.download()
 

@@ -50,7 +50,7 @@ class Segment:
         """Return True if it was closed."""
         return self._file < 0
 
-    def own(self) -> mmap.mmap:
+    def private(self) -> mmap.mmap:
         """Return the same bytes in a private mapping, of which a fork gets its own pages.
 
         Raises:

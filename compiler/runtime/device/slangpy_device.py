@@ -383,7 +383,7 @@ def captured_prints() -> Iterator[Callable[[], tuple[str, ...]]]:
     with _CAPTURING, prints as file:
         kept = {number: os.dup(number) for number in (1, 2)}
 
-        def said() -> tuple[str, ...]:
+        def printed_lines() -> tuple[str, ...]:
             file.seek(0)
             text = _ESCAPES.sub("", file.read().decode("utf-8", "replace"))
             return tuple(dict.fromkeys(line.strip() for line in text.splitlines() if line.strip()))
@@ -391,7 +391,7 @@ def captured_prints() -> Iterator[Callable[[], tuple[str, ...]]]:
         try:
             for number in kept:
                 os.dup2(file.fileno(), number)
-            yield said
+            yield printed_lines
         finally:
             for number, before in kept.items():
                 os.dup2(before, number)

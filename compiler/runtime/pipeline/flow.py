@@ -71,7 +71,7 @@ def flow_of(runnable: RunnablePipeline, roots: Collection[str], mode: Mode) -> G
         returned = (r for r in plan.signature.results if not r.param)
         makes = tuple(Use(r, name) for r, name in zip(returned, stage.results, strict=True))
         flows = bool(plan.entries.get(mode)) and any(u.value.differentiable and u.version in active for u in uses)
-        last |= {a.value: u.made for a, u in zip(_given(stage), uses, strict=True) if u.made}
+        last |= {a.value: u.made for a, u in zip(_value_arguments(stage), uses, strict=True) if u.made}
         last |= {use.version: use.version for use in makes}
         if flows:
             active |= {u.made for u in uses if u.made and u.value.differentiable}
@@ -80,7 +80,7 @@ def flow_of(runnable: RunnablePipeline, roots: Collection[str], mode: Mode) -> G
     return GradientFlow(tuple(stages), last, frozenset(active))
 
 
-def _given(stage: Stage) -> Iterator[ValueArgument]:
+def _value_arguments(stage: Stage) -> Iterator[ValueArgument]:
     return (a for a in stage.arguments if isinstance(a, ValueArgument))
 
 

@@ -158,7 +158,7 @@ def _require(runnable: RunnablePipeline, roots: tuple[str, ...], mode: Mode) -> 
 class _Run:
     resident: Resident
     runnable: RunnablePipeline
-    given: PipelineInputs
+    inputs: PipelineInputs
     cache: Cache | None
 
     def run(self, mode: RunMode) -> dict[str, Array]:
@@ -182,7 +182,7 @@ class _Run:
     def _upload_tangents(self) -> None:
         for value in (v for v in self.runnable.signature.parameters if v.name in self.resident.roots):
             for part in (p for p in value.parts if p.differentiable):
-                array = self.given.prepared.arrays.get((ParameterRole.TANGENT, value.name, part.path))
+                array = self.inputs.prepared.arrays.get((ParameterRole.TANGENT, value.name, part.path))
                 self.resident.upload_tangent(value.name, part, array)
 
     def _seed(self, flow: GradientFlow, *, from_tangents: bool) -> None:
@@ -194,13 +194,13 @@ class _Run:
                 if from_tangents:
                     self.resident.seeds[version, part.path] = self.resident.tangents[version, part.path]
                 else:
-                    self.resident.seed(version, part, self.given.cotangents.get(f"{COTANGENT}{part.key}"))
+                    self.resident.seed(version, part, self.inputs.cotangents.get(f"{COTANGENT}{part.key}"))
 
     def _given_gradients(self) -> Iterator[Step]:
         """Add the launches that add to the caller's gradients."""
         for value in (v for v in self.runnable.signature.parameters if v.name in self.resident.roots):
             for part in (p for p in value.parts if p.differentiable):
-                array = self.given.prepared.arrays.get((ParameterRole.GRADIENT, value.name, part.path))
+                array = self.inputs.prepared.arrays.get((ParameterRole.GRADIENT, value.name, part.path))
                 if array is not None:
                     yield self.resident.add_to_gradient(value.name, part, array)
 
@@ -230,10 +230,10 @@ class _Run:
     def _read(
         self, value: KernelValue, version: str, where: Mapping[tuple[str, Any], DeviceBuffer], prefix: str
     ) -> Iterator[tuple[str, Array]]:
-        shape = self.given.shapes.values[version.partition("@")[0]]
+        shape = self.inputs.shapes.values[version.partition("@")[0]]
         for part in value.parts:
             if (version, part.path) in where:
                 count = self.resident.count(version, part)
                 buffer = where[version, part.path]
-                array = buffer.download() if self.given.prepared.place is None else buffer.take()
+                array = buffer.download() if self.inputs.prepared.place is None else buffer.take()
                 yield f"{prefix}{part.key}", typed(array[:count], part.dtype).reshape((*shape, *part.shape))

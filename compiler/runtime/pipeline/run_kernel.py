@@ -351,7 +351,11 @@ class Run:
         if slot[0] is not role and parameter.is_total:
             name = self._summing(_tensor_of(parameter), role)[-1].scalar.name
         dtype = np.dtype(DTYPES[name])
-        array = None if role is Role.GRADIENT and self._is_stored(parameter.parameter) else self._given(slot, parameter)
+        array = (
+            None
+            if role is Role.GRADIENT and self._is_stored(parameter.parameter)
+            else self._prepared_array(slot, parameter)
+        )
         if is_tensor(array) and parameter.access == "read":
             return borrowed_buffer(array, dtype)
         buffer = buffer_on(self.device, self.prepared.place, dtype, self._size(parameter, entry))
@@ -360,12 +364,12 @@ class Run:
         set_to(buffer, array, 1.0 if start is Start.ONE else 0.0 if unwritten else None)
         return buffer
 
-    def _given(self, slot: Slot, parameter: EntryParameter) -> Array | None:
+    def _prepared_array(self, slot: Slot, parameter: EntryParameter) -> Array | None:
         role, name, path = slot
         if role is Role.RESULT and parameter.access in ("change", "add"):
             role = Role.INPUT
         if role is Role.COTANGENT and (tangent := self.buffers.get((Role.RESULT_TANGENT, name, path))):
-            return self._made(tangent)
+            return self._launched_contents(tangent)
         if role is Role.ADJOINT:
             role = Role.COTANGENT
         return self.prepared.arrays.get((role, name, path))
@@ -374,7 +378,7 @@ class Run:
         """Return True if the launches store a parameter's gradient. A given gradient is then added afterwards."""
         return self._value(name).memory in _STORED
 
-    def _made(self, buffer: DeviceBuffer) -> Array:
+    def _launched_contents(self, buffer: DeviceBuffer) -> Array:
         """Run the planned launches and return the contents of a buffer."""
         self.submit()
         self.launches.clear()

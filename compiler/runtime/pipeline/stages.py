@@ -44,7 +44,7 @@ def shapes_of(runnable: RunnablePipeline, prepared: Prepared) -> Shapes:
     Raises:
         InputError: A stage's arguments don't fit together.
     """
-    known = dict(_given(runnable, prepared))
+    known = dict(_parameter_shapes(runnable, prepared))
     stages = []
     for stage in runnable.pipeline.stages:
         signature = runnable.kernels[stage.kernel].signature
@@ -57,7 +57,7 @@ def shapes_of(runnable: RunnablePipeline, prepared: Prepared) -> Shapes:
     return Shapes(known, tuple(stages))
 
 
-def _given(runnable: RunnablePipeline, prepared: Prepared) -> Iterator[tuple[str, Shape]]:
+def _parameter_shapes(runnable: RunnablePipeline, prepared: Prepared) -> Iterator[tuple[str, Shape]]:
     for value in runnable.signature.parameters:
         if value.is_tensor:
             yield value.name, prepared.extents[value.name]

@@ -96,7 +96,7 @@ def _worst(runner: StageRunner, taken: Floats, mode: Mode, seed: int) -> tuple[i
     weights[0, outputs] = np.random.default_rng([seed, 11]).normal(size=len(outputs))
     with np.errstate(all="ignore"):
         slope, doubt = _differences(runner, taken, weights)
-        found = _found(runner, taken, weights, mode)
+        found = _derivative_of(runner, taken, weights, mode)
         size = np.maximum(np.abs(slope), np.abs(found))
         off = np.abs(found - slope) / (
             tol.STAGE_DOUBT * doubt
@@ -108,7 +108,7 @@ def _worst(runner: StageRunner, taken: Floats, mode: Mode, seed: int) -> tuple[i
     return (inputs[place], float(slope[place]), float(found[place])) if off[place] > 1.0 else None
 
 
-def _found(runner: StageRunner, taken: Floats, weights: Floats, mode: Mode) -> Floats:
+def _derivative_of(runner: StageRunner, taken: Floats, weights: Floats, mode: Mode) -> Floats:
     whole = runner.plain
     inputs = whole.inputs.differentiable
     if mode is Mode.BACKWARD:

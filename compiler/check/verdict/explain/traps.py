@@ -46,7 +46,7 @@ class Trap:
         find: Finds its signs in a function.
         message: The effect there. ``{}`` is the text of the sign.
         remedy: The text to write instead.
-        own: True if it is a trap of custom derivatives.
+        of_custom_derivatives: True if it is a trap of custom derivatives.
     """
 
     name: str
@@ -55,7 +55,7 @@ class Trap:
     find: Callable[[FunctionCode], Iterator[Sign]]
     message: str
     remedy: str
-    own: bool = False
+    of_custom_derivatives: bool = False
 
 
 def _any(_: Failure) -> bool:
@@ -103,7 +103,7 @@ TRAPS: Final[tuple[Trap, ...]] = (
         signs.forgotten,
         "{}, so its gradient is 0 or any number",
         "store diffPair(x.p, gradient) into every pair of the derivative",
-        own=True,
+        of_custom_derivatives=True,
     ),
     Trap(
         "acos of clamp",
@@ -269,5 +269,5 @@ def _seen(
     through = [code for code in codes if not (code.apart or (code.replaced and failure.leg in _REVERSE))]
     for trap in traps:
         if failure.leg in trap.legs and trap.fits(failure):
-            for code in (one for one in through if one.derivative == trap.own):
+            for code in (one for one in through if one.derivative == trap.of_custom_derivatives):
                 yield from ((trap, code, sign) for sign in trap.find(code))
