@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "errors.md"
 WITH_EXAMPLES = sorted(code for code, entry in explanations().items() if not entry.no_example)
-WITHOUT = {"SA208", "SA252", "SA900", "SA901", "SA902", "SA903", "SA904", "SA905"}
-"""Codes that no program gives: a diagnostic of later versions of Slang, a device that fails, defects of slangad."""
+WITHOUT = {"SA208", "SA252"}
+"""Codes that no program gives: a diagnostic of later versions of Slang, a device that fails."""
 _FOUND = re.compile(r"(error|warning|note)\[(SA\d{3})\]")
 
 

@@ -5,10 +5,33 @@ from __future__ import annotations
 from typing import Final
 
 from slangad.compiler.errors.diagnostics import Explanation
-from slangad.compiler.errors.examples import python
+from slangad.compiler.errors.examples import Example, file, python
 
-_DEFECT: Final = "This is a defect of slangad. Please report it with the file that causes it."
-_NO_EXAMPLE: Final = "No program should give this code."
+_DEFECT: Final = """This is a defect of slangad. Please report it with the file that causes it.
+
+No file of yours should give this code. The example is a module in the text form that `slangad compile --emit ir`
+writes."""
+
+
+def _ir(text: str) -> Example:
+    """Return an example in the text form of the IR."""
+    return file("shade.ir.txt", 'module shade from "shade.py"\n\n' + text.replace("\n" + " " * 12, "\n").strip()).run(
+        "python -m slangad.compiler.ir.verify shade.ir.txt"
+    )
+
+
+_HALF: Final = """
+            function half half(x: float) -> float
+            {
+                return (x * 0.5)
+            }
+"""
+_KERNEL: Final = """
+            kernel shade half dims 1 group (64) {
+                param x: each float
+                result "result": each float
+            }
+"""
 
 CODES: Final[dict[str, Explanation]] = {
     "SA301": Explanation(
@@ -44,32 +67,101 @@ sa.no_diff(...) if the gradient should end there.""",
         "slangad built an invalid module",
         "A front end or pass of slangad violated the rules of the IR. For example, a key names nothing, two functions "
         f"have the same key, or a function calls a later one. {_DEFECT}",
-        no_example=_NO_EXAMPLE,
+        wrong=_ir(_HALF + _HALF),
+        right=_ir(_HALF),
     ),
     "SA901": Explanation(
         "slangad mixed up types",
         f"The operands of an expression of the IR have types that do not agree. {_DEFECT}",
-        no_example=_NO_EXAMPLE,
+        wrong=_ir("""
+            function count count(x: float) -> int
+            {
+                return (x * 2.0)
+            }
+        """),
+        right=_ir("""
+            function count count(x: float) -> int
+            {
+                return cast int((x * 2.0))
+            }
+        """),
     ),
     "SA902": Explanation(
         "slangad lost track of a local variable",
         f"The IR uses a local where it is not declared, or assigns it where it can't be assigned. {_DEFECT}",
-        no_example=_NO_EXAMPLE,
+        wrong=_ir("""
+            function shade shade(x: float) -> float
+            {
+                set (x * 2.0) = x
+                return x
+            }
+        """),
+        right=_ir("""
+            function shade shade(x: float) -> float
+                locals y: float
+            {
+                set y = (x * 2.0)
+                return y
+            }
+        """),
     ),
     "SA903": Explanation(
         "slangad built an invalid derivative",
         f"The parameters or the result of a derivative in the IR do not fit its function. {_DEFECT}",
-        no_example=_NO_EXAMPLE,
+        wrong=_ir(
+            _HALF
+            + """
+            function half_bwd half_bwd(x: float) -> float
+                not_differentiable
+                role backward "half"
+            {
+                return (x * 0.5)
+            }
+        """
+        ),
+        right=_ir(
+            _HALF
+            + """
+            function half_bwd half_bwd(x: float, d_out: float) -> float
+                not_differentiable
+                role backward "half"
+            {
+                return (d_out * 0.5)
+            }
+        """
+        ),
     ),
     "SA904": Explanation(
         "slangad built an invalid kernel",
         f"A kernel of the IR does not fit the function that its threads run. {_DEFECT}",
-        no_example=_NO_EXAMPLE,
+        wrong=_ir(_KERNEL),
+        right=_ir(_HALF + _KERNEL),
     ),
     "SA905": Explanation(
         "slangad built an invalid pipeline",
         f"A pipeline of the IR calls a kernel that does not exist, or with values that do not fit. {_DEFECT}",
-        no_example=_NO_EXAMPLE,
+        wrong=_ir(
+            _HALF
+            + _KERNEL
+            + """
+            pipeline both {
+                param x: each float
+                stage blur(x) -> y
+                result "result": each float of y
+            }
+        """
+        ),
+        right=_ir(
+            _HALF
+            + _KERNEL
+            + """
+            pipeline both {
+                param x: each float
+                stage shade(x) -> y
+                result "result": each float of y
+            }
+        """
+        ),
     ),
     "SA308": Explanation(
         "a loop can't do what keep= asks",
