@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import pkgutil
 import re
 from dataclasses import fields
@@ -21,6 +22,7 @@ from slangad.cli.main import cli
 from slangad.cli.parameters import DeviceName, TargetName
 from slangad.cli.train import train_command
 from slangad.compiler import passes
+from slangad.compiler.check import tolerances
 from slangad.compiler.driver import settings
 from slangad.compiler.emit.entry_points import steps
 from slangad.compiler.errors import codes, explain
@@ -35,6 +37,7 @@ from slangad.compiler.lang.intrinsics import typed
 from slangad.compiler.lang.types import intrinsic_functions
 from slangad.compiler.passes import order
 from slangad.compiler.report.formats import FORMATS
+from slangad.compiler.report.model import Leg
 from slangad.compiler.runtime.device import inventory
 from slangad.compiler.runtime.device.table import AUTO, DEVICE_NAMES, DEVICES
 from slangad.compiler.runtime.training import train
@@ -67,6 +70,11 @@ def completed(kind: click.ParamType) -> list[str]:
     """Everything that a shell offers for a parameter of a kind."""
     command = click.Command("c", params=[click.Argument(["value"], type=kind)])
     return [item.value for item in kind.shell_complete(click.Context(command), command.params[0], "")]
+
+
+def tolerance_names() -> set[str]:
+    """The names of the tolerances."""
+    return {name for name in vars(tolerances) if name.isupper()}
 
 
 def choices(record: Record, name: str) -> tuple[str, ...]:
@@ -223,3 +231,63 @@ def test_yaml_keys__of_the_schema_and_the_document__are_those_of_the_table() -> 
     assert [name for name in json_schema()["properties"] if name not in names] == []
     assert [name for name in names if name not in json_schema()["properties"]] == []
     assert [name for name in names if f"`{name}" not in page("yaml.md")] == []
+
+
+# --- no second list ---
+
+TABLES: dict[str, tuple[set[str], set[str]]] = {
+    "targets": (set(TARGETS), set()),
+    "devices": (set(DEVICES), set()),
+    "report formats": (set(FORMATS), {"compiler/report/formats.py"}),
+    "optimisers": (set(OPTIMIZERS), {"compiler/ir/optimizers.py"}),
+    "intrinsics": (
+        set(typed.public_rows()),
+        {"compiler/lang/types/intrinsic_functions.py"},
+    ),
+    "codes": (set(explain.explanations()), set()),
+    "passes": (set(order.PASS_NAMES), set()),
+    "legs": ({leg.name for leg in Leg}, {"compiler/report/words.py"}),
+    "tolerances": (tolerance_names(), set()),
+    "YAML keys": ({key.name for key in sections.ROOT.keys}, set()),
+}
+"""The names of each table, and the files that may list them: the table, what is generated from it, its words."""
+
+
+@cache
+def listed() -> list[tuple[str, int, set[str]]]:
+    """The names in each list, tuple, set, dictionary and ``Literal`` of the code, with file and line."""
+    found = []
+    for path in sorted(path for folder in ("cli", "compiler") for path in (ROOT / folder).rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if not isinstance(node, (ast.Tuple, ast.List, ast.Set, ast.Dict)):
+                continue
+            parts = node.keys if isinstance(node, ast.Dict) else node.elts
+            words = {part.value for part in parts if isinstance(part, ast.Constant) and isinstance(part.value, str)}
+            words |= {part.attr for part in parts if isinstance(part, ast.Attribute)}
+            if len(words) > 1:
+                found.append((path.relative_to(ROOT).as_posix(), node.lineno, words))
+    return found
+
+
+def second_lists(names: set[str], owners: set[str], lists: list[tuple[str, int, set[str]]]) -> list[str]:
+    """Where the code lists more than two thirds of some names, and little else, outside the files that may."""
+    return [
+        f"{file}:{line}"
+        for file, line, words in lists
+        if file not in owners and 3 * len(words & names) > 2 * max(len(names), len(words))
+    ]
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_table__of_one_kind_of_thing__is_the_only_list(table: str) -> None:
+    names, owners = TABLES[table]
+    assert second_lists(names, owners, listed()) == []
+    assert owners <= {file for file, _, words in listed() if words & names}
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_second_lists__a_list_of_all_names_elsewhere__is_found(table: str) -> None:
+    names, owners = TABLES[table]
+    assert second_lists(names, owners, [("cli/x.py", 1, names), ("cli/y.py", 2, {*list(names)[:1], "other"})]) == [
+        "cli/x.py:1"
+    ]
