@@ -1,4 +1,4 @@
-"""Declared derivatives are held against what was declared: right ones pass, and the same broken do not."""
+"""Declared derivatives are compared with the declaration: right ones pass, broken ones fail."""
 
 from __future__ import annotations
 

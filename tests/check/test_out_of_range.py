@@ -1,4 +1,4 @@
-"""Floats without a range at numbers of the program outside [-1, 1]: mistakes there are found, domains accuse nobody."""
+"""Floats without a range, at numbers of the program outside [-1, 1]: mistakes are found, and domains accuse nobody."""
 
 from __future__ import annotations
 

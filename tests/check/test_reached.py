@@ -1,4 +1,4 @@
-"""A function is built with what it reaches: the rest of its file, and of the modules it imports, can't accuse it."""
+"""A function is built with the code that it reaches. The rest of its file and of its imports can't accuse it."""
 
 from __future__ import annotations
 

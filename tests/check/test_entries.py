@@ -1,4 +1,4 @@
-"""Entries that are wrong at one place only: where value and slope vanish, at ties, at numbers of the text."""
+"""Entries that are wrong at one location only: where value and slope vanish, at ties, at numbers of the text."""
 
 from __future__ import annotations
 

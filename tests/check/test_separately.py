@@ -1,4 +1,4 @@
-"""Slang forgets a method's own derivative in company of a generic function called with its type: the check does not."""
+"""Slang forgets the custom derivative of a method beside a generic function of its type. The check does not."""
 
 from __future__ import annotations
 

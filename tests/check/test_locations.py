@@ -1,4 +1,4 @@
-"""Where mistakes hide: corners, near zero, near each other, rare integers; and what literals did to float64 twins."""
+"""Locations where mistakes hide: corners, near zero, near each other, rare integers, literals of float64 twins."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A wrong derivative is told once: by the function that has it, not by both modes and all callers."""
+"""A wrong derivative is reported once: for the function that has it, not for both modes and all callers."""
 
 from __future__ import annotations
 

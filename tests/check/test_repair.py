@@ -1,4 +1,4 @@
-"""Slang files of which some parts don't compile: those fail by name, with what uses them; the rest is checked."""
+"""Slang files with parts that don't compile: these parts and their users fail by name; the rest is checked."""
 
 from __future__ import annotations
 
