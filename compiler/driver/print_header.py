@@ -179,7 +179,10 @@ class _Kernel:
             yield from rows
             yield "}};"
             places = []
-            for members, words, scope in ((blocks.blocks, "block", "entry_point"), (blocks.shared, "globals", "module")):
+            for members, words, scope in (
+                (blocks.blocks, "block", "entry_point"),
+                (blocks.shared, "globals", "module"),
+            ):
                 place = blocks.places.get(scope, {"kind": "", "index": 0, "size": 0})
                 places.append(f'{{"{place["kind"]}", {place["index"]}, {place["size"]}}}')
                 fields = [p for p in members if p["binding"]["kind"] == "uniform"]
