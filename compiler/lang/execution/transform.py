@@ -182,7 +182,11 @@ class Transformer(ast.NodeTransformer):
     def visit_AugAssign(self, node: ast.AugAssign) -> list[ast.stmt]:
         """Transform ``x += value``, which binds the sum; ``out[i] += value`` may add to what threads share."""
         target = node.target
-        if isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name) and target.value.id in self.local_names:
+        if (
+            isinstance(target, ast.Subscript)
+            and isinstance(target.value, ast.Name)
+            and target.value.id in self.local_names
+        ):
             place, value = self.visit(target.slice), self.visit(node.value)
             root = ast.copy_location(_load(target.value.id), target)
             changed = _call("change", ast.Constant(_OPERATORS[type(node.op)]), root, place, value, at=node)
