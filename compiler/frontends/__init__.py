@@ -58,18 +58,29 @@ def load(path: Path | LiveDescription, slang: SlangSetting | None = None) -> Mod
         return _slang(path, slang)
     loader = _LOADERS.get(path.suffix)
     if loader is None:
-        known = ", ".join(sorted((*_LOADERS, *SLANG_ENDINGS)))
         raise CompileError(
             [
                 Diagnostic(
                     "SA002",
                     f"'{path.name}' is not a description",
                     Span(str(path), 1, 1, 1, 1),
-                    help=f"inputs end in {known}",
+                    help=_near_input(path) or f"inputs end in {', '.join(sorted((*_LOADERS, *SLANG_ENDINGS)))}",
                 )
             ]
         )
     return loader(path)
+
+
+def _near_input(path: Path) -> str:
+    """Return a hint at a description with nearly this name, if there is no file of the name itself."""
+    from difflib import get_close_matches
+
+    if path.exists() or not path.parent.is_dir():
+        return ""
+    endings = (*_LOADERS, *SLANG_ENDINGS)
+    names = sorted(entry.name for entry in path.parent.iterdir() if entry.suffix in endings)
+    near = get_close_matches(path.name, names, n=1, cutoff=0.8)
+    return f"there is no such file; did you mean '{near[0]}'?" if near else ""
 
 
 __all__ = ["load"]

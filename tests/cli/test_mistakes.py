@@ -33,6 +33,7 @@ TWO = GOOD + "\n@sa.kernel\ndef other(x: Each[float]) -> Sum[float]:\n    return
 TYPED = {
     "compil ok.py": ("'compil'", "'compile'"),
     "compile okk.py": ("okk.py", "did you mean ok.py?"),
+    "run ok.p": ("ok.p", "did you mean 'ok.py'?"),
     "compile": ("Nothing to compile", "slangad compile brdf.py"),
     "compile ok.py -t vulkan": ("'vulkan'", "spirv or glsl"),
     "compile ok.py -t spriv": ("'spriv'", "Did you mean spirv?"),
