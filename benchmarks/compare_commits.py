@@ -11,7 +11,8 @@ Then everything that was written is compared: text and artefacts byte for byte, 
 Both commits get the same programs: those of BASE. ``--record`` needs the checkout's dependencies in the environment or
 on PYTHONPATH, which is kept. ``--shard 2/8`` records a part; ``--compare`` joins all parts in a folder.
 
-Nothing is normalised before the comparison but the fields ``seconds`` of a report, which become 0. All jobs run in one
+Two things are normalised before the comparison: ``seconds`` of a report become 0, and ``build.key`` of a manifest is
+empty, because it holds the hash of slangad's own code. All jobs run in one
 folder of the system's temporary folder, so that absolute paths are the same; two recordings can't run at once.
 
 Free text (``message``, ``reason``, ``help`` and the other names in ``documents.WORDING``, and stderr) may differ in
