@@ -6,17 +6,18 @@ from typing import TYPE_CHECKING
 
 import click
 
+from slangad.cli.help import HelpCommand
 from slangad.cli.parameters import OneOf
 
 if TYPE_CHECKING:
     from slangad.cli.console import Session
 
 
-@click.command("cache")
+@click.command("cache", cls=HelpCommand)
 @click.argument("action", type=OneOf(("info", "clear")), default="info")
 @click.pass_obj
 def cache_command(session: Session, action: str) -> None:
-    """Show the folder, the entries and the size of the cache, or delete all entries.
+    """Show or empty the cache of compiled code.
 
     Other programs may use the cache meanwhile: they compile again what is not there.
 

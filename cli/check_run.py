@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -78,7 +79,8 @@ def check_once(session: Session, request: CheckRequest, reads: Callable[[Iterabl
         session.say(f"{summary_of(report)}; written to {arguments['write_baseline']}")
         return
     if not report.ok:
-        raise CheckFailed(summary_of(report))
+        is_shown = arguments["output"] is None and arguments["output_format"] == "text"
+        raise CheckFailed("" if is_shown and sys.stdout.isatty() and sys.stderr.isatty() else summary_of(report))
     if arguments["output"] is not None or arguments["output_format"] != "text":
         session.say(summary_of(report))
 

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING
 
 import click
 
+from slangad.cli.help import HelpCommand
+
 if TYPE_CHECKING:
     from slangad.cli.console import Session
 
 
-@click.command("cmake-dir")
+@click.command("cmake-dir", cls=HelpCommand)
 @click.pass_obj
 def cmake_dir_command(session: Session) -> None:
     """Print the folder of SlangadConfig.cmake.

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TypedDict
 
 import click
 
+from slangad.cli.help import HelpCommand
 from slangad.cli.parameters import InputName, OneOf, TargetName, finite, slang_options
 from slangad.cli.project import apply_project
 
@@ -76,7 +77,7 @@ _FOLDER = click.Path(path_type=Path, file_okay=False)
 _FORMATS = OneOf(["text", "json"])
 
 
-@click.command("compile")
+@click.command("compile", cls=HelpCommand)
 @click.argument("inputs", nargs=-1, type=InputName(), metavar="[FILE[:KERNEL]]...")
 @click.option(
     "-t", "--target", "targets", multiple=True, type=TargetName(), help="Compile for this target.  [default: spirv]"
@@ -204,7 +205,7 @@ def compile_once(session: Session, arguments: CompileArguments) -> tuple[str, ..
             session.say(f"{one.slang.source} has no kernel: only its Slang is written")
         _print_accumulation(session, one)
         _print_loops(session, one)
-    session.say(_summary(compiled, current, arguments["output"]))
+    session.say(_summary(compiled, current, arguments["output"]) + session.elapsed())
     failures = list(dict.fromkeys(failure for one in compiled for failure in one.failures))
     refusals = [refusal for one in compiled for refusal in one.refusals]
     if refusals:

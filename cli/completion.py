@@ -6,17 +6,20 @@ from typing import TYPE_CHECKING
 
 import click
 
+from slangad.cli.help import HelpCommand
 from slangad.cli.parameters import OneOf
 
 if TYPE_CHECKING:
     from slangad.cli.console import Session
 
 
-@click.command("completion")
+@click.command("completion", cls=HelpCommand)
 @click.argument("shell", type=OneOf(("bash", "zsh", "fish")))
 @click.pass_context
 def completion_command(ctx: click.Context, shell: str) -> None:
-    """Print the script that completes commands, options, targets, devices and codes.
+    """Print the script that completes words in a shell.
+
+    It completes commands, options, targets, devices, kernels and codes.
 
     \b
       eval "$(slangad completion bash)"                     in ~/.bashrc; zsh likewise in ~/.zshrc

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from slangad.compiler.errors.diagnostics import Diagnostic
 
 MOST_NAMES = 3
-"""Names in the progress line."""
+"""Names in one line: of what runs, or of files that changed."""
 BROKEN_PIPE = 141
 """Exit code after the reader of stdout closed it; a shell shows the same code for SIGPIPE."""
 
@@ -56,6 +57,8 @@ class Session:
     debug: bool = False
     document: dict[str, object] | None = None
     """Fields of the document on stdout besides the outcome; a command sets it under ``--format json``."""
+    start: float = field(default_factory=time.perf_counter)
+    """The time when the command began."""
 
     @cached_property
     def console(self) -> Console:
@@ -84,6 +87,14 @@ class Session:
         """Print a line to stderr if the verbosity is at least ``level``: 0 for the summary, 1 for details."""
         if self.verbosity >= level:
             click.echo(text, err=True)
+
+    def elapsed(self) -> str:
+        """Return the time since the command began, to end its summary with, on a terminal or under ``-v``."""
+        if self.verbosity < 1 and not sys.stderr.isatty():
+            return ""
+        from slangad.compiler.report.figures import duration
+
+        return f" in {duration(time.perf_counter() - self.start)}"
 
     def show(self, diagnostics: Iterable[Diagnostic]) -> None:
         """Print diagnostics to stderr, or add them to the document; print only errors under ``-q``."""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from slangad.cli.help import HelpCommand
 from slangad.cli.parameters import OneOf, Program
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 MEGABYTE = 1 << 20
 
 
-@click.command("doctor")
+@click.command("doctor", cls=HelpCommand)
 @click.option("--slangc", type=Program(), help="Test this slangc instead of the built-in compiler.")
 @click.option(
     "--format", "output_format", type=OneOf(["text", "json"]), default="text", help="json prints one document."

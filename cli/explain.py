@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING
 
 import click
 
+from slangad.cli.help import HelpCommand
 from slangad.cli.parameters import CodeName
 
 if TYPE_CHECKING:
     from slangad.cli.console import Session
 
 
-@click.command("explain")
+@click.command("explain", cls=HelpCommand)
 @click.argument("code", required=False, type=CodeName())
 @click.option("--list", "list_all", is_flag=True, help="List all codes with their titles.")
 @click.pass_obj

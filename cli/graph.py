@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from slangad.cli.help import HelpCommand
 from slangad.cli.parameters import InputName, OneOf
 from slangad.compiler.report.graph_formats import GRAPH_FORMATS
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 _SUFFIXES = {".dot": "dot", ".gv": "dot", ".svg": "svg", ".mmd": "mermaid", ".md": "mermaid"}
 
 
-@click.command("graph")
+@click.command("graph", cls=HelpCommand)
 @click.argument("kernel", type=InputName(), metavar="FILE[:NAME]")
 @click.option("--mode", default="forward", type=OneOf(("forward", "backward")), show_default=True,
               help="backward: the arrows of gradients point from results to inputs.")  # fmt: skip

@@ -9,6 +9,7 @@ import click
 
 from slangad import __version__
 from slangad.cli.console import Session
+from slangad.cli.help import HelpGroup
 from slangad.cli.outcome import clean_up_when_terminated, leave, outcome
 
 COMMANDS = {
@@ -29,7 +30,7 @@ COMMANDS = {
 }
 
 
-class LazyGroup(click.Group):
+class LazyGroup(HelpGroup):
     """The group of all commands. It converts every outcome to an exit code."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  (click's signature)

@@ -127,7 +127,7 @@ def _finish(session: Session, code: int) -> int:
 def _show(session: Session, error: SlangadError) -> None:
     if isinstance(error, CompileError | ToolchainError):
         session.show(error.diagnostics)
-    else:
+    elif str(error):  # a terminal shows the verdict already
         click.echo(str(error), err=True)
 
 

@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Final, TypedDict
 import click
 from click.shell_completion import CompletionItem
 
+from slangad.cli.help import HelpCommand, Listed
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
@@ -69,17 +71,24 @@ def _suggestion(value: str, known: Iterable[str]) -> str:
     return f"Did you mean {near[0]}?" if near else f"Choose from {', '.join(names)}."
 
 
-class TargetName(click.ParamType[str]):
-    """The name of a compile target."""
+class TargetName(Listed, click.ParamType[str]):
+    """The name of a compile target, in any case."""
 
     name = "target"
+    title = "Targets"
+
+    def rows(self) -> list[tuple[str, str]]:
+        """Return all targets."""
+        from slangad.compiler.ir.targets import TARGETS
+
+        return [(target.name, target.title) for target in TARGETS.values()]
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """Return a known name; suggest the nearest one otherwise."""
         from slangad.compiler.ir.targets import TARGETS
 
-        if value in TARGETS:
-            return value
+        if value.lower() in TARGETS:
+            return value.lower()
         self.fail(f"there is no target {value!r}. {_suggestion(value, TARGETS)}", param, ctx)
 
     def shell_complete(
@@ -89,23 +98,28 @@ class TargetName(click.ParamType[str]):
         incomplete: str,
     ) -> list[CompletionItem]:
         """Return the targets whose names start with this."""
-        from slangad.compiler.ir.targets import TARGETS
-
-        return [CompletionItem(t.name, help=t.title) for t in TARGETS.values() if t.name.startswith(incomplete)]
+        return [CompletionItem(name, help=title) for name, title in self.rows() if name.startswith(incomplete)]
 
 
-class DeviceName(click.ParamType[str]):
-    """The name of a device."""
+class DeviceName(Listed, click.ParamType[str]):
+    """The name of a device, in any case."""
 
     name = "device"
+    title = "Devices"
+
+    def rows(self) -> list[tuple[str, str]]:
+        """Return all devices."""
+        from slangad.compiler.runtime.device.table import AUTO, DEVICES
+
+        return [(AUTO, "a GPU that works, else the CPU"), *((name, kind.title) for name, kind in DEVICES.items())]
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """Return a known name."""
         from slangad.compiler.runtime.device.table import DEVICE_NAMES
 
-        if value not in DEVICE_NAMES:
+        if value.lower() not in DEVICE_NAMES:
             self.fail(f"there is no device {value!r}. {_suggestion(value, DEVICE_NAMES)}", param, ctx)
-        return value
+        return value.lower()
 
     def shell_complete(
         self,
@@ -114,16 +128,13 @@ class DeviceName(click.ParamType[str]):
         incomplete: str,
     ) -> list[CompletionItem]:
         """Return the devices whose names start with this."""
-        from slangad.compiler.runtime.device.table import AUTO, DEVICES
-
-        rows = {AUTO: "a GPU that works, else the CPU"} | {name: kind.title for name, kind in DEVICES.items()}
-        return [CompletionItem(name, help=title) for name, title in rows.items() if name.startswith(incomplete)]
+        return [CompletionItem(name, help=title) for name, title in self.rows() if name.startswith(incomplete)]
 
 
 _OF_COMMAND: Final = f"{__name__}.words"
 
 
-class CommandWithWords(click.Command):
+class CommandWithWords(HelpCommand):
     """A command that keeps the words of its command line."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -145,16 +156,13 @@ ALL_DEVICES: Final = "all"
 class CheckedDevice(DeviceName):
     """The name of a device, or ``all``."""
 
+    def rows(self) -> list[tuple[str, str]]:
+        """Return the devices that a check can run on."""
+        return [*super().rows(), (ALL_DEVICES, "every device that works here")]
+
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """Return a known name."""
-        return value if value == ALL_DEVICES else super().convert(value, param, ctx)
-
-    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        """Return the devices whose names start with this."""
-        items = super().shell_complete(ctx, param, incomplete)
-        if ALL_DEVICES.startswith(incomplete):
-            items.append(CompletionItem(ALL_DEVICES, help="every device that works here"))
-        return items
+        return ALL_DEVICES if value.lower() == ALL_DEVICES else super().convert(value, param, ctx)
 
 
 class InputName(click.ParamType[str]):

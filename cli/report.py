@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from slangad.cli.help import HelpCommand, HelpGroup
 from slangad.cli.parameters import OneOf
 from slangad.cli.reporting import publish_all
 from slangad.compiler.report.formats import FORMATS, format_of
@@ -18,12 +19,12 @@ if TYPE_CHECKING:
 _FILE = click.Path(path_type=Path, dir_okay=False)
 
 
-@click.group("report")
+@click.group("report", cls=HelpGroup)
 def report_command() -> None:
-    """Work with reports of ``slangad check``."""
+    """Work with reports of `slangad check`."""
 
 
-@report_command.command("merge")
+@report_command.command("merge", cls=HelpCommand)
 @click.argument("files", nargs=-1, required=True, type=_FILE, metavar="REPORT.json...")
 @click.option("-o", "--output", "outputs", multiple=True, type=_FILE, help="Write the report to this file; repeatable.")
 @click.option(

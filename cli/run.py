@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from slangad.cli.help import HelpCommand
 from slangad.cli.parameters import (
     InputName,
     LaunchArguments,
@@ -57,7 +58,7 @@ class RunArguments(LaunchArguments):
     specialize: tuple[str, ...]
 
 
-@click.command("run")
+@click.command("run", cls=HelpCommand)
 @click.argument("kernel", type=InputName(), metavar="FILE[:NAME]")
 @click.option("--mode", default="forward", type=OneOf(MODES), show_default=True, help="Compute in this mode.")
 @click.option("-i", "--inputs", multiple=True, type=_FILE, help="Read arrays from this .npz file; a later file wins.")

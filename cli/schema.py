@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 
 import click
 
+from slangad.cli.help import HelpCommand
 from slangad.cli.parameters import OneOf
 
 if TYPE_CHECKING:
     from slangad.cli.console import Session
 
 
-@click.command("schema")
+@click.command("schema", cls=HelpCommand)
 @click.argument("document", type=OneOf(("description", "report", "manifest")), default="description")
 @click.pass_obj
 def schema_command(session: Session, document: str) -> None:

@@ -15,12 +15,14 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from slangad.cli.console import MOST_NAMES
 from slangad.cli.project import inputs_now
 from slangad.compiler.errors.diagnostics import CompileError
+from slangad.compiler.report.figures import duration
 from slangad.compiler.toolchain.temporary import TemporaryFolder
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     from slangad.cli.check import CheckArguments
     from slangad.cli.compile import CompileArguments
@@ -44,11 +46,26 @@ def watch(session: Session, arguments: CompileArguments | CheckArguments, option
     while True:
         _take_new_inputs(arguments)
         before = state_of(files | _files_of(arguments))
+        start = time.monotonic()
         changed, worked = _run_in_process(session, arguments, options)
+        took = f"{time.strftime('%H:%M:%S')}, {duration(time.monotonic() - start)}"
         files = _files_of(arguments) | (changed if worked else files | changed)
-        session.say("watching for changes; Ctrl+C ends")
+        session.say(f"{took}: watching for changes; Ctrl+C ends")
         known = {**state_of(files), **{path: state for path, state in before.items() if path in files}}
         wait_for_change(known, partial(_take_new_inputs, arguments))
+        now = state_of(known)
+        session.say(f"\nchanged: {_named([path for path in known if now[path] != known[path]])}")
+
+
+def _named(changed: Sequence[str]) -> str:
+    """Return some changed files, as short as they can be named."""
+    if not changed:
+        return "a new input"
+    here = Path.cwd()
+    paths = [Path(path) for path in changed]
+    names = [str(path.relative_to(here)) if path.is_relative_to(here) else str(path) for path in paths]
+    more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+    return ", ".join(sorted(names)[:MOST_NAMES]) + more
 
 
 def _files_of(arguments: CompileArguments | CheckArguments) -> set[str]:

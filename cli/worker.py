@@ -10,8 +10,10 @@ from pathlib import Path
 
 import click
 
+from slangad.cli.help import HelpCommand
 
-@click.command("worker", context_settings={"ignore_unknown_options": True})
+
+@click.command("worker", cls=HelpCommand, context_settings={"ignore_unknown_options": True})
 @click.option("--persistent_worker", is_flag=True, help="Read requests from stdin until it ends.")
 @click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="[WORD]...")
 def worker_command(words: tuple[str, ...], *, persistent_worker: bool) -> None:

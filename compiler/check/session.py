@@ -36,7 +36,7 @@ from slangad.compiler.driver.slang_compilers import SlangCompilers
 from slangad.compiler.emit import emit_module
 from slangad.compiler.errors.diagnostics import CompileError, ToolchainError
 from slangad.compiler.report.model import FileCost, Report, Result
-from slangad.compiler.report.words import name_of
+from slangad.compiler.report.words import name_of, titled
 from slangad.compiler.slang_text.endings import is_slang
 from slangad.compiler.slang_text.search import folders_of, search
 from slangad.compiler.toolchain.locate import slangpy_modules
@@ -204,7 +204,7 @@ class _Session:
 
     def _announce(self, item: Input, results: Sequence[Result]) -> None:
         """Tell the observer of results that are known at once."""
-        self._plan(item, [name_of(result) for result in results])
+        self._plan(item, [titled(name_of(result), result.kind) for result in results])
         for result in results:
             self._observer.decided(result)
 
@@ -242,7 +242,7 @@ class _Session:
         reduced = description.reduced_to(fresh)
         built = self._built(reduced, setting) if fresh else (Built((), ()), Built((), ()))
         subjects = without_refused_instances(subjects, *built)
-        self._plan(item, [subject.label for subject in subjects])
+        self._plan(item, [titled(subject.label, subject.kind) for subject in subjects])
         rows = FinalResults(subjects, description.module, self._observer.decided)
 
         def result_of(subject: Subject) -> Result:

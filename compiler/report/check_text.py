@@ -13,7 +13,7 @@ from slangad.compiler.report.baseline import listed
 from slangad.compiler.report.figures import apart, assigned, counted, duration, encodable, exact, with_bar
 from slangad.compiler.report.model import LegState, Verdict
 from slangad.compiler.report.text import StyledText, display
-from slangad.compiler.report.words import LEGS, MARKS, SEVERITY, name_of
+from slangad.compiler.report.words import LEGS, MARKS, SEVERITY, name_of, titled
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -52,7 +52,10 @@ def lines_of_check(report: Report, *, detail: bool = False) -> Iterator[Line]:
     rows = RowLines(detail=detail)
     for file, results in groupby(report.results, lambda result: result.file):
         of_file = list(results)
-        rows.plan([name_of(result) for result in of_file], [text for of, text in report.notes if of == file])
+        rows.plan(
+            [titled(name_of(result), result.kind) for result in of_file],
+            [text for of, text in report.notes if of == file],
+        )
         for result in of_file:
             yield from rows.of(result)
     yield from lines_after_rows(report)
@@ -218,7 +221,7 @@ def _beside(found: float, expected: float | None, error: float | None) -> str:
 
 
 def _row(result: Result, width: int) -> Iterator[Line]:
-    function = _clean(name_of(result)) + ("" if result.kind == "function" else f" ({result.kind})")
+    function = _clean(titled(name_of(result), result.kind))
     pieces = [
         StyledText("  "),
         StyledText(f"{result.verdict.value:<{VERDICT_WIDTH}}", verdict_role(result.verdict)),

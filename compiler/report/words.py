@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from slangad.compiler.report.model import Leg, LegState, Verdict
 
 if TYPE_CHECKING:
-    from slangad.compiler.report.model import Report, Result
+    from slangad.compiler.report.model import Kind, Report, Result
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +99,11 @@ MARKS: Final[dict[LegState, str]] = {
 def worst_first(report: Report) -> list[Result]:
     """Return the results, most severe first, else in their order."""
     return sorted(report.results, key=lambda result: SEVERITY.index(result.verdict))
+
+
+def titled(name: str, kind: Kind) -> str:
+    """Return a name with its kind, unless that is a function."""
+    return name if kind == "function" else f"{name} ({kind})"
 
 
 def name_of(result: Result) -> str:

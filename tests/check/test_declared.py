@@ -250,3 +250,44 @@ def test_check__a_wrong_backward_beside_a_clip__is_caught(checked: Checked) -> N
     for name in ("wrong", "wrong_kernel"):
         assert results[name].verdict is Verdict.FAIL
         assert results[name].failures[0].leg is Leg.REVERSE
+
+
+def test_check__an_argument_without_gradient__has_a_declared_derivative_only_if_it_varies(checked: Checked) -> None:
+    results = checked(
+        """
+import slangad as sa
+from slangad import NoDiff, float2, float3
+
+
+@sa.differentiable
+def lit(a: float3, n: NoDiff[float3]) -> float:
+    return sa.dot(a, n)
+
+
+@sa.differentiable
+def plain(a: float3, pixel: NoDiff[float2], k: int) -> float:
+    n = sa.normalize(float3(pixel.x, pixel.y, 2.0))
+    if k > 1:
+        n = n * 2.0
+    return lit(a, n) * lit(a, float3(1.0))
+
+
+@sa.differentiable
+def direct(a: float3) -> float:
+    return lit(a, a * 2.0)
+
+
+@sa.differentiable
+def branch(a: float3) -> float:
+    n = float3(1.0)
+    if a.x > 0.5:
+        n = float3(2.0)
+    return lit(a, n)
+"""
+    )
+    declared = {
+        name: any("the declared derivative" in note.message for note in result.notes)
+        for name, result in results.items()
+    }
+    assert declared == {"lit": False, "plain": False, "direct": True, "branch": True}
+    assert all(result.verdict.good for result in results.values())

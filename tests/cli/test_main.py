@@ -15,7 +15,8 @@ from click.testing import CliRunner
 
 from slangad import __version__
 from slangad.cli.console import Session
-from slangad.cli.main import cli
+from slangad.cli.help import COMMAND_GROUPS, GROUPS
+from slangad.cli.main import COMMANDS, cli
 from slangad.cli.outcome import outcome
 from slangad.compiler.errors.diagnostics import CheckFailed, CompileError, Diagnostic, ToolchainError
 from slangad.compiler.errors.spans import Span
@@ -204,3 +205,24 @@ def test_environment__option_of_a_command__is_read() -> None:
     ended = _run("compile", "k.py", SLANGAD_COMPILE_TARGETS="spirw")
     assert ended.returncode == 2
     assert "Did you mean spirv?" in ended.stderr
+
+
+def test_help__groups__name_options_and_commands_that_exist() -> None:
+    commands = [cli.get_command(click.Context(cli), name) for name in COMMANDS]
+    options = {param.name for command in commands if command for param in command.get_params(click.Context(command))}
+    options |= {param.name for param in cli.params}
+    assert {name for names in GROUPS.values() for name in names} <= options
+    assert {name for names in COMMAND_GROUPS.values() for name in names} <= COMMANDS.keys()
+
+
+def test_help__a_wide_terminal__is_filled_and_lists_targets() -> None:
+    lines = _run("compile", "-h", COLUMNS="140").stdout.splitlines()
+    assert 90 < max(map(len, lines)) <= 120
+    assert [line for line in lines if line in {"Output:", "Slang:", "Targets:"}] == ["Output:", "Slang:", "Targets:"]
+    assert any(line.split()[:1] == ["wgsl"] for line in lines)
+
+
+def test_help__colour__is_for_those_who_ask() -> None:
+    assert "\x1b" not in _run("cache", "-h", FORCE_COLOR="").stdout
+    assert "\x1b[36m" in _run("cache", "-h", FORCE_COLOR="1", NO_COLOR="").stdout
+    assert "\x1b" not in _run("cache", "-h", FORCE_COLOR="1", NO_COLOR="1").stdout

@@ -37,7 +37,7 @@ TYPED = {
     "compile": ("Nothing to compile", "slangad compile brdf.py"),
     "compile ok.py -t vulkan": ("'vulkan'", "spirv or glsl"),
     "compile ok.py -t spriv": ("'spriv'", "Did you mean spirv?"),
-    "compile ok.py -t SPIRV": ("'SPIRV'", "Did you mean spirv?"),
+    "compile ok.py -t spirvv": ("'spirvv'", "Did you mean spirv?"),
     "compile ok.py -t webgpu": ("'webgpu'", "Did you mean wgsl?"),
     "compile ok.py --target=d3d12": ("'d3d12'", "hlsl or dxil"),
     "compile two.py:fitt": ("two.py", "did you mean fit?"),

@@ -22,7 +22,18 @@ from slangad.compiler.ir import nodes as ir
 from slangad.compiler.ir import types
 from slangad.compiler.ir.build import add, call, divide, multiply, number, part, subtract
 from slangad.compiler.ir.calls import callers, policy_of, surrogates, value_callees
-from slangad.compiler.ir.walk import body_exprs, map_blocks, map_body_exprs, rewrite, statements, walk_stmts
+from slangad.compiler.ir.walk import (
+    blocks,
+    body_exprs,
+    map_blocks,
+    map_body_exprs,
+    rewrite,
+    root,
+    statements,
+    stmt_exprs,
+    walk,
+    walk_stmts,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -127,19 +138,48 @@ def _declares(function: ir.Function, functions: dict[str, ir.Function]) -> bool:
         return True
     if isinstance(function.derivative, ir.Custom):
         return False
-    return any(_cuts(e, functions) for e in body_exprs(function.body)) or any(
-        map(_cuts_store, walk_stmts(function.body))
+    varies = _Varying(function)
+    return any(_cuts(e, functions, varies) for e in body_exprs(function.body)) or any(
+        _cuts_store(stmt, varies) for stmt in walk_stmts(function.body)
     )
 
 
-def _cuts(expr: ir.Expr, functions: dict[str, ir.Function]) -> bool:
+class _Varying:
+    """The values in one function that may change while its differentiable parameters move."""
+
+    def __init__(self, function: ir.Function) -> None:
+        self._names = {p.name for p in function.params if types.carries_gradient(p.type) and not p.no_diff}
+        stmts = list(walk_stmts(statements(function)))
+        conditions = [expr for stmt in stmts if blocks(stmt) for expr in stmt_exprs(stmt)]
+        stores = [
+            (name, stmt)
+            for stmt in stmts
+            if isinstance(stmt, (ir.Let, ir.Assign))
+            if (name := stmt if isinstance(stmt, ir.Let) else root(stmt.target)) is not None
+        ]
+        while new := {to.name for to, stmt in stores if any(map(self, (*stmt_exprs(stmt), *conditions)))} - self._names:
+            self._names |= new
+
+    def __call__(self, expr: ir.Expr) -> bool:
+        """Return True if the value of an expression may change."""
+        return any(
+            isinstance(e, (ir.Read, ir.Sample, ir.Linear)) or (isinstance(e, ir.Var) and e.name in self._names)
+            for e in walk(expr)
+        )
+
+
+def _cuts(expr: ir.Expr, functions: dict[str, ir.Function], varies: _Varying) -> bool:
+    """Return True if an expression ends the gradient of a value that changes."""
     match expr:
-        case ir.NoDiff():
-            return types.carries_gradient(expr.type)
-        case ir.Call():
-            return any(_passive(p) for p in functions[expr.function].params)
-        case ir.Construct():
-            return isinstance(expr.type, types.Struct) and any(_passive(f) for f in expr.type.fields)
+        case ir.NoDiff(value=value):
+            return types.carries_gradient(expr.type) and varies(value)
+        case ir.Call(args=args):
+            params = functions[expr.function].params
+            return any(_passive(p) and varies(a) for p, a in zip(params, args, strict=True))
+        case ir.Construct(args=args, type=types.Struct(fields=fields)):
+            if len(args) != len(fields):
+                return any(map(_passive, fields))
+            return any(_passive(f) and varies(a) for f, a in zip(fields, args, strict=True))
         case _:
             return False
 
@@ -148,8 +188,8 @@ def _passive(part_: object) -> bool:
     return bool(getattr(part_, "no_diff", False)) and types.carries_gradient(part_.type)  # type: ignore[attr-defined]  # Param or Field
 
 
-def _cuts_store(stmt: ir.Stmt) -> bool:
-    return isinstance(stmt, ir.Assign) and _into_passive(stmt.target)
+def _cuts_store(stmt: ir.Stmt, varies: _Varying) -> bool:
+    return isinstance(stmt, ir.Assign) and _into_passive(stmt.target) and varies(stmt.value)
 
 
 def _into_passive(target: ir.Expr) -> bool:
