@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from slangad.cli.help import HelpCommand
 from slangad.cli.parameters import OneOf
 from slangad.compiler.driver.new_folder import TEMPLATES
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from slangad.cli.console import Session
 
 
-@click.command("init")
+@click.command("init", cls=HelpCommand)
 @click.option(
     "--template",
     type=OneOf(tuple(TEMPLATES)),
