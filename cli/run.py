@@ -66,7 +66,7 @@ class RunArguments(LaunchArguments):
     "-o",
     "--output",
     type=click.Path(dir_okay=False, allow_dash=True),
-    help="Write the output arrays to this .npz file; - writes to stdout.",
+    help="Write the output arrays to this .npz file, or a picture to this .png file; - writes to stdout.",
 )
 @click.option("--random", type=click.IntRange(0), metavar="SEED", help="Draw missing inputs at random with this seed.")
 @click.option("--shape", "shapes", multiple=True, type=TensorShape(), help="Shape of a random tensor: --shape w=16x4.")
@@ -295,7 +295,8 @@ def _explained(arguments: RunArguments, signature: KernelSignature) -> Iterator[
 
 def _write(session: Session, arguments: RunArguments, outputs: Outputs) -> None:
     """Write the output arrays and print their table."""
-    from slangad.compiler.runtime.arrays.files import save_arrays, write_arrays
+    from slangad.compiler.runtime.arrays.files import save_arrays, save_together, write_arrays
+    from slangad.compiler.runtime.arrays.images import as_picture
     from slangad.compiler.runtime.arrays.summary import infinite, lines, record
 
     session.show(infinite(outputs))
@@ -306,7 +307,11 @@ def _write(session: Session, arguments: RunArguments, outputs: Outputs) -> None:
         session.write(stream.getvalue())
     elif output is not None:
         read = (arguments["kernel"].partition(":")[0], *map(str, named_files(arguments["inputs"], arguments)))
-        save_arrays(Path(output), outputs.arrays, read)
+        picture = as_picture(Path(output), outputs.arrays)
+        if picture is None:
+            save_arrays(Path(output), outputs.arrays, read)
+        else:
+            save_together({Path(output): lambda file: file.write(picture)}, read)
     if session.document is not None:
         session.document |= record(outputs)
         session.document["output"] = output

@@ -89,7 +89,9 @@ class TrainArguments(LaunchArguments):
 @click.option("--checkpoint", type=_FILE, help="Save the training state to this file.")
 @click.option("--checkpoint-every", type=click.IntRange(1), metavar="N", help="Save every N steps.  [default: 10 s]")
 @click.option("--resume", is_flag=True, help="Continue from the checkpoint, if it exists.")
-@click.option("-o", "--output", type=_FILE, help="Write the trained parameters to this .npz file.")
+@click.option(
+    "-o", "--output", type=_FILE, help="Write the trained parameters to this .npz file, or a picture to this .png file."
+)
 @click.option("--plot", type=_FILE, help="Draw the losses: .svg; .png and .pdf need matplotlib.")
 @click.option("--loss", type=_FILE, help="Write the losses to this JSON file.")
 @click.option(
@@ -175,6 +177,7 @@ def _train(
     ranks: Ranks | None = None,
 ) -> None:
     from slangad.compiler.emit.model import Mode
+    from slangad.compiler.runtime.arrays.images import as_picture
     from slangad.compiler.runtime.arrays.modes import RunMode
     from slangad.compiler.runtime.device.open import open_device
     from slangad.compiler.runtime.pipeline.narrowing import narrowed_gradients
@@ -194,6 +197,8 @@ def _train(
         if shown:
             session.show([*notes, *narrowed_gradients(runnable.kernels.values(), RunMode.BACKWARD, device.name)])
         try:
+            if arguments["output"] is not None and arguments["output"].suffix.lower() == ".png":
+                as_picture(arguments["output"], trainer.parameters())  # a refusal comes before the training
             _continue(session, arguments, trainer, ranks)
             with _watched(session if shown else Session(verbosity=-1), arguments["steps"]) as watch:
                 ending = Ending(arguments["steps"], path if shown else None, arguments["checkpoint_every"] or 0)
@@ -354,11 +359,14 @@ def _write(
     """Write all outputs or none, and print the summary."""
     from slangad.compiler.report.json import document
     from slangad.compiler.runtime.arrays.files import save_together, write_arrays
+    from slangad.compiler.runtime.arrays.images import as_picture
 
     record = _record(arguments, trainer)
     outputs: dict[Path, Callable[[IO[bytes]], object]] = {}
     if arguments["output"] is not None:
-        outputs[arguments["output"]] = lambda file: write_arrays(file, trainer.parameters())
+        trained = trainer.parameters()
+        picture = as_picture(arguments["output"], trained)
+        outputs[arguments["output"]] = lambda file: file.write(picture) if picture else write_arrays(file, trained)
     if arguments["loss"] is not None:
         losses = document({**record, "losses": trainer.losses}).encode()
         outputs[arguments["loss"]] = lambda file: file.write(losses)

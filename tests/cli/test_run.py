@@ -487,3 +487,25 @@ def test_run__beside_functions_that_read_globals__others_run(project: Project, k
     project.write("globals.slang", GLOBALS)
     project.write("calls.py", CALLS_GLOBALS)
     assert "1 4" in project.run("run", kernel, "--set", "x=[1,2]").stderr
+
+
+SPLAT = """
+import slangad as sa
+from slangad import Each, OutTensor, float2
+
+@sa.kernel
+def splat(at: Each[float2], image: OutTensor[float, 2]):
+    image[int(at.y * 6.0), int(at.x * 8.0)] += 0.5
+"""
+
+
+def test_output__that_ends_in_png__is_a_picture(project: Project, cxx: object) -> None:
+    from PIL import Image
+
+    splat = project.write("splat.py", SPLAT)
+    at, image = np.array([[0.1, 0.1], [0.1, 0.1], [0.9, 0.9]], "f4"), np.zeros((6, 8), "f4")
+    np.savez(project.folder / "in.npz", at=at, image=image)
+    words = ("run", str(splat), "-i", str(project.folder / "in.npz"), "--device", "cpu")
+    project.run(*words, "-o", "image.png")
+    image[0, 0], image[5, 7] = 255, 128
+    np.testing.assert_array_equal(np.asarray(Image.open(project.folder / "image.png")), image)

@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 
 from slangad.compiler.errors.diagnostics import CompileError
-from slangad.compiler.runtime.arrays.images import read_images
+from slangad.compiler.runtime.arrays.images import as_picture, read_images
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -60,3 +60,28 @@ def test_picture__without_pillow__names_the_extra(tmp_path: Path, monkeypatch: p
     with pytest.raises(CompileError) as refused:
         read_images([("x", tmp_path / "a.png")])
     assert refused.value.diagnostics[0].help == "pip install 'slangad[images]'"
+
+
+@pytest.mark.parametrize("shape", [(5, 7), (5, 7, 1), (5, 7, 3), (5, 7, 4)])
+def test_output__of_rows_and_columns__is_a_picture(tmp_path: Path, shape: tuple[int, ...]) -> None:
+    stored = np.random.default_rng(4).integers(0, 256, shape).astype(np.uint8)
+    path = tmp_path / "a.PNG"
+    arrays = {"image": stored.astype(np.float32) / 255, "grad.image": np.zeros(shape), "counts": np.zeros((5, 7), int)}
+    path.write_bytes(as_picture(path, arrays) or b"")
+    found = read_images([("image", path)])["image"]
+    np.testing.assert_array_equal(found.reshape(shape), stored.astype(np.float32) / 255)
+
+
+def test_output__beyond_0_to_1__is_the_nearest_number(tmp_path: Path) -> None:
+    path = tmp_path / "a.png"
+    path.write_bytes(as_picture(path, {"grad.x": np.array([[-3.0, 0.5, 7.0, np.nan, np.inf]])}) or b"")
+    np.testing.assert_array_equal(np.asarray(Image.open(path)), [[0, 128, 255, 0, 255]])
+
+
+def test_output__of_no_picture_or_several__is_refused(tmp_path: Path) -> None:
+    flat, picture = np.zeros(3, np.float32), np.zeros((2, 2), np.float32)
+    assert as_picture(tmp_path / "a.npz", {"x": flat}) is None
+    with pytest.raises(CompileError, match=r"no output is a float array of rows and columns: x \(3,\)"):
+        as_picture(tmp_path / "a.png", {"x": flat})
+    with pytest.raises(CompileError, match=r"several outputs are pictures: x \(2, 2\), y \(2, 2\)"):
+        as_picture(tmp_path / "a.png", {"x": picture, "y": picture, "grad.x": picture})

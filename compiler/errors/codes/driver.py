@@ -100,7 +100,8 @@ that the emitted Slang imports. Rename the input.""",
     "SA405": Explanation(
         "the outputs can't be written",
         """The output folder can't be created or written, or the disk is full. slangad writes the files of a run beside
-their destination first and renames them at the end, so older files are unchanged.""",
+their destination first and renames them at the end, so older files are unchanged. A file that ends
+in .png takes one float array of rows and columns, perhaps with 1, 3 or 4 channels.""",
         wrong=_SHADE.run("slangad compile shade.py -o shade.py/build"),
         right=_SHADE.run("slangad compile shade.py -o build"),
     ),

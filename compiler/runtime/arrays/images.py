@@ -1,19 +1,23 @@
-"""Read pictures as arrays of floats, through Pillow."""
+"""Read and write pictures as arrays of floats, through Pillow."""
 
 from __future__ import annotations
 
+import io
 from typing import TYPE_CHECKING, Any, Final
 
+from slangad.compiler.errors.diagnostics import CompileError, Diagnostic
+from slangad.compiler.runtime.arrays.array_keys import PREFIXES
 from slangad.compiler.runtime.arrays.files import unreadable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
     import numpy.typing as npt
     from PIL.Image import Image
 
 _KEPT: Final = ("L", "RGB", "RGBA")
+_CHANNELS: Final = (1, 3, 4)
 
 
 def read_images(named: Iterable[tuple[str, Path]]) -> dict[str, npt.NDArray[Any]]:
@@ -52,3 +56,48 @@ def _with_known_channels(picture: Image) -> Image:
     if picture.mode == "1":
         return picture.convert("L")
     return picture.convert("RGBA" if picture.has_transparency_data else "RGB")
+
+
+def as_picture(path: Path, arrays: Mapping[str, npt.NDArray[Any]]) -> bytes | None:
+    """Return the contents of an output file whose name ends in ``.png``; None for other names.
+
+    A picture has the only float array with rows, columns, and perhaps 1, 3 or 4 channels; results come before
+    gradients and tangents. Numbers from 0 to 1 become bytes, others the nearest of these, and NaN 0.
+
+    Raises:
+        CompileError: No array is a picture, or several are, or Pillow isn't there.
+    """
+    if path.suffix.lower() != ".png":
+        return None
+    import numpy as np
+
+    try:
+        from PIL import Image
+    except ImportError:
+        raise _unwritable(path, "pictures need Pillow", "pip install 'slangad[images]'") from None
+    array = np.nan_to_num(np.asarray(_picture(path, arrays), np.float64), nan=0.0)
+    levels = np.rint(np.clip(array, 0.0, 1.0) * 255.0).astype(np.uint8)
+    stream = io.BytesIO()
+    Image.fromarray(levels[..., 0] if levels.shape[2:] == (1,) else levels).save(stream, "PNG")
+    return stream.getvalue()
+
+
+def _picture(path: Path, arrays: Mapping[str, npt.NDArray[Any]]) -> npt.NDArray[Any]:
+    """Return the array that is written as a picture."""
+    pictures = {key: array for key, array in arrays.items() if _is_picture(array)}
+    results = {key: array for key, array in pictures.items() if not key.startswith(tuple(PREFIXES.values()))}
+    chosen = results or pictures
+    if len(chosen) == 1:
+        return next(iter(chosen.values()))
+    shown = ", ".join(f"{key} {tuple(array.shape)}" for key, array in (chosen or arrays).items())
+    why = "several outputs are pictures" if chosen else "no output is a float array of rows and columns"
+    raise _unwritable(path, f"{why}: {shown}", "write all arrays to a file that ends in .npz")
+
+
+def _is_picture(array: npt.NDArray[Any]) -> bool:
+    shaped = array.ndim == 2 or (array.ndim == 3 and array.shape[2] in _CHANNELS)
+    return array.dtype.kind == "f" and shaped and array.size > 0
+
+
+def _unwritable(path: Path, why: str, help_: str) -> CompileError:
+    return CompileError([Diagnostic("SA405", f"can't write {path}: {why}", help=help_)])
