@@ -171,7 +171,8 @@ class GradientItem(pytest.Item):
         if isinstance(excinfo.value, WrongGradient):
             from slangad.compiler.report.check_text import render_result
 
-            return render_result(excinfo.value.result)
+            result = excinfo.value.result
+            return f"{result.reason}\n{render_result(result)}"  # pytest's summary shows the first line
         if isinstance(excinfo.value, ToolchainError):
             return str(excinfo.value)
         return str(super().repr_failure(excinfo))
