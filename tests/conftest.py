@@ -51,10 +51,6 @@ def pytest_configure(config: pytest.Config) -> None:
 
     Shells start background jobs with SIGINT ignored, and whatever those start would ignore it too.
     """
-    # Mesa's compiler for the CPU: without its optimiser, and with four lanes a wave where the machine's width would
-    # give eight or sixteen. Its time grows with the square of what a kernel reads and adds, and with the lanes.
-    os.environ.setdefault("GALLIVM_PERF", "nopt")
-    os.environ.setdefault("LP_NATIVE_VECTOR_WIDTH", "128")
     if config.getoption("--update") and os.environ.get("CI"):
         raise pytest.UsageError("--update rewrites golden files and is refused where CI is set")
     if config.getoption("--update") and getattr(config.option, "numprocesses", None):
@@ -65,6 +61,11 @@ def pytest_configure(config: pytest.Config) -> None:
         _use_folder(config, TemporaryFolder("slangad-tests-"))
 
 
+MESA = {"GALLIVM_PERF": "nopt", "LP_NATIVE_VECTOR_WIDTH": "128", "MESA_DISK_CACHE_MULTI_FILE": "1"}
+"""Settings of Mesa's compiler for the CPU: without its optimiser, and with four lanes a wave where the machine's width
+would give eight or sixteen. Its time grows with the square of what a kernel reads and adds, and with the lanes."""
+
+
 def _use_folder(config: pytest.Config, folder: TemporaryFolder) -> None:
     """Let the run and the processes that it starts keep all temporary files in one folder.
 
@@ -73,6 +74,10 @@ def _use_folder(config: pytest.Config, folder: TemporaryFolder) -> None:
     """
     config.stash[_FOLDER] = folder
     (folder.path / "tmp").mkdir()
+    (folder.path / "mesa").mkdir()
+    # a cache of its own: with code of another width from the user's, kernels with textures end the process
+    os.environ["MESA_SHADER_CACHE_DIR"] = str(folder.path / "mesa")
+    os.environ.update({name: value for name, value in MESA.items() if name not in os.environ})
     os.environ["TMPDIR"] = str(folder.path / "tmp")
     tempfile.tempdir = None
     if config.option.basetemp is None:
