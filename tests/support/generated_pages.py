@@ -11,6 +11,7 @@ from typing import Any, Final
 import slangad as sa
 from slangad.compiler.driver.unsupported import _GROUP_OF
 from slangad.compiler.ir import types
+from slangad.compiler.ir.optimizers import OPTIMIZERS
 from slangad.compiler.ir.targets import TARGETS
 from slangad.compiler.lang import public
 from slangad.compiler.lang.decorators import methods
@@ -275,7 +276,7 @@ def _api_sections() -> dict[str, list[str]]:
         module = getattr(value, "__module__", "").removeprefix("slangad.compiler.lang.")
         if name in FUNCTIONS or module in {"types.vectors", "types.matrices"}:
             continue
-        title = "Optimizers" if name in {"SGD", "Adam", "AdamW"} else _SECTIONS[module]
+        title = "Optimizers" if name.lower() in OPTIMIZERS else _SECTIONS[module]
         shown = name if title in {"Annotations", "Errors", "Types"} and name != "texture" else _plain(name, value)
         sections.setdefault(title, []).append(_row(f"sa.{shown}", value))
     sections["Types"] += [
