@@ -102,14 +102,14 @@ def test_check__a_lost_addition__fails(checked: Checked, monkeypatch: pytest.Mon
 def test_check__a_cotangent_that_the_runtime_replaces_where_a_gradient_is_given__fails(
     checked: Checked, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    right = Run._given
+    right = Run._prepared_array
 
     def lost(run: Run, slot: Slot, parameter: EntryParameter) -> object:
         given = (ParameterRole.GRADIENT, *slot[1:]) in run.prepared.arrays
         return None if slot[0] is ParameterRole.ADJOINT and given else right(run, slot, parameter)
 
     monkeypatch.setattr(pool, "Worker", InProcess)
-    monkeypatch.setattr(Run, "_given", lost)
+    monkeypatch.setattr(Run, "_prepared_array", lost)
     result = checked(TEXT, samples=16, only=("shifted",))["shifted"]
     assert result.verdict is Verdict.FAIL
     assert {failure.leg for failure in result.failures} == {Leg.ACCUMULATION}
