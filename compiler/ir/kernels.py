@@ -66,8 +66,8 @@ class Kernel:
 
     ``modes`` names its entry points (``forward``, ``backward``, ``jvp``); if empty, all useful ones. ``shapes`` are the
     shapes of parameters in ``slangad check``; that of an ``Each`` is the domain. ``fused`` is True if it joins two
-    stages of a pipeline. ``tile`` has the extents of the tiles in which groups walk the domain, if any. ``product_of``
-    is the kernel with whose Hessian its gradients are products.
+    stages of a pipeline. ``tile`` has the extents of the tiles in which groups walk the domain; () are rows, as is None
+    after ``name_tensors``, which chooses. ``product_of`` is the kernel with whose Hessian its gradients are products.
     """
 
     name: str
@@ -81,7 +81,7 @@ class Kernel:
     modes: tuple[str, ...] = ()
     shapes: tuple[tuple[str, tuple[int, ...]], ...] = ()
     fused: bool = field(default=False, compare=False)
-    tile: tuple[int, ...] = ()
+    tile: tuple[int, ...] | None = None
     product_of: str = field(default="", compare=False)
 
 

@@ -81,7 +81,8 @@ def accumulation_of(module: ir.Module, buffer: ir.Buffer) -> Decision:
         return Decision(ir.Accumulation.OWN)
     whole = _joined(sources)
     blocks = whole.blocks[: kernel.dims]
-    if tile_of(blocks) and isinstance(buffer.type, Tensor) and not buffer.type.writes and _adds_floats(buffer.type):
+    together = tile_of(blocks) if kernel.tile is None else _fits(blocks, kernel.tile)
+    if together and isinstance(buffer.type, Tensor) and not buffer.type.writes and _adds_floats(buffer.type):
         return Decision(ir.Accumulation.TOGETHER, blocks, whole.why)
     return Decision(ir.Accumulation.SCATTER, blocks, whole.why)
 
@@ -103,6 +104,17 @@ def tile_of(blocks: tuple[int, ...]) -> tuple[int, ...]:
             break
         tile[min(axes, key=lambda a: tile[a])] *= 2
     return tuple(tile) if math.prod(tile) >= _FEWEST and tile[-1] >= _ADJACENT else ()
+
+
+def _fits(blocks: tuple[int, ...], tile: tuple[int, ...]) -> bool:
+    """Return True if the first threads of a tile, as many as a wave has, lie in one block; without a tile, of a row."""
+    left = _FEWEST
+    for block, extent in zip(reversed(blocks), reversed(tile or (1, *(_FEWEST for _ in blocks[1:]))), strict=True):
+        along = min(extent, left)
+        left //= along
+        if block % along:
+            return False
+    return left == 1
 
 
 def _is_own(accesses: set[Access], dims: int) -> bool:

@@ -67,7 +67,9 @@ class _Fused:
 
     def _may_join(self, pipeline: Pipeline, first: Stage, second: Stage) -> bool:
         a, b = self.kernels[first.kernel], self.kernels[second.kernel]
-        if a.dims != b.dims or a.group_size != b.group_size or not self._is_plain(a) or not self._is_plain(b):
+        if (a.dims, a.group_size, a.tile) != (b.dims, b.group_size, b.tile):
+            return False
+        if not self._is_plain(a) or not self._is_plain(b):
             return False
         if second.domain not in ((), first.domain) or not first.results:
             return False
@@ -117,7 +119,9 @@ class _Fused:
             self._body(a, b, sources, params, names), first.differentiable and second.differentiable, span=b.span,
         )  # fmt: skip
         doc = (f"{a.name}, then {b.name} of what it gives.",)
-        self.kernels[name] = ir.Kernel(name, key, params, b.results, b.dims, b.group_size, doc, b.span, fused=True)
+        self.kernels[name] = ir.Kernel(
+            name, key, params, b.results, b.dims, b.group_size, doc, b.span, fused=True, tile=b.tile
+        )
         return name
 
     def _body(

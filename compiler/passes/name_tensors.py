@@ -147,10 +147,16 @@ def _with_accumulation(module: ir.Module, buffer: ir.Buffer) -> ir.Buffer:
 
 
 def _in_tiles(module: ir.Module) -> ir.Module:
-    """Return the module with the tiles of its kernels. Buffers whose threads agree in other tiles are scattered to."""
+    """Return the module with the tiles of its kernels, where the user gave none.
+
+    Buffers whose threads agree in other tiles are scattered to.
+    """
     apart: set[str] = set()
     kernels = []
     for kernel in module.kernels:
+        if kernel.tile is not None:
+            kernels.append(kernel)
+            continue
         common: tuple[int, ...] = (0,) * kernel.dims
         for buffer in module.buffers:
             if buffer.kernel == kernel.name and buffer.accumulation is ir.Accumulation.TOGETHER:
@@ -159,7 +165,7 @@ def _in_tiles(module: ir.Module) -> ir.Module:
                 common = smaller if tile_of(smaller) else common
                 apart |= set() if smaller == common else {buffer.key}
         walked = any(common) and kernel.dims > 1
-        kernels.append(replace(kernel, tile=tile_of(common) if walked else ()))
+        kernels.append(replace(kernel, tile=tile_of(common) if walked else None))
     buffers = tuple(replace(b, accumulation=ir.Accumulation.SCATTER) if b.key in apart else b for b in module.buffers)
     return replace(module, kernels=tuple(kernels), buffers=buffers)
 

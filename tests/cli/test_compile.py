@@ -100,6 +100,23 @@ def test_compile__verbose__tells_in_groups_of_how_many_threads_sums_are_made(pro
     assert not any("forward" in line for line in said)
 
 
+def test_compile__tile_of_a_kernel__is_in_what_verbose_says_and_in_the_manifest(project: Project) -> None:
+    text = "import slangad as sa\n"
+    for tile, name in (((8, 32), "blocks"), ("rows", "rows")):
+        text += f"@sa.kernel(dims=2, tile={tile!r})\ndef {name}(x: sa.Each[float], w: sa.Tensor[float, 2]) -> "
+        text += "sa.Each[float]:\n    return x * w[sa.thread_id(0) // 32, sa.thread_id(1) // 32]\n"
+    project.write("lit.py", text)
+    said = project.run("compile", "-v", "--emit", "slang", "lit.py").stderr.splitlines()
+    assert [line for line in said if "groups of" in line and "_backward" in line] == [
+        "blocks_backward: adds up in groups of 256 threads that walk the domain in tiles of 8 x 32",
+        "rows_backward: adds up in groups of 256 threads along one axis",
+    ]
+    (one,) = project.manifest("build/lit.manifest.json")["inputs"]
+    entries = {e["name"]: e for kernel in one["kernels"] for e in kernel["entry_points"]}
+    assert (entries["blocks_backward"]["tile"], entries["rows_backward"]["tile"]) == ([8, 32], [])
+    assert (entries["blocks_forward"]["tile"], entries["blocks_forward"]["group_size"]) == ([], [32, 8, 1])
+
+
 def test_compile__verbose__tells_what_each_loop_keeps(project: Project) -> None:
     text = "import slangad as sa\n@sa.kernel\ndef f(x: sa.Each[float]) -> sa.Each[float]:\n    s = x\n"
     text += "    for k in sa.range(50, keep=10):\n        s = sa.sin(s + k)\n"

@@ -42,6 +42,20 @@ def test_blocks__add_up_what_all_their_threads_add(cxx: object, device: str, sha
     near(along.jvp["result"], (d_w * w).sum())
 
 
+@pytest.mark.parametrize("device", DEVICES)
+def test_tile__of_the_kernel__does_not_change_results(cxx: object, device: str) -> None:
+    x, w = random(37, 50), random(3, 2)
+    i, j = indices(37, 50)
+    at, wide = (i // 16, j // 32), w.astype(np.float64)
+    d_w = np.zeros(w.shape)
+    np.add.at(d_w, at, 2 * x * wide[at])
+    for name in ("two_at_a_time", "large", "in_rows"):
+        found = loaded(FILE, device)[name].backward(x=x, w=w)
+        near(found.result, (x * wide[at] ** 2).sum())
+        near(found.grad["w"], d_w)
+        near(found.grad["x"], wide[at] ** 2)
+
+
 def listed_value(x: np.ndarray, order: np.ndarray, w: np.ndarray, b: np.ndarray) -> np.ndarray:
     i, j = indices(*x.shape)
     block = (i // 8) * ((x.shape[1] + 15) // 16) + j // 16

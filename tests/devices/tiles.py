@@ -12,6 +12,27 @@ def blocks(x: NoDiff[Each[float]], w: Tensor[float, 2], c: Tensor[float3, 2]) ->
     return x * w[i, j] * w[i, j] + v.x * v.y * x + v.z
 
 
+@sa.kernel(dims=2, tile=(4, 32))
+def two_at_a_time(x: Each[float], w: Tensor[float, 2]) -> Sum[float]:
+    """A group takes two tiles at a time."""
+    i, j = sa.thread_id(0) // 16, sa.thread_id(1) // 32
+    return x * w[i, j] * w[i, j]
+
+
+@sa.kernel(dims=2, tile=(16, 32))
+def large(x: Each[float], w: Tensor[float, 2]) -> Sum[float]:
+    """Tiles of 512 threads."""
+    i, j = sa.thread_id(0) // 16, sa.thread_id(1) // 32
+    return x * w[i, j] * w[i, j]
+
+
+@sa.kernel(dims=2, tile="rows")
+def in_rows(x: Each[float], w: Tensor[float, 2]) -> Sum[float]:
+    """No tiles: some waves are in two blocks."""
+    i, j = sa.thread_id(0) // 16, sa.thread_id(1) // 32
+    return x * w[i, j] * w[i, j]
+
+
 @sa.kernel(dims=2)
 def listed(
     x: NoDiff[Each[float]], order: NoDiff[Tensor[int, 1]], w: Tensor[float2, 1], b: Tensor[float, 1]

@@ -169,6 +169,14 @@ def body(x: Each[float]) -> Each[float]:
         ({"group_size": 0}, "not positive integers"),
         ({"dims": 2, "group_size": (8,)}, "has 1 numbers for 2 dims"),
         ({"group_size": 2048}, "2048 threads"),
+        ({"dims": 2, "tile": "columns"}, r"tile= of body is 'columns' \(tile=\(16, 16\), or tile='rows'\)"),
+        ({"dims": 2, "tile": ()}, r"tile= of body is \(\) "),
+        ({"tile": "rows"}, r"for two or three axes, and the domain has one \(dims=2, or no tile\)"),
+        ({"dims": 3, "tile": (8, 8)}, r"has 2 numbers for 3 dims \(one per axis\)"),
+        ({"dims": 2, "tile": (12, 16)}, "12 x 16, which are not powers of two"),
+        ({"dims": 2, "tile": (0, 16)}, "0 x 16, which are not powers of two"),
+        ({"dims": 2, "tile": (64, 32)}, r"has 2048 threads \(at most 1024\)"),
+        ({"dims": 2, "tile": (16, 16), "group_size": (8, 8)}, "has 256 threads, and a group 64"),
         ({"threads": 3}, "unknown keyword threads="),
     ],
 )
@@ -182,6 +190,9 @@ def test_kernel__options__have_defaults_by_dims() -> None:
     assert (transposed.dims, transposed.group_size) == (2, (4, 4))
     assert sa.kernel(dims=3)(body).group_size == (4, 4, 4)
     assert sa.kernel(group_size=32)(body).group_size == (32,)
+    tiled, rows = sa.kernel(dims=2, tile=(4, 16))(body), sa.kernel(dims=2, tile="rows")(body)
+    assert (fit.tile, tiled.tile, tiled.group_size) == (None, (4, 16), (4, 16))
+    assert (rows.tile, rows.group_size) == ((), (8, 8))
 
 
 GRID = np.arange(12, dtype=np.int32).reshape(3, 4)

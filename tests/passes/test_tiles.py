@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from slangad.compiler.emit import emit_module
+from slangad.compiler.emit.model import ThreadWork
 from slangad.compiler.frontends import load
+from slangad.compiler.ir.text_form.printer import parse, show
 from slangad.compiler.passes import run_passes
 
 if TYPE_CHECKING:
@@ -62,7 +64,29 @@ def test_index__has_the_way_the_reason_and_the_tile(tmp_path: Path, name: str) -
     body, way, why, tile = INDICES[name]
     module = passed(tmp_path, body)
     (w,) = (buffer for buffer in module.buffers if buffer.param == "w")
-    assert (w.accumulation.value, w.why, module.kernels[0].tile) == (way, why, tile)
+    assert (w.accumulation.value, w.why, module.kernels[0].tile or ()) == (way, why, tile)
+
+
+GIVEN = {
+    "(8, 16)": ("s = w[i // 16 + 3 * (j // 16)] * x", "together", (8, 16)),
+    "(16, 32)": ("s = w[i // 16 + 3 * (j // 16)] * x", "scatter", (16, 32)),
+    "(16, 16)": ("s = w[int(x)] * x", "scatter", (16, 16)),
+    "(8, 4)": ("s = w[j // 4] * x", "together", (8, 4)),
+    "(4, 4)": ("s = w[i // 4 + j // 4] * x", "scatter", (4, 4)),
+    "'rows'": ("s = w[i // 16 + 3 * (j // 16)] * x", "scatter", ()),
+    "'rows' ": ("s = w[i] * x", "together", ()),
+}
+
+
+@pytest.mark.parametrize("tile", GIVEN)
+def test_tile__of_the_kernel__is_taken(tmp_path: Path, tile: str) -> None:
+    body, way, extents = GIVEN[tile]
+    module = passed(tmp_path, body, HEAD.replace("dims=2", f"dims=2, tile={tile}"))
+    (w,) = (buffer for buffer in module.buffers if buffer.param == "w")
+    assert (w.accumulation.value, module.kernels[0].tile) == (way, extents)
+    assert parse(show(module)).kernels[0].tile == extents
+    tiles = {e.tile for e in emit_module(module).entry_points if e.work is ThreadWork.STRIDED}
+    assert tiles == {extents}
 
 
 def test_reads__up_to_a_branch_that_leaves__are_one_call(tmp_path: Path) -> None:

@@ -95,7 +95,7 @@ class PrintedEntry:
     @property
     def tile(self) -> tuple[int, ...]:
         """The extents of the tiles in which groups walk the domain; none if they walk in rows, or multiply together."""
-        return self.kernel.tile if self.strided and not self.matrices else ()
+        return self.kernel.tile or () if self.strided and not self.matrices else ()
 
     @property
     def keepers(self) -> tuple[MemoryPrinter, ...]:

@@ -294,7 +294,7 @@ def _lower_kernel(world: PythonWorld, declared: DescribedKernel, functions: dict
     )
     return ir.Kernel(
         signature.name, signature.key, declared.params, declared.results, value.dims, value.group_size,
-        doc, source.name_span, shapes=tuple(value.shapes.items()),
+        doc, source.name_span, shapes=tuple(value.shapes.items()), tile=value.tile,
     )  # fmt: skip
 
 

@@ -102,5 +102,5 @@ def _kernel(world: YamlWorld, declared: DeclaredKernel, functions: dict[str, Fun
     )
     return Kernel(
         signature.name, signature.key, declared.params, declared.results, declared.dims, declared.group_size,
-        doc, routine.key.span, shapes=declared.shapes,
+        doc, routine.key.span, shapes=declared.shapes, tile=declared.tile,
     )  # fmt: skip

@@ -18,7 +18,7 @@ from slangad.compiler.frontends.yaml.nodes import MappingNode, ScalarNode, Seque
 from slangad.compiler.frontends.yaml.signatures import Declared, ranges_of, read_params, result_words
 from slangad.compiler.frontends.yaml.world import Routine
 from slangad.compiler.ir.nodes import KernelParam, KernelResult, Memory
-from slangad.compiler.lang.decorators.kernels import GROUP_SIZES, MAX_GROUP
+from slangad.compiler.lang.decorators.kernels import GROUP_SIZES, MAX_GROUP, tile_fault
 
 if TYPE_CHECKING:
     from slangad.compiler.frontends.yaml.nodes import Node
@@ -35,6 +35,7 @@ class DeclaredKernel:
     dims: int
     group_size: tuple[int, ...]
     shapes: tuple[tuple[str, tuple[int, ...]], ...] = ()
+    tile: tuple[int, ...] | None = None
 
 
 def declare_kernel(world: YamlWorld, name: str, key: ScalarNode, node: MappingNode) -> DeclaredKernel | None:
@@ -44,7 +45,8 @@ def declare_kernel(world: YamlWorld, name: str, key: ScalarNode, node: MappingNo
     params = [_param(world, p) for p in declared]
     results = kernel_results(world, node)
     dims = _whole(node.get("dims"), 1)
-    group_size = _group_size(world, node.get("group_size"), dims)
+    group_size = _group_size(world, node.get("group_size"))
+    tile = _tile(world, node.get("tile"), dims, group_size)
     ranges = ranges_of(world, node, declared)
     if results is None or len(world.problems) != before:
         return None
@@ -54,8 +56,9 @@ def declare_kernel(world: YamlWorld, name: str, key: ScalarNode, node: MappingNo
         return None
     signature = kernel_signature(world.key(name), name, known, results)
     return DeclaredKernel(
-        Routine(key, node, signature, ranges), known, results, dims, group_size, _shapes(node.get("shapes"))
-    )
+        Routine(key, node, signature, ranges), known, results, dims, group_size or tile or GROUP_SIZES[dims],
+        _shapes(node.get("shapes")), tile,
+    )  # fmt: skip
 
 
 def shape_of(node: Node) -> tuple[int, ...]:
@@ -118,9 +121,21 @@ def _whole(node: Node | None, default: int) -> int:
     return int(value) if isinstance(value, (int, float)) else default
 
 
-def _group_size(world: YamlWorld, node: Node | None, dims: int) -> tuple[int, ...]:
+def _tile(world: YamlWorld, node: Node | None, dims: int, group: tuple[int, ...]) -> tuple[int, ...] | None:
+    """Return the extents of a kernel's tiles, none for ``rows``; None if it gives nothing."""
     if node is None:
-        return GROUP_SIZES[dims]
+        return None
+    tile = shape_of(node)
+    fault = tile_fault(dims, group, tile)
+    if fault is not None:
+        world.problems.error("SA061", node.span, f"the tile {fault[0]}", help=fault[1])
+    return tile
+
+
+def _group_size(world: YamlWorld, node: Node | None) -> tuple[int, ...]:
+    """Return the extents of a kernel's groups; none if it gives none."""
+    if node is None:
+        return ()
     items = node.items if isinstance(node, SequenceNode) else (node,)
     sizes = tuple(_whole(item, 1) for item in items)
     if math.prod(sizes) > MAX_GROUP:

@@ -31,6 +31,7 @@ from slangad.compiler.frontends.yaml.shape import (
 )
 from slangad.compiler.ir.optimizers import OPTIMIZERS, Setting
 from slangad.compiler.ir.targets import TARGETS
+from slangad.compiler.lang.decorators.kernels import ROWS
 
 VERSION: Final = 1
 SLANG_FILE: Final = rf"\.slang{END}"
@@ -126,6 +127,15 @@ STRUCT: Final = Record(
     ),
 )
 _GROUP: Final = Integer(1, 1024)
+
+
+def _axes(dims: int) -> When:
+    """Return the rule for kernels over two or three axes."""
+    sizes, words = ListOf(_GROUP, dims, dims), f"a list of {dims}, a number for each axis"
+    tile = Either((sizes, Choice((ROWS,))))
+    return When("dims", dims, then=(("group_size", sizes, words), ("tile", tile, f"{words}, or {ROWS}")))
+
+
 KERNEL: Final = Record(
     "a kernel",
     (
@@ -143,6 +153,11 @@ KERNEL: Final = Record(
             Either((_GROUP, ListOf(_GROUP, 1, 3))),
             "Threads per group along each axis.",
         ),
+        Key(
+            "tile",
+            Either((ListOf(_GROUP, 2, 3), Choice((ROWS,)))),
+            "The block of the domain that a group takes at a time: a power of two for each axis. `rows`: no block.",
+        ),
         Key("ranges", _RANGES, "Where `slangad check` draws samples: parameter to [low, high]."),
         Key(
             "shapes", MapOf(_SHAPE), "Shapes of tensors and textures in `slangad check`: parameter to [rows, columns]."
@@ -150,9 +165,14 @@ KERNEL: Final = Record(
     ),
     one_of=BODIES,
     when=(
-        When("dims", 1, default=True, then=(("group_size", Either((_GROUP, ListOf(_GROUP, 1, 1))), "one number"),)),
-        When("dims", 2, then=(("group_size", ListOf(_GROUP, 2, 2), "a list of 2, a number for each axis"),)),
-        When("dims", 3, then=(("group_size", ListOf(_GROUP, 3, 3), "a list of 3, a number for each axis"),)),
+        When(
+            "dims",
+            1,
+            default=True,
+            never=("tile",),
+            then=(("group_size", Either((_GROUP, ListOf(_GROUP, 1, 1))), "one number"),),
+        ),
+        *(_axes(dims) for dims in (2, 3)),
     ),
 )
 PIPELINE: Final = Record(

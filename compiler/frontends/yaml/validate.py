@@ -171,7 +171,7 @@ class _Validator:
                 "SA054",
                 node.key(name).span,
                 f"'{name}' can't be combined with '{when.key}: {str(when.value).lower()}'",
-                help="keep one of them",
+                help="keep one of them" if value is not None else f"{when.key} is {when.value} unless it is given",
             )
         for name, shape, words in (rule for rule in when.then if rule[0] not in faulty):
             inner, alone = node.get(name), Problems()

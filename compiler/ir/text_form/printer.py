@@ -188,7 +188,7 @@ def _optional(value: str | float | None) -> str:
 def _kernel(kernel: ir.Kernel) -> Iterator[str]:
     sizes = ", ".join(str(size) for size in kernel.group_size)
     head = f"kernel {_word(kernel.name)} {_word(kernel.function)} dims {kernel.dims} group ({sizes})"
-    tile = f" tile ({', '.join(str(size) for size in kernel.tile)})" if kernel.tile else ""
+    tile = f" tile ({', '.join(str(size) for size in kernel.tile)})" if kernel.tile is not None else ""
     yield f"{head}{tile}{_modes(kernel.modes)} {{"
     yield from (f"{INDENT}doc {_quote(line)}" for line in kernel.doc)
     for name, shape in kernel.shapes:

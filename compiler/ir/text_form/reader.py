@@ -252,7 +252,7 @@ class _Reader:
         dims = tokens.integer()
         tokens.expect("group")
         group = self._sizes()
-        tile = self._sizes() if tokens.accept("tile") else ()
+        tile = self._sizes() if tokens.accept("tile") else None
         modes = self._modes()
         tokens.expect("{")
         doc = self._docs()

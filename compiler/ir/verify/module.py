@@ -239,3 +239,5 @@ def _verify_kernel(kernel: ir.Kernel, by_key: dict[str, ir.Function], buffered: 
         yield Diagnostic("SA904", f"kernel {kernel.name} and its function differ in results", kernel.span)
     if len(kernel.group_size) != kernel.dims:
         yield Diagnostic("SA904", f"kernel {kernel.name}: group size and dimensions differ", kernel.span)
+    if kernel.tile and len(kernel.tile) != kernel.dims:
+        yield Diagnostic("SA904", f"kernel {kernel.name}: tile and dimensions differ", kernel.span)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, Final, Generic, Literal, TypeVar, cast, overload
 
 from slangad.compiler.lang.decorators.check_settings import SamplingSettings, read_check
 from slangad.compiler.lang.decorators.factories import Instance, made, remember
@@ -23,6 +23,8 @@ R = TypeVar("R")
 
 GROUP_SIZES: Final[dict[int, tuple[int, ...]]] = {1: (64,), 2: (8, 8), 3: (4, 4, 4)}
 MAX_GROUP: Final = 1024
+ROWS: Final = "rows"
+"""The value of ``tile=`` of a kernel whose groups walk the domain in rows."""
 
 
 class KernelObject(RunnableObject, Generic[R]):
@@ -34,6 +36,7 @@ class KernelObject(RunnableObject, Generic[R]):
         location: The location of the decorator, with the names around it.
         dims: The number of axes of its domain, 1 to 3.
         group_size: Threads of a group along each axis.
+        tile: The extents of the tiles of the domain that groups take, () for rows, None if an analysis chooses.
         ranges: The ranges of samples of the check.
         sampling: The number of samples and their seed.
         shapes: The shapes of the arrays that the check makes.
@@ -52,7 +55,8 @@ class KernelObject(RunnableObject, Generic[R]):
         self.instance = instance
         settings = dict(options or {})
         self.sampling = read_check(self.name, settings.pop("check", None))
-        self.dims, self.group_size, self.ranges, self.shapes = _read_options(self.name, settings)
+        self.dims, self.group_size, self.tile = _read_walk(self.name, settings)
+        self.ranges, self.shapes = _read_options(self.name, settings)
         self.__name__, self.__qualname__ = python.__name__, python.__qualname__
         self.__doc__, self.__module__ = python.__doc__, python.__module__
         self.__wrapped__ = python
@@ -89,21 +93,28 @@ class KernelObject(RunnableObject, Generic[R]):
         return f"<kernel {self.emitted_name}>"
 
 
+def _read_walk(name: str, options: dict[str, object]) -> tuple[int, tuple[int, ...], tuple[int, ...] | None]:
+    """Take the options that say how groups walk the domain: axes, extents of a group, extents of a tile."""
+    dims, group, tile = options.pop("dims", 1), options.pop("group_size", None), options.pop("tile", None)
+    if not isinstance(dims, int) or isinstance(dims, bool) or dims not in GROUP_SIZES:
+        raise ArgumentError(Argument("dims"), f"dims= of {name} is {dims!r}, not 1, 2 or 3")
+    sizes = None if group is None else _group_size(name, dims, group)
+    walked = _tile(name, dims, sizes, tile)
+    return dims, sizes or walked or GROUP_SIZES[dims], walked
+
+
 def _read_options(
     name: str, options: dict[str, object]
-) -> tuple[int, tuple[int, ...], dict[str, tuple[float, float]], dict[str, tuple[int, ...]]]:
-    dims, group = options.pop("dims", 1), options.pop("group_size", None)
+) -> tuple[dict[str, tuple[float, float]], dict[str, tuple[int, ...]]]:
     ranges = read_ranges(name, options.pop("ranges", None))
     shapes = _read_shapes(name, options.pop("shapes", None))
     if options:
         unknown = next(iter(options))
         message = f"unknown keyword {unknown}= at {name}"
         raise ArgumentError(
-            Argument(unknown, unknown=True), message, "dims=, group_size=, ranges=, shapes=, check= exist"
+            Argument(unknown, unknown=True), message, "dims=, group_size=, tile=, ranges=, shapes=, check= exist"
         )
-    if not isinstance(dims, int) or isinstance(dims, bool) or dims not in GROUP_SIZES:
-        raise ArgumentError(Argument("dims"), f"dims= of {name} is {dims!r}, not 1, 2 or 3")
-    return dims, _group_size(name, dims, group), ranges, shapes
+    return ranges, shapes
 
 
 def _read_shapes(name: str, shapes: object) -> dict[str, tuple[int, ...]]:
@@ -122,8 +133,6 @@ def _read_shapes(name: str, shapes: object) -> dict[str, tuple[int, ...]]:
 
 
 def _group_size(name: str, dims: int, group: object) -> tuple[int, ...]:
-    if group is None:
-        return GROUP_SIZES[dims]
     at = Argument("group_size")
     sizes = group if isinstance(group, (tuple, list)) else (group,)
     if not all(isinstance(n, int) and not isinstance(n, bool) and n > 0 for n in sizes):
@@ -135,6 +144,36 @@ def _group_size(name: str, dims: int, group: object) -> tuple[int, ...]:
     return tuple(sizes)
 
 
+def _tile(name: str, dims: int, group: tuple[int, ...] | None, tile: object) -> tuple[int, ...] | None:
+    if tile is None:
+        return None
+    sizes = () if isinstance(tile, str) and tile == ROWS else tile
+    whole = isinstance(sizes, (tuple, list)) and all(isinstance(n, int) and not isinstance(n, bool) for n in sizes)
+    if not whole or tile in ((), []):
+        raise ArgumentError(Argument("tile"), f"tile= of {name} is {tile!r}", f"tile=(16, 16), or tile='{ROWS}'")
+    extents = tuple(cast("tuple[int, ...]", sizes))
+    fault = tile_fault(dims, group, extents)
+    if fault is not None:
+        raise ArgumentError(Argument("tile"), f"tile= of {name} {fault[0]}", fault[1])
+    return extents
+
+
+def tile_fault(dims: int, group: tuple[int, ...] | None, tile: tuple[int, ...]) -> tuple[str, str] | None:
+    """Return what is wrong with a tile of a kernel, and the remedy; ``group`` is its group, if it gives one."""
+    threads = math.prod(tile)
+    if dims == 1:
+        return "is for two or three axes, and the domain has one", "dims=2, or no tile"
+    if tile and len(tile) != dims:
+        return f"has {len(tile)} numbers for {dims} dims", "one per axis"
+    if any(extent < 1 or extent & (extent - 1) for extent in tile):
+        return f"is {' x '.join(map(str, tile))}, which are not powers of two", "extents such as 1, 8, 16"
+    if threads > MAX_GROUP:
+        return f"has {threads} threads", f"at most {MAX_GROUP}"
+    if tile and group and threads != math.prod(group):
+        return f"has {threads} threads, and a group {math.prod(group)}", "no group size: it is then that of the tile"
+    return None
+
+
 @overload
 def kernel(python: Callable[..., R], /) -> KernelObject[R]: ...
 
@@ -144,6 +183,7 @@ def kernel(
     *,
     dims: int = 1,
     group_size: int | tuple[int, ...] | None = None,
+    tile: tuple[int, ...] | Literal["rows"] | None = None,
     ranges: Mapping[str, tuple[float, float]] | None = None,
     shapes: Mapping[str, int | tuple[int, ...]] | None = None,
     check: Mapping[str, int] | None = None,
@@ -155,8 +195,9 @@ def kernel(python: object = None, /, **options: object) -> object:
 
     Args:
         python: The function, when used bare.
-        **options: ``dims=`` 1 to 3, ``group_size=`` threads per group, ``ranges=`` of samples,
-            ``shapes=`` of tensors in checks, ``check=`` the number and seed of samples.
+        **options: ``dims=`` 1 to 3, ``group_size=`` threads per group, ``tile=`` the block of the domain that a group
+            takes at a time, ``ranges=`` of samples, ``shapes=`` of tensors in checks, ``check=`` the number and seed
+            of samples.
 
     Raises:
         DescriptionError: for unknown keywords and values that make no sense.
