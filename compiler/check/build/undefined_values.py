@@ -8,10 +8,13 @@ other C++.
 from __future__ import annotations
 
 import re
+import struct
 from typing import Final
 
 from slangad.compiler.toolchain.jobs.cpp_prelude import split_prelude
 
+UNSTORED: Final[float] = struct.unpack("d", b"\xfe" * 8)[0]
+"""The float64 of a variable that is never stored, about -5e303, in code that g++ builds; other compilers have NaN."""
 _UNDEFINED: Final = re.compile(rb"^( +)([\w:<>,* ]+?) +(\w+_\d+) = \{\};$", re.MULTILINE)
 _MAKER: Final = (
     b"\nnamespace slangad_check { template<typename T> T undefined() { T value; "

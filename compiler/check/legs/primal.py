@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from slangad.compiler.check import tolerances as tol
+from slangad.compiler.check.build.undefined_values import UNSTORED
 from slangad.compiler.check.legs.comparison import Numbers, compared_numbers
 from slangad.compiler.check.reference.median import known_median
 from slangad.compiler.check.reference.rounding import spread_by_inputs
@@ -43,6 +44,6 @@ def compare_primal(context: LegContext) -> Compared:
 
 
 def _without_value(function: RowFunction, rows: Floats, alone: Floats) -> Bools:
-    """Return True for results that depend on the samples before: the function leaves them without a value."""
+    """Return True for results that the function leaves without a value: a fill, or what the samples before left."""
     reversed_order = function.values(rows[::-1])[::-1][:, function.results.differentiable]
-    return np.asarray(~((reversed_order == alone) | (np.isnan(reversed_order) & np.isnan(alone))))
+    return np.asarray((alone == UNSTORED) | ~((reversed_order == alone) | (np.isnan(reversed_order) & np.isnan(alone))))
