@@ -292,6 +292,7 @@ def _options_of(session: Session, arguments: CompileArguments) -> Options:
         cache=None if arguments["no_cache"] else default_cache(arguments["cache_dir"]),
         dump=_dumper(session, arguments["dump_after"]),
         keep_ir="ir" in arguments["emit"],
+        keep_spans="lines" in arguments["emit"],
     )
 
 

@@ -106,9 +106,10 @@ def test_recall__environment_of_an_impure_description__is_seen(folder: Path, mon
     assert "7.0" in texts[1]
 
 
-def test_recall__wanted_ir_or_no_cache__runs_it(folder: Path) -> None:
+def test_recall__wanted_ir_or_spans_or_no_cache__runs_it(folder: Path) -> None:
     _describe(folder)
     assert not _describe(folder, keep_ir=True).cached
+    assert _describe(folder, keep_spans=True).emitted.mapped
     assert not _describe(folder, cache=None).cached
 
 

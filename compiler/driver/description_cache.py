@@ -44,7 +44,7 @@ IMPURE_NAMES: Final = frozenset(
 
 def with_cache(compile_description: Compile, item: Input, options: Options, compilers: SlangCompilers) -> CompileSteps:
     """Run a compile, with the emitted Slang from the cache if it holds. Keep the Slang of a pure description."""
-    fresh = options.dump or options.keep_ir or item.live or is_slang(item.path)
+    fresh = options.dump or options.keep_ir or options.keep_spans or item.live or is_slang(item.path)
     memory = None if fresh else options.cache
     if memory is None:
         return (yield from compile_description(item, options, compilers))

@@ -34,6 +34,7 @@ class Options:
         specialize: Generic functions of Slang files to compile, with their arguments: ``f<float, 4>``.
         dump: Called with the name of each pass and the module after it.
         keep_ir: Keep the IR in the result.
+        keep_spans: Keep the span map of the Slang in the result.
         deterministic: Make gradients bitwise repeatable, at the cost of memory and time.
         slang_flags: Further arguments of Slang, given last.
         pack_buffers: Put the read-only buffers of WGSL that have one element type into one.
@@ -53,6 +54,7 @@ class Options:
     cache: Cache | None = None
     dump: Callable[[str, Module], None] | None = None
     keep_ir: bool = False
+    keep_spans: bool = False
     own_targets: bool = False
     deterministic: bool = False
     pack_buffers: bool = False

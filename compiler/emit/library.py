@@ -9,7 +9,7 @@ import re
 from importlib.resources import files
 from typing import TYPE_CHECKING, Final
 
-from slangad.compiler.emit.model import ParameterRole, ThreadWork
+from slangad.compiler.emit.model import Mode, ParameterRole, ThreadWork
 from slangad.compiler.emit.text.intrinsics import is_own
 from slangad.compiler.ir.nodes import Accumulation, Function, Intrinsic, Module, SlangBody
 from slangad.compiler.ir.types import DOUBLE as DOUBLE_TYPE
@@ -84,12 +84,19 @@ def _libraries_of_parameter(entry: EntryPoint, parameter: EntryParameter) -> Ite
             yield from (TENSORS, TENSORS_INTEGERS)
         case ParameterRole.TOTALS | ParameterRole.ADJOINT | ParameterRole.PROBE:
             yield TENSORS
+        case ParameterRole.INPUT | ParameterRole.RESULT if _is_left_alone(entry, parameter):
+            yield TENSORS
         case ParameterRole.GRADIENT | ParameterRole.RESULT if _adds_doubles(entry, parameter):
             yield TENSORS_DOUBLE
         case ParameterRole.SAMPLER:
             yield TEXTURES
         case _:
             return
+
+
+def _is_left_alone(entry: EntryPoint, parameter: EntryParameter) -> bool:
+    """Return True for a tensor that a kernel writes, and reverse mode does not: its stores ask ``sa.replay``."""
+    return entry.mode is Mode.BACKWARD and parameter.shared and parameter.type.startswith("RW")
 
 
 def _adds_doubles(entry: EntryPoint, parameter: EntryParameter) -> bool:

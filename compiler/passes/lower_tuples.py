@@ -47,9 +47,7 @@ def _names(module: ir.Module) -> dict[types.Tuple, tuple[str, tuple[str, ...]]]:
                 params = tuple(p.name for p in of.params if gets_gradient(p))
                 found.setdefault(expr.type, {})[of.key, f"{_capital(of.name)}Gradient"] = params
     only = {type_: next(iter(uses.items())) for type_, uses in found.items() if len(uses) == 1}
-    return {
-        type_: (name, fields) for type_, ((_, name), fields) in only.items() if len(fields) == len(type_.elements)
-    }
+    return {type_: (name, fields) for type_, ((_, name), fields) in only.items() if len(fields) == len(type_.elements)}
 
 
 def _returned(function: ir.Function) -> tuple[str, ...]:

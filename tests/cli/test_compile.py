@@ -37,6 +37,7 @@ def test_compile__lines__slang_reports_places_of_the_descriptions(
     project: Project, compile_slang: Callable[..., CompileResult]
 ) -> None:
     project.kernel("fit")
+    project.run("compile", "fit.py", "--emit", "slang")
     text = project.run("compile", "fit.py", "--emit", "lines", "-o", "-").stdout
     described = {name: (project.folder / name).read_text().splitlines() for name in ("fit.py", "lib.py")}
     for name, code in (("fit.py", "return r * r"), ("lib.py", "return GAIN"), ("fit.slang", "result[i] = ")):

@@ -1,7 +1,7 @@
 """Kernels that add to outputs: histograms and splats."""
 
 import slangad as sa
-from slangad import Each, Mean, NoDiff, OutTensor, Param, Sum, Tensor, float2, float3
+from slangad import Each, InOutTensor, Mean, NoDiff, OutTensor, Param, Sum, Tensor, float2, float3
 
 
 @sa.kernel
@@ -40,6 +40,24 @@ def several(
     if x > 0.5:
         seen[int(x * 4.0)] += x
     return a * x
+
+
+@sa.kernel
+def marked(
+    x: Each[float],
+    marks: OutTensor[int, 1],
+    doubled: NoDiff[OutTensor[float, 1]],
+    turns: InOutTensor[int, 1],
+    calls: OutTensor[int, 1],
+) -> Each[float]:
+    """Stores and additions without gradient, beside a result that has one."""
+    i = sa.thread_id()
+    turn = turns[i]
+    marks[i] = i
+    doubled[i] = 2.0 * x
+    turns[i] = turn + 1
+    calls[i] += 1
+    return x * x * turn
 
 
 @sa.kernel

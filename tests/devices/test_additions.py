@@ -117,6 +117,21 @@ def test_additions__of_one_thread_and_of_all_and_beside_a_result__have_gradients
     near(moved["jvp.total"], [-(exact**2).sum()])
 
 
+def test_stores_without_gradient__stay_out_of_reverse_mode(kernels: LoadedFile) -> None:
+    """Reverse mode has no room for what they store, and would read the second value of what is changed in place."""
+    x, turns = np.random.default_rng(9).random(2_000_000, np.float32), np.full(2_000_000, 3, np.int32)
+    whole = np.zeros(x.shape, np.int32)
+    args = (x, whole, np.zeros_like(x), turns, whole)
+    exact = x.astype(np.float64)
+    near(kernels.marked.backward(*args).grad["x"], 6.0 * exact)
+    for out in (kernels.marked.forward(*args), kernels.marked.jvp(*args, tangent={"x": np.ones_like(x)})):
+        near(out["result"], 3.0 * exact**2)
+        near(out["doubled"], 2.0 * exact)
+        assert np.array_equal(out["marks"], np.arange(len(x)))
+        assert np.array_equal(out["turns"], turns + 1)
+        assert np.array_equal(out["calls"], whole + 1)
+
+
 def test_pipeline__that_adds_to_its_tensor__has_gradients(kernels: LoadedFile) -> None:
     soft = Soft(5000)
     wanted = np.full(BINS, 20.0, np.float32)

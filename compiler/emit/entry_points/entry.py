@@ -25,7 +25,7 @@ class MemoryPrinter(Protocol):
 
     @property
     def written(self) -> bool:
-        """Return True if the values stored in it carry gradient."""
+        """Return True if threads store in it or add to it."""
 
     @property
     def kept(self) -> int | None:

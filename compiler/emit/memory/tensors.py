@@ -312,8 +312,8 @@ class TensorPrinter:
 
     @property
     def written(self) -> bool:
-        """Return True if the values stored in it carry gradient, or threads add to it."""
-        return self.buffer.added or (self.tensor.writes and has_gradient(self.buffer))
+        """Return True if threads store in it or add to it."""
+        return self.tensor.writes
 
     def _values(self, mode: Mode) -> EntryParameter:
         if not self.tensor.writes:
@@ -569,7 +569,7 @@ class TensorPrinter:
             print_attributes(writer, name)
         writer.line(f"void {name}({self._indices}, {value})")
         with writer.block():
-            if derived and Mode.BACKWARD in modes:
+            if Mode.BACKWARD in modes:
                 writer.line("if (!sa.replay)")
                 with writer.indented():
                     writer.line(self._store(self.names.values, "value"))
