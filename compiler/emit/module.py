@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import slangad
@@ -152,7 +153,7 @@ def _print_structs(names: ModuleNames, writer: Writer, module: ir.Module) -> Non
 
 
 def _used_structs(module: ir.Module) -> set[str]:
-    """Return the keys of the structs that functions and kernels use, and of those in their fields."""
+    """Return the keys of the structs that functions and kernels use, also in Slang, and of those in their fields."""
     exprs = (e for f in module.functions for e in body_exprs(statements(f)))
     pending = [
         *(t for f in module.functions for t in (f.result, *(p.type for p in f.params))),
@@ -161,7 +162,9 @@ def _used_structs(module: ir.Module) -> set[str]:
         *(e.type for e in exprs),
     ]
     owners = {f.owner for f in module.functions}
-    pending += [d.struct for d in module.structs if d.struct.key in owners]
+    texts = (f.body.text for f in module.functions if isinstance(f.body, ir.SlangBody))
+    words = {word for text in texts for word in re.findall(r"\w+", text)}
+    pending += [d.struct for d in module.structs if d.struct.key in owners or d.struct.name in words]
     used: set[str] = set()
     while pending:
         match pending.pop():

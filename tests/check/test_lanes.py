@@ -157,9 +157,11 @@ def test_check__sums_over_a_wave__are_those_of_all_its_lanes(checked: Checked) -
 
 def test_in_one_lane__operations_that_depend_on_lanes__get_numbers_and_keep_lines() -> None:
     text = "float s = WaveActiveSum(\n  d);\nif (WaveIsFirstLane ()) x.WaveActiveSum(WavePrefixSum(WaveActiveMax(d)));"
+    text += "\nWaveActiveSum<float, 3>(d)"
     assert in_one_lane(text) == (
         "float s = check_lane_sum(0u, \nd);\nif (check_lane_first(1u)) "
-        "x.WaveActiveSum(check_lane_sum_before(2u, check_lane_value(d)));"
+        "x.WaveActiveSum(check_lane_sum_before(2u, check_lane_value(d)));\n"
+        "check_lane_sum<float, 3>(3u, d)"
     )
 
 

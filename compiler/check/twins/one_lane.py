@@ -46,7 +46,7 @@ OPERATIONS: Final = {
 """Functions of Slang, with those in their place."""
 _ON_GPUS: Final = re.compile(r"Wave[A-Z]\w*|Quad[A-Z]\w*|dd[xy](?:_coarse|_fine)?|fwidth")
 """Operations that only GPUs have."""
-_USED: Final = re.compile(rf"(?<![.\w])({'|'.join(OPERATIONS)})\b(\s*\(\s*(\))?)?")
+_USED: Final = re.compile(rf"(?<![.\w])({'|'.join(OPERATIONS)})\b(\s*<[\w\s,]*>)?(\s*\(\s*(\))?)?")
 
 
 def in_one_lane(text: str) -> str:
@@ -54,10 +54,10 @@ def in_one_lane(text: str) -> str:
     numbers = count()
 
     def put(found: re.Match[str]) -> str:
-        name, opening, closing = found[1], found[2] or "", found[3]
+        name, types, opening, closing = found[1], found[2] or "", found[3] or "", found[4]
         if name not in _NUMBERED or not opening:
-            return f"{OPERATIONS[name]}{opening}"
-        return f"{OPERATIONS[name]}({next(numbers)}u{')' if closing else ', '}" + "\n" * opening.count("\n")
+            return f"{OPERATIONS[name]}{types}{opening}"
+        return f"{OPERATIONS[name]}{types}({next(numbers)}u{')' if closing else ', '}" + "\n" * opening.count("\n")
 
     return _USED.sub(put, text)
 
