@@ -49,7 +49,7 @@ def pack_buffers(compiled: CompiledInput) -> CompiledInput:
             made[reflection.name] = replace(reflection, data=json.dumps(program).encode())
     outputs = tuple(made.get(output.name, output) for output in compiled.outputs)
     kept = (warning for warning in compiled.warnings if warning.code != "SA427")
-    return replace(compiled, outputs=outputs, warnings=(*kept, *limit_notes(compiled.slang, outputs)))
+    return replace(compiled, outputs=outputs, warnings=(*kept, *limit_notes(compiled.slang, outputs, packed=True)))
 
 
 def _packed(text: str, entry: EntryPoint, program: dict[str, Any]) -> str:

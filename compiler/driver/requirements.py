@@ -104,8 +104,8 @@ def _spirv(code: bytes) -> Iterator[str]:
         at += length
 
 
-def limit_notes(slang: EmittedInput, outputs: Sequence[Output]) -> Iterable[Diagnostic]:
-    """Yield a note for each kernel that needs more storage buffers than every WebGPU device has."""
+def limit_notes(slang: EmittedInput, outputs: Sequence[Output], *, packed: bool = False) -> Iterable[Diagnostic]:
+    """Yield a note for each kernel that needs more storage buffers than every WebGPU device has, ``packed`` or not."""
     needed = {
         output.entry: requirements_of(output).storage_buffers or 0
         for output in outputs
@@ -117,5 +117,6 @@ def limit_notes(slang: EmittedInput, outputs: Sequence[Output]) -> Iterable[Diag
         if needed.get(most, 0) > WEBGPU_STORAGE_BUFFERS:
             count = needed[most]
             message = f"{most} binds {count} storage buffers, and WebGPU guarantees {WEBGPU_STORAGE_BUFFERS}"
-            help_ = f"compile with --pack-buffers, or request maxStorageBuffersPerShaderStage: {count} of the device"
+            help_ = f"request maxStorageBuffersPerShaderStage: {count} of the device"
+            help_ = help_ if packed else f"compile with --pack-buffers, or {help_}"
             yield Diagnostic("SA427", message, kernel.span, severity=Severity.NOTE, help=help_)

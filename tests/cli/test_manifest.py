@@ -90,3 +90,12 @@ def test_compile__more_storage_buffers_than_webgpu_guarantees__is_a_note(project
     assert "note[SA427]: fit_jvp binds 11 storage buffers, and WebGPU guarantees 8" in said
     assert said.count("SA427") == 1
     assert "SA427" not in project.run("compile", str(ROOT / "samples/quickstart/brdf.py"), "-t", "cuda").stderr
+
+
+def test_compile__packed_buffers_that_are_too_many_still__names_the_other_remedy_alone(project: Project) -> None:
+    outs = [f"y{k}: OutTensor[float, 1]" for k in range(9)]
+    head = f"from slangad import *\n\n@kernel\ndef many(x: Each[float], {', '.join(outs)}) -> None:\n"
+    project.write("many.py", head + "".join(f"    y{k}[thread_id()] = x\n" for k in range(9)))
+    said = project.run("compile", "many.py", "-t", "wgsl", "--mode", "forward", "--pack-buffers").stderr
+    assert "many_forward binds 10 storage buffers" in said
+    assert "= help: request maxStorageBuffersPerShaderStage: 10 of the device" in said
