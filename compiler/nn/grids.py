@@ -52,14 +52,15 @@ def DenseGrid(
     return _dense_grid(levels, features, base, growth, dims, storage_of("DenseGrid", 5, storage))
 
 
-def _check(
-    callee: str, levels: object, features: object, base: object, growth: object, dims: object, at: tuple[int, ...]
-) -> None:
+def _check(callee: str, levels: int, features: int, base: int, growth: float, dims: int, at: tuple[int, ...]) -> None:
     check_size(callee, "levels", at[0], levels, high=32)
     check_size(callee, "features", at[1], features, high=64)
     check_size(callee, "base", at[2], base)
     check_positive(callee, "growth", at[3], growth)
     check_size(callee, "dims", at[4], dims, low=2, high=3)
+    if math.log2(base) + (levels - 1) * math.log2(growth) >= 31:
+        message = f"the finest grid of {callee} has 2^31 cells or more along an axis"
+        raise refuse(callee, "growth", at[3], message, "a smaller growth, or fewer levels")
 
 
 def scale(base: int, growth: float, level: int) -> float:

@@ -32,6 +32,7 @@ from slangad.compiler.lang.decorators.kernels import KernelObject, PipelineObjec
 from slangad.compiler.lang.decorators.resolve import scope_of
 from slangad.compiler.lang.decorators.struct import DescribedStruct, described_struct
 from slangad.compiler.lang.errors import DescriptionError
+from slangad.compiler.lang.types.annotations import described_type
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -166,7 +167,7 @@ def _own_objects(loaded: ExecutedFile) -> Iterator[object]:
     """Yield the described objects of a file in the order of their definitions, each once, without imported ones."""
     result: dict[int, tuple[int, object]] = {}
     for value in vars(loaded.module).values():
-        item = described_struct(value) or value
+        item = described_struct(described_type(value)) or value
         file, line = _location_of(item)
         if file == loaded.path:
             result.setdefault(id(item), (line, item))
@@ -207,6 +208,16 @@ def _lower_all(world: PythonWorld, kernels: list[DescribedKernel]) -> tuple[dict
     """Lower kernels and every function reached, until nothing new is reached."""
     functions: dict[str, ir.Function] = {}
     done = [_lower_kernel(world, k, functions) for k in kernels]
+    lower_reached(world, functions)
+    for value, signature in world.externals.values():
+        functions[signature.key] = external_of(value, signature)
+    functions.update(world.constants.powers)
+    order = [*world.constants.powers, *world.functions, *functions]
+    return {k: functions[k] for k in dict.fromkeys(order) if k in functions}, done
+
+
+def lower_reached(world: PythonWorld, functions: dict[str, ir.Function]) -> None:
+    """Lower every function that is reached, and what its body reaches, into ``functions``."""
     while world.waiting:
         described = world.functions[world.waiting.pop(0)]
         function = _lower_function(world, described)
@@ -214,11 +225,6 @@ def _lower_all(world: PythonWorld, kernels: list[DescribedKernel]) -> tuple[dict
         for custom in custom_functions(world, described):
             derivative = _lower_custom(world, described, custom)
             functions[derivative.key] = derivative
-    for value, signature in world.externals.values():
-        functions[signature.key] = external_of(value, signature)
-    functions.update(world.constants.powers)
-    order = [*world.constants.powers, *world.functions, *functions]
-    return {k: functions[k] for k in dict.fromkeys(order) if k in functions}, done
 
 
 def _source(tree: ast.FunctionDef, locations: SourceLocations) -> BodySource:
@@ -302,19 +308,28 @@ def _module(
     world: PythonWorld, origin: _Origin, functions: tuple[ir.Function, ...], kernels: list[ir.Kernel]
 ) -> ir.Module:
     constants = assembly.used_constants(world.constants.used, functions)
-    known = {key: _struct_def(world, record) for key, record in world.structs.items()}
+    known = struct_defs(world)
     structs = assembly.used_structs(functions, kernels, constants, (r.type for r in world.structs.values()))
     externals = [value for value, _ in world.externals.values()]
     imports = tuple(dict.fromkeys(import_path(e.path, origin.path) for e in externals))
-    # the text of a network (nn/layers.py) is made when it is asked for: it has no file
-    sources = {shown_path(Path(s)) for s in world.sources if s != origin.path and Path(s).is_file()}
-    sources |= set(origin.imported)
+    sources = other_sources(world) | set(origin.imported)
     sources |= {shown_path(e.path) for e in externals}
     source = origin.path if Path(origin.path).is_file() else origin.name  # equal cells give equal Slang
     return ir.Module(
         origin.name, source, assembly.struct_defs(structs, known), constants, functions, tuple(kernels),
         imports, tuple(sorted(sources)), tuple(sorted(world.bound.items())), origin.doc,
     )  # fmt: skip
+
+
+def other_sources(world: PythonWorld) -> set[str]:
+    """Return the files of the functions and structs that are reached, without the describing file."""
+    # the text of a network (nn/layers.py) is made when it is asked for: it has no file
+    return {shown_path(Path(s)) for s in world.sources if s != world.file and Path(s).is_file()}
+
+
+def struct_defs(world: PythonWorld) -> dict[str, ir.StructDef]:
+    """Return the definitions of the structs that are reached, by key."""
+    return {key: _struct_def(world, record) for key, record in world.structs.items()}
 
 
 def _struct_def(world: PythonWorld, record: DescribedStruct) -> ir.StructDef:

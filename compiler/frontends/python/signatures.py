@@ -18,7 +18,7 @@ from slangad.compiler.frontends.reading.problems import Problems
 from slangad.compiler.frontends.reading.signatures import CallSignature, Parameter
 from slangad.compiler.ir.nodes import Memory
 from slangad.compiler.lang.decorators.resolve import scope_of
-from slangad.compiler.lang.decorators.struct import CALL
+from slangad.compiler.lang.decorators.struct import CALL, CALL_IN_SLANG
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -75,7 +75,7 @@ def declare(
 
 
 def _slang_name(method: DescribedFunction[..., object]) -> str:
-    return "call" if method.name == CALL else method.name
+    return CALL_IN_SLANG if method.name == CALL else method.name
 
 
 def key_of(value: DescribedFunction[..., object], owner: Struct | None) -> str:

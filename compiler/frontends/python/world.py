@@ -173,6 +173,20 @@ class PythonWorld:
                 self.struct(described)
         return self.structs.get(struct.key)
 
+    def method(self, struct: Struct, name: str) -> FunctionEntity | RefusedEntity | None:
+        """Return a method of a struct."""
+        record = self.record(struct)
+        if record is None or name not in record.methods:
+            return None
+        entity = self.function(record.methods[name])
+        return entity if isinstance(entity, (FunctionEntity, RefusedEntity)) else None
+
+    def defaults(self, struct: Struct) -> Mapping[str, object]:
+        """Return the defaults of a struct's fields."""
+        record = self.record(struct)
+        fields = record.fields if record is not None else ()
+        return {f.name: f.default.make() if f.default is not None else MISSING for f in fields}
+
     def struct_span(self, record: DescribedStruct) -> Span:
         """Return the location of a struct's name."""
         try:
@@ -276,17 +290,11 @@ class PythonScope:
 
     def method(self, struct: Struct, name: str) -> FunctionEntity | RefusedEntity | None:
         """Return a method of a struct."""
-        record = self.world.record(struct)
-        if record is None or name not in record.methods:
-            return None
-        entity = self.world.function(record.methods[name])
-        return entity if isinstance(entity, (FunctionEntity, RefusedEntity)) else None
+        return self.world.method(struct, name)
 
     def defaults(self, struct: Struct) -> Mapping[str, object]:
         """Return the defaults of a struct's fields."""
-        record = self.world.record(struct)
-        fields = record.fields if record is not None else ()
-        return {f.name: f.default.make() if f.default is not None else MISSING for f in fields}
+        return self.world.defaults(struct)
 
     def annotation(self, node: object) -> Type | None:
         """Return a type named inside a body."""

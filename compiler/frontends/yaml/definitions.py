@@ -10,6 +10,7 @@ from slangad.compiler.frontends.yaml.externals import external_of, imported_file
 from slangad.compiler.frontends.yaml.kernels import DeclaredKernel, declare_kernel
 from slangad.compiler.frontends.yaml.literals import constant_value, typed_value
 from slangad.compiler.frontends.yaml.names import check_names, good_name
+from slangad.compiler.frontends.yaml.networks import layer_of
 from slangad.compiler.frontends.yaml.nodes import MappingNode, Node, ScalarNode, entries_of
 from slangad.compiler.frontends.yaml.pipelines import read_pipelines
 from slangad.compiler.frontends.yaml.ranges import add_check_ranges, read_sampling
@@ -51,6 +52,9 @@ def define(world: YamlWorld) -> Definitions:
         node = _value(root, "structs", key)
         if isinstance(node, MappingNode):
             world.structs[name] = StructEntry(name, key, node)
+    for name, key in names["nn"].items():
+        node = _value(root, "nn", key)
+        world.layers[name] = layer_of(node, world.problems) if isinstance(node, MappingNode) else None
     for name, key in names["constants"].items():
         _constant(world, name, _value(root, "constants", key))
     world.kernels = {n: key for section in ("kernels", "pipelines") for n, key in names[section].items()}

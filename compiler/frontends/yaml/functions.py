@@ -12,6 +12,7 @@ from slangad.compiler.frontends.lowering.functions import (
     kernel_function,
     plain_function,
 )
+from slangad.compiler.frontends.python.module import lower_reached
 from slangad.compiler.frontends.yaml.bodies import read_body, slang_body, slang_words
 from slangad.compiler.frontends.yaml.derivatives import CustomBody, custom_bodies, derivative_of
 from slangad.compiler.frontends.yaml.docs import doc_of, full_doc
@@ -43,8 +44,9 @@ def lower_all(world: YamlWorld, definitions: Definitions) -> tuple[dict[str, Fun
             lowered[declared.signature.key] = external_function(
                 declared.signature, external, span=declared.key.span, ranges=declared.ranges
             )
+    lower_reached(world.library, lowered)
     lowered.update(world.used.powers)
-    order = [*world.used.powers, *(r.signature.key for r in routines), *lowered]
+    order = [*world.used.powers, *(r.signature.key for r in routines), *world.library.functions, *lowered]
     return {key: lowered[key] for key in dict.fromkeys(order) if key in lowered}, kernels
 
 

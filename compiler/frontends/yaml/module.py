@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from slangad.compiler.errors.diagnostics import CompileError, Diagnostic
 from slangad.compiler.errors.spans import Span
 from slangad.compiler.frontends.lowering import assembly
+from slangad.compiler.frontends.python.module import other_sources, struct_defs
 from slangad.compiler.frontends.reading.encoding import decode, read_bytes
 from slangad.compiler.frontends.reading.paths import import_path, shown_path
 from slangad.compiler.frontends.reading.problems import Problems
@@ -79,7 +80,7 @@ def _module(
         functions,
         kernels,
         imports,
-        tuple(sorted({shown_path(file) for file in files})),
+        tuple(sorted({shown_path(file) for file in files} | other_sources(world.library))),
         tuple(sorted(world.bound.items())),
         doc_of(document.root),
         targets=_targets_of(document),
@@ -90,7 +91,8 @@ def _module(
 
 def _struct_defs(world: YamlWorld) -> Mapping[str, StructDef]:
     made = ((entry.type, entry) for entry in world.structs.values())
-    return {t.key: StructDef(t, doc_of(e.node), e.key.span) for t, e in made if isinstance(t, Struct)}
+    own = {t.key: StructDef(t, doc_of(e.node), e.key.span) for t, e in made if isinstance(t, Struct)}
+    return {**own, **struct_defs(world.library)}
 
 
 def _name_of(document: Document) -> str:

@@ -12,7 +12,7 @@ from slangad.compiler.frontends.yaml.shape import MAX_NAME
 if TYPE_CHECKING:
     from slangad.compiler.frontends.reading.problems import Problems
 
-SECTIONS: Final = ("constants", "structs", "functions", "kernels", "pipelines")
+SECTIONS: Final = ("constants", "structs", "nn", "functions", "kernels", "pipelines")
 """The sections whose names share one namespace."""
 OWN_DERIVATIVES: Final = {"backward": "bwd", "forward": "fwd"}
 

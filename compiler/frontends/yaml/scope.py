@@ -18,6 +18,7 @@ from slangad.compiler.frontends.lowering.entities import (
 from slangad.compiler.frontends.reading.problems import did_you_mean
 from slangad.compiler.frontends.reading.signatures import MISSING
 from slangad.compiler.frontends.yaml import words
+from slangad.compiler.frontends.yaml.networks import FUNCTIONS, function_of
 from slangad.compiler.frontends.yaml.type_words import MAX_ENTRIES, UnusableType, entries_of_type
 from slangad.compiler.ir import types
 
@@ -42,13 +43,12 @@ class YamlScope:
             return world.constant(name)
         if name in world.structs:
             return self._struct(name)
+        if name in world.layers:
+            layer = world.layers[name]
+            return _reported(name) if layer is None else world.library.entity(layer, "", "")
         if name in world.functions:
             function = world.functions[name]
-            return (
-                RefusedEntity(f"'{name}' was refused", reported=True)
-                if function is None
-                else FunctionEntity(function.signature)
-            )
+            return _reported(name) if function is None else FunctionEntity(function.signature)
         if name in world.kernels:
             return RefusedEntity(
                 f"'{name}' is a kernel and can't be called here", "move the shared part into a function"
@@ -60,34 +60,36 @@ class YamlScope:
             type_ = self.world.named_type(name)
         except UnusableType:
             type_ = None
-        return RefusedEntity(f"'{name}' was refused", reported=True) if type_ is None else TypeEntity(type_)
+        return _reported(name) if type_ is None else TypeEntity(type_)
 
     def names(self) -> Sequence[str]:
         """Return the names to suggest."""
         world = self.world
-        return [*world.constants, *world.structs, *world.functions, *words.words()]
+        return [*world.constants, *world.structs, *world.layers, *world.functions, *words.words()]
 
     def attribute(self, namespace: NamespaceEntity, name: str) -> Entity | None:
         """Return the meaning of ``sa.name`` or ``math.name``."""
+        if namespace is words.NETWORKS:
+            return function_of(self.world.library, name)
         return words.attribute(namespace, name)
 
     def attribute_names(self, namespace: NamespaceEntity) -> Sequence[str]:
         """Return the names to suggest."""
-        return words.attribute_names(namespace)
+        return [*FUNCTIONS] if namespace is words.NETWORKS else words.attribute_names(namespace)
 
     def method(self, struct: types.Struct, name: str) -> FunctionEntity | RefusedEntity | None:
         """Return a method of a struct."""
+        if self.world.library.record(struct) is not None:
+            return self.world.library.method(struct, name)
         if (struct.name, name) not in self.world.methods:
             return None
         routine = self.world.methods[struct.name, name]
-        return (
-            RefusedEntity(f"'{name}' was refused", reported=True)
-            if routine is None
-            else FunctionEntity(routine.signature)
-        )
+        return _reported(name) if routine is None else FunctionEntity(routine.signature)
 
     def defaults(self, struct: types.Struct) -> Mapping[str, object]:
         """Return the defaults of a struct's fields."""
+        if self.world.library.record(struct) is not None:
+            return self.world.library.defaults(struct)
         entry = self.world.structs.get(struct.name)
         known = entry.defaults if entry is not None else {}
         return {f.name: known.get(f.name, MISSING) for f in struct.fields}
@@ -95,6 +97,10 @@ class YamlScope:
     def annotation(self, node: object) -> types.Type | None:
         """Return a type named inside a body."""
         return body_type(self, node) if isinstance(node, ast.expr) else None
+
+
+def _reported(name: str) -> RefusedEntity:
+    return RefusedEntity(f"'{name}' was refused", reported=True)
 
 
 def body_type(scope: YamlScope, node: ast.expr) -> types.Type | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from slangad.compiler.frontends.yaml.networks import LAYER
 from slangad.compiler.frontends.yaml.shape import (
     CHECKED,
     END,
@@ -259,6 +260,7 @@ DEFINITIONS: Final[dict[str, Shape]] = {
     "function": FUNCTION,
     "method": METHOD,
     "struct": STRUCT,
+    "layer": LAYER,
     "kernel": KERNEL,
     "pipeline": PIPELINE,
     "optimizer": OPTIMIZER,
@@ -280,6 +282,7 @@ ROOT: Final = Record(
         Key("constants", MapOf(Named("constant")), "Numbers, bools and tables by name."),
         Key("imports", ListOf(Text("a Slang file", SLANG_FILE)), "Slang files, relative to this one."),
         Key("structs", MapOf(Named("struct")), "Structs by name."),
+        Key("nn", MapOf(Named("layer")), "Layers and encodings of networks by name."),
         Key("functions", MapOf(Named("function")), "Device functions by name."),
         Key("kernels", MapOf(Named("kernel")), "Functions that run once per element of a domain, by name."),
         Key("pipelines", MapOf(Named("pipeline")), "Pipelines of kernels by name."),

@@ -15,6 +15,7 @@ from slangad.compiler.frontends.yaml.type_words import TypeWords, read_type
 from slangad.compiler.frontends.yaml.world import Routine
 from slangad.compiler.ir.nodes import Range
 from slangad.compiler.ir.types import Struct, Tuple, Type
+from slangad.compiler.lang.decorators.struct import CALL, CALL_IN_SLANG
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -47,8 +48,9 @@ def declare_function(
     if result is None or len(world.problems) != before:
         return None
     function_key = f"{owner.key}.{name}" if owner is not None else world.key(name)
+    shown = CALL_IN_SLANG if owner is not None and name == CALL else name
     signature = CallSignature(
-        function_key, name, tuple(p for p in params if p is not None), result, differentiable, owner,
+        function_key, shown, tuple(p for p in params if p is not None), result, differentiable, owner,
         static=owner is not None and static,
     )  # fmt: skip
     receiver = {} if owner is None or static else {"self": owner}

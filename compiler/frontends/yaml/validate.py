@@ -107,8 +107,14 @@ class _Validator:
         text = any(isinstance(o, (Text, Choice)) for o in options)
         if text and kind in ("integer", "number", "bool"):
             help_ = "put it in quotes to make it a text"
+        elif isinstance(node, ScalarNode) and any(isinstance(o, ListOf) and self._takes(kind, o) for o in options):
+            help_ = f"put it in brackets to make it a list: [{_cut(node.text)}]"
         span = owner if kind == "nothing" and node.span.column == node.span.end_column else node.span
         self.problems.error("SA055", span, f"expected {wanted}, found {actual}", help=help_)
+
+    def _takes(self, kind: Kind, shape: ListOf) -> bool:
+        items = (o for o in self.table.alternatives(shape.item) if not isinstance(o, (Either, Named)))
+        return any(kind in kinds(o) for o in items)
 
     def _record(self, node: MappingNode, shape: Record, owner: Span) -> None:
         known = {key.name: key for key in shape.keys}

@@ -17,7 +17,9 @@ from slangad.compiler.frontends.lowering.vocabulary import builtin_names, meanin
 if TYPE_CHECKING:
     from slangad.compiler.ir.types import Type
 
-_NAMESPACES: Final = {"sa": NamespaceEntity("sa", "sa"), "math": NamespaceEntity(math, "math")}
+NETWORKS: Final = NamespaceEntity("sa.nn", "sa.nn")
+"""``sa.nn``, whose functions are looked up in ``networks``."""
+_NAMESPACES: Final = {"sa": NamespaceEntity("sa", "sa"), "math": NamespaceEntity(math, "math"), "nn": NETWORKS}
 
 
 @lru_cache(maxsize=1)
@@ -47,7 +49,7 @@ def refused_builtin(name: str) -> Entity | None:
 def attribute(namespace: NamespaceEntity, name: str) -> Entity | None:
     """Return the meaning of ``sa.name`` or ``math.name``."""
     if namespace.name == "sa":
-        return _sa().get(name)
+        return NETWORKS if name == "nn" else _sa().get(name)
     value = getattr(math, name, None)
     if isinstance(value, float):
         return ValueEntity(value)
@@ -56,4 +58,4 @@ def attribute(namespace: NamespaceEntity, name: str) -> Entity | None:
 
 def attribute_names(namespace: NamespaceEntity) -> list[str]:
     """Return the names of a namespace."""
-    return [*_sa()] if namespace.name == "sa" else [n for n in dir(math) if not n.startswith("_")]
+    return [*_sa(), "nn"] if namespace.name == "sa" else [n for n in dir(math) if not n.startswith("_")]

@@ -10,9 +10,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from slangad.compiler.frontends.lowering.context import Constants
-from slangad.compiler.frontends.lowering.entities import (
-    ValueEntity,
-)
+from slangad.compiler.frontends.lowering.entities import ValueEntity
+from slangad.compiler.frontends.python.world import PythonWorld
 from slangad.compiler.frontends.reading.signatures import MISSING, CallSignature
 from slangad.compiler.frontends.yaml import words
 from slangad.compiler.frontends.yaml.literals import typed_value
@@ -21,6 +20,7 @@ from slangad.compiler.frontends.yaml.names import good_name
 from slangad.compiler.frontends.yaml.nodes import MappingNode, ScalarNode, entries_of
 from slangad.compiler.frontends.yaml.type_words import UnusableType, read_type
 from slangad.compiler.ir.types import Field, Struct, Type
+from slangad.compiler.lang.decorators.struct import described_struct
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -68,24 +68,31 @@ class YamlWorld:
         problems: Receives errors.
         constants: Values by name.
         structs: Structs by name, in order.
+        layers: Struct classes and functions of ``sa.nn`` by name; None for one that was refused.
         functions: Functions by name; None for one whose signature was refused.
         methods: Methods by the name of their struct and their own.
         kernels: Names of kernels and pipelines.
         used: Constants and powers that bodies use.
         bound: Constants that were used, name to text.
         in_slang: Keys of constants that raw bodies name.
+        library: What bodies reach of ``sa.nn``, which is described in Python.
     """
 
     document: Document
     problems: Problems
     constants: dict[str, object] = field(default_factory=dict)
     structs: dict[str, StructEntry] = field(default_factory=dict)
+    layers: dict[str, object | None] = field(default_factory=dict)
     functions: dict[str, Routine | None] = field(default_factory=dict)
     methods: dict[tuple[str, str], Routine | None] = field(default_factory=dict)
     kernels: dict[str, ScalarNode] = field(default_factory=dict)
     used: Constants = field(default_factory=Constants)
     bound: dict[str, str] = field(default_factory=dict)
     in_slang: set[str] = field(default_factory=set)
+    library: PythonWorld = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.library = PythonWorld(self.file, self.problems, constants=self.used)
 
     @property
     def file(self) -> str:
@@ -109,16 +116,26 @@ class YamlWorld:
         entry = self.structs.get(name)
         if entry is not None:
             return struct_type(self, entry)
+        if name in self.layers:
+            return self._layer_type(name)
         return None if self._is_own(name) else words.types().get(name)
 
     def type_names(self) -> Sequence[str]:
         """Return the names of types."""
-        return [*self.structs, *words.types()]
+        layers = [name for name, layer in self.layers.items() if described_struct(layer) is not None]
+        return [*self.structs, *layers, *words.types()]
 
     def length(self, name: str) -> int | None:
         """Return the value of an integer constant."""
         value = self.constants.get(name)
         return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+    def _layer_type(self, name: str) -> Type | None:
+        layer = self.layers[name]
+        if layer is None:
+            raise UnusableType("")
+        record = described_struct(layer)  # its methods are reached when a body uses it, as in Python
+        return None if record is None else record.type
 
     def _is_own(self, name: str) -> bool:
         return name in self.constants or name in self.functions or name in self.kernels

@@ -35,6 +35,8 @@ else:
 C = TypeVar("C", bound=type)
 CALL: Final = "__call__"
 """The method that runs when a value of the struct is called."""
+CALL_IN_SLANG: Final = "call"
+"""Its name in the Slang."""
 
 
 class DescribedStruct(StructRecord):
@@ -272,4 +274,4 @@ def _add_behaviour(cls: type) -> None:
     setattr(cls, "__hash__", None)  # noqa: B010  (equal by value and mutable)
 
 
-__all__ = ["CALL", "DescribedStruct", "described_struct", "is_operator", "struct"]
+__all__ = ["CALL", "CALL_IN_SLANG", "DescribedStruct", "described_struct", "is_operator", "struct"]
