@@ -108,7 +108,8 @@ class _Validator:
         if text and kind in ("integer", "number", "bool"):
             help_ = "put it in quotes to make it a text"
         elif isinstance(node, ScalarNode) and any(isinstance(o, ListOf) and self._takes(kind, o) for o in options):
-            help_ = f"put it in brackets to make it a list: [{_cut(node.text)}]"
+            item = f"'{_cut(node.text)}'" if kind == "text" else _cut(node.text)
+            help_ = f"put it in brackets to make it a list: [{item}]"
         span = owner if kind == "nothing" and node.span.column == node.span.end_column else node.span
         self.problems.error("SA055", span, f"expected {wanted}, found {actual}", help=help_)
 
