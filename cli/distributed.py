@@ -37,7 +37,7 @@ def launch(count: str, words: Sequence[str]) -> int:
     """Run the same command as ranks of this machine, as ``torchrun --standalone`` does, and return the exit code.
 
     Raises:
-        ToolchainError: torch is missing.
+        ToolchainError: torch is missing, or all ranks were killed.
     """
     from slangad.compiler.runtime.training.ranks import require_torch
 
@@ -55,12 +55,31 @@ def launch(count: str, words: Sequence[str]) -> int:
         run(get_args_parser().parse_args(command))
     except ChildFailedError as error:
         hurry()
-        codes = [failure.exitcode for failure in error.failures.values() if failure.exitcode > 0]
-        return min(codes, default=1)
+        return exit_code_of([failure.exitcode for failure in error.failures.values()])
     except SignalException as asked:  # the ranks have heard it too, and said what they leave
         hurry()
         return INTERRUPTED if asked.sigval == signal.SIGINT else TERMINATED
     return 0
+
+
+def exit_code_of(codes: Sequence[int]) -> int:
+    """Return the exit code of a training from those of the ranks that failed; a killed rank's is minus its signal.
+
+    Raises:
+        ToolchainError: Every one was killed, so that none has printed an error.
+    """
+    from slangad.compiler.toolchain.messages.failures import failed
+
+    printed = [code for code in codes if code > 0]
+    if not printed:
+        names = " and ".join(sorted({_signal_name(-code) for code in codes}))
+        help_ = "SIGKILL often means too little memory; start again with --resume to continue from the checkpoint"
+        raise failed("SA428", f"the ranks were ended by {names}", help_)
+    return min(printed)
+
+
+def _signal_name(number: int) -> str:
+    return signal.Signals(number).name if number in {*signal.Signals} else f"signal {number}"
 
 
 @contextmanager

@@ -1,17 +1,24 @@
-"""Run by every rank of a test: train in several ways, and print the losses of the first rank as JSON.
+"""Train in several ways by two and by four ranks; the first rank writes losses and parameters as JSON.
 
-``python -m torch.distributed.run --standalone --nproc-per-node N distributed_ranks.py FOLDER [more]``
+``python distributed_ranks.py FOLDER``. torch is imported once: the ranks are forks of this process, which holds their
+store as torchrun does.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import sys
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
 
+import slangad as sa
 from slangad.compiler.api.program import as_pipeline, read_program
 from slangad.compiler.driver.inputs import Input
 from slangad.compiler.driver.model import Options
@@ -27,13 +34,14 @@ from slangad.compiler.runtime.training.trainable import with_optimizer
 from slangad.compiler.toolchain.cache import default_cache
 
 FOLDER = Path(sys.argv[1])
-STEPS = 12
+STEPS = 6
 
 
 def trained(ranks: Ranks, kernel: str, *, exact: bool, batch: int = 0) -> dict[str, Any]:
     """Train a kernel over the ranks; return losses and parameters as hexadecimal text."""
     cache = default_cache()
-    program = read_program(Input(FOLDER / "net.py"), Options(targets=(), cache=cache, deterministic=exact))
+    with ranks.first_before_others():
+        program = read_program(Input(FOLDER / "net.py"), Options(targets=(), cache=cache, deterministic=exact))
     found = program.pipelines.get(kernel) or program.plans[kernel]
     runnable = with_optimizer(as_pipeline(program, found, ()), "adam", 0.05)
     refuse_unshared(runnable, program.module)
@@ -42,7 +50,8 @@ def trained(ranks: Ranks, kernel: str, *, exact: bool, batch: int = 0) -> dict[s
     optimizer = runnable.pipeline.optimizer
     assert optimizer is not None
     with open_device("cpu") as device:
-        loaded = program.load_on(device, runnable.entry_names((Mode.FORWARD, Mode.BACKWARD)))
+        with ranks.first_before_others():
+            loaded = program.load_on(device, runnable.entry_names((Mode.FORWARD, Mode.BACKWARD)))
         data = SharedData(runnable, inputs, element_count(runnable, inputs), ranks, exact)
         plan = TrainingPlan(optimizer, batch, 3)
         trainer, _ = start_distributed(device, loaded, data, plan, cache)
@@ -56,12 +65,6 @@ def trained(ranks: Ranks, kernel: str, *, exact: bool, batch: int = 0) -> dict[s
 
 def with_torch() -> list[float]:
     """Train the kernel in a module under DistributedDataParallel, with torch's optimizer."""
-    import torch
-    import torch.distributed as dist
-    from torch.nn.parallel import DistributedDataParallel
-
-    import slangad as sa
-
     loss_of = sa.load(FOLDER / "net.py", device="cpu").fit.torch("cpu")
 
     class Net(torch.nn.Module):
@@ -89,14 +92,17 @@ def with_torch() -> list[float]:
     return losses
 
 
-def main() -> None:
-    """Do what the test compares."""
+def compare(rank: int, size: int, port: int) -> None:
+    """Do as one rank what the test compares."""
+    numbers = {"RANK": rank, "LOCAL_RANK": rank, "WORLD_SIZE": size, "MASTER_PORT": port}
+    os.environ.update({name: str(number) for name, number in numbers.items()})
+    os.environ.update(MASTER_ADDR="127.0.0.1", TORCHELASTIC_USE_AGENT_STORE="True")
     ranks = join_ranks("cpu")
     found: dict[str, Any] = {
         "mean": trained(ranks, "fit", exact=False),
         "exact": trained(ranks, "fit", exact=True, batch=37),
     }
-    if "more" in sys.argv:
+    if size == 2:
         found["sum"] = trained(ranks, "total", exact=False, batch=37)
         found["torch"] = with_torch()
         parts = [np.array([1e12, 1.0, np.inf, 0.0]), np.array([ranks.rank - 1e12, 2**-30, 1.0, 0.0])]
@@ -104,6 +110,20 @@ def main() -> None:
     if ranks.is_first:
         (FOLDER / f"found{ranks.size}.json").write_text(json.dumps(found))
     ranks.leave()
+
+
+def main() -> None:
+    """Run two ranks, then four."""
+    for size in (2, 4):
+        store = dist.TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False)
+        context = get_context("fork")
+        ranks = [context.Process(target=compare, args=(rank, size, store.port)) for rank in range(size)]
+        for one in ranks:
+            one.start()
+        for one in ranks:
+            one.join()
+        if any(one.exitcode for one in ranks):
+            sys.exit(1)
 
 
 main()

@@ -15,10 +15,11 @@ import numpy as np
 import pytest
 
 import slangad as sa
+from slangad.cli.distributed import exit_code_of
 from slangad.compiler.api.program import as_pipeline, read_program
 from slangad.compiler.driver.inputs import Input
 from slangad.compiler.driver.model import Options
-from slangad.compiler.errors.diagnostics import CompileError
+from slangad.compiler.errors.diagnostics import CompileError, ToolchainError
 from slangad.compiler.runtime.training.shares import element_count, parts_of, refuse_unshared
 
 if TYPE_CHECKING:
@@ -118,22 +119,21 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def _of_ranks(folder: Path, count: int, *words: str) -> dict[str, Any]:
+def _of_ranks(folder: Path) -> list[dict[str, Any]]:
+    """Return what two ranks found, and what four found."""
     pytest.importorskip("torch")
-    launcher = ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={count}"]
-    command = [sys.executable, *launcher, str(SCRIPT), str(folder), *words]
+    command = [sys.executable, str(SCRIPT), str(folder)]
     ended = subprocess.run(
         command, capture_output=True, text=True, check=False, env=_environment(), cwd=SCRIPT.parents[2]
     )
     assert ended.returncode == 0, ended.stderr
-    found: dict[str, Any] = json.loads((folder / f"found{count}.json").read_text())
-    return found
+    return [json.loads((folder / f"found{count}.json").read_text()) for count in (2, 4)]
 
 
 def _alone(folder: Path, kernel: str, batch: int = 0, rows: int | None = None) -> list[float]:
     arrays = {name: np.load(folder / f"{name}.npy")[:rows] for name in "xy"} | dict(np.load(folder / "start.npz"))
     trained = getattr(sa.load(folder / "net.py", device="cpu"), kernel).train(
-        **arrays, optimizer=sa.Adam(lr=0.05), steps=12, batch=batch, seed=3
+        **arrays, optimizer=sa.Adam(lr=0.05), steps=6, batch=batch, seed=3
     )
     losses: list[float] = trained.losses
     return losses
@@ -141,11 +141,11 @@ def _alone(folder: Path, kernel: str, batch: int = 0, rows: int | None = None) -
 
 @pytest.mark.toolchain
 def test_ranks__2_and_4_of_unequal_shares__have_the_losses_of_one_process(folder: Path) -> None:
-    two, four = _of_ranks(folder, 2, "more"), _of_ranks(folder, 4)
-    alone = _alone(folder, "fit")
+    alone, batches = _alone(folder, "fit"), _alone(folder, "fit", 37)
+    two, four = _of_ranks(folder)
     for one in (two, four):
         np.testing.assert_allclose(one["mean"]["losses"], alone, rtol=2e-6)
-        np.testing.assert_allclose(one["exact"]["losses"], _alone(folder, "fit", 37), rtol=2e-6)
+        np.testing.assert_allclose(one["exact"]["losses"], batches, rtol=2e-6)
     assert two["exact"] == four["exact"]  # the same bits
     np.testing.assert_allclose(two["sum"]["losses"], _alone(folder, "total", 37), rtol=2e-6)
     np.testing.assert_allclose(two["torch"], _alone(folder, "fit", rows=100), rtol=1e-5)
@@ -187,6 +187,12 @@ def test_distributed__a_rank_is_killed__the_others_end_with_one_message_and_the_
     assert process.returncode == 130, errors
     assert errors == f"slangad: interrupted: c.npz has step {_steps(folder)}; --resume continues from it\n"
     assert _steps(folder) > done
+
+
+def test_exit_code_of__ranks_that_were_killed__is_an_error_with_the_signal() -> None:
+    assert exit_code_of([4, -9, 4]) == 4
+    with pytest.raises(ToolchainError, match="the ranks were ended by SIGKILL and signal 90"):
+        exit_code_of([-9, -90])
 
 
 def _steps(folder: Path) -> int:
