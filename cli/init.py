@@ -35,11 +35,15 @@ def init_command(session: Session, folder: Path, template: str) -> None:
       slangad init --template cmake
     """  # noqa: D301  (click's mark for text that it must not wrap)
     from slangad.compiler.driver.new_folder import FilesExistError, write_template
+    from slangad.compiler.toolchain.messages.failures import failed
 
     try:
         paths = write_template(template, folder)
     except FilesExistError as error:
         names = ", ".join(str(path) for path in error.paths)
         raise click.UsageError(f"Nothing is overwritten, and there is {names}. Name another folder.") from None
+    except OSError as error:
+        help_ = "nothing was written; name another folder"
+        raise failed("SA405", f"can't write {error.filename}: {error.strerror}", help_) from None
     session.write("".join(f"{path}\n" for path in paths))
     session.say(f"{folder / 'README.md'} has the commands")

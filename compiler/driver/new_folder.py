@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from importlib.resources import files
-from typing import TYPE_CHECKING, Final
+from typing import IO, TYPE_CHECKING, Final
+
+from slangad.compiler.toolchain.atomic import write_together
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,6 +51,7 @@ def write_template(name: str, folder: Path) -> list[Path]:
 
     Raises:
         FilesExistError: A file is there already; nothing was written.
+        OSError: A file can't be written; nothing was written.
     """
     root = files("slangad") / "templates" / "init"
     parts = (*TEMPLATES[name].parts, name)
@@ -55,11 +59,12 @@ def write_template(name: str, folder: Path) -> list[Path]:
     existing = [path for path in paths if path.exists() or path.is_symlink()]
     if existing:
         raise FilesExistError(existing)
-    for path, text in paths.items():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("x", encoding="utf-8") as file:
-            file.write(text)
+    write_together({path: partial(_write, text.encode()) for path, text in paths.items()})
     return sorted(paths)
+
+
+def _write(content: bytes, file: IO[bytes]) -> None:
+    file.write(content)
 
 
 def _texts(folder: Traversable, prefix: str = "") -> Iterator[tuple[str, str]]:

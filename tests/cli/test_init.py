@@ -77,5 +77,11 @@ def test_init__where_a_file_is__writes_nothing(tmp_path: Path) -> None:
     assert (tmp_path / "README.md").read_text(encoding="utf-8") == "mine"
 
 
+def test_init__where_a_folder_cannot_be__writes_nothing(tmp_path: Path) -> None:
+    (tmp_path / ".github").write_text("mine", encoding="utf-8")
+    assert f"error[SA405]: can't write {tmp_path / '.github'}" in init(str(tmp_path), code=4)
+    assert [path.name for path in tmp_path.iterdir()] == [".github"]
+
+
 def test_init__an_unknown_template__names_the_nearest(tmp_path: Path) -> None:
     assert "Did you mean 'kernel'?" in init("--template", "kernl", str(tmp_path), code=2)
