@@ -30,7 +30,7 @@ from slangad.cli.parameters import (
     words_of_command,
 )
 from slangad.cli.project import is_deterministic
-from slangad.compiler.ir.optimizers import OPTIMIZERS
+from slangad.compiler.ir.optimizers import LEARNING_RATE, OPTIMIZERS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -80,7 +80,7 @@ class TrainArguments(LaunchArguments):
 @click.option("--optimizer", type=OneOf(list(OPTIMIZERS)), help="Replace the pipeline's optimizer.")
 @click.option(
     "--lr",
-    type=click.FloatRange(0, min_open=True),
+    type=click.FloatRange(LEARNING_RATE.low, min_open=LEARNING_RATE.is_open),
     callback=finite,
     help="Replace the pipeline's learning rate. Without any optimizer: Adam's.",
 )

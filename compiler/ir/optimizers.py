@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from slangad.compiler.ir.bounds import FRACTION, NOT_NEGATIVE, POSITIVE, Bounds
+
 
 @dataclass(frozen=True, slots=True)
 class Setting:
@@ -16,13 +18,13 @@ class Setting:
 
     Attributes:
         usual: Its default; None if it is required.
-        positive: True if it must be greater than 0.
+        bounds: The values that it may have.
     """
 
     name: str
     doc: str
     usual: float | None
-    positive: bool = False
+    bounds: Bounds = NOT_NEGATIVE
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,12 +48,15 @@ class OptimizerKind:
         return {setting.name: setting.usual for setting in self.settings}
 
 
-_LR: Final = Setting("lr", "The learning rate.", None, positive=True)
+LEARNING_RATE: Final = POSITIVE
+"""The values of every ``lr``."""
+
+_LR: Final = Setting("lr", "The learning rate.", None, LEARNING_RATE)
 _ADAM: Final = (
     _LR,
-    Setting("beta1", "Decay of the mean of gradients.", 0.9),
-    Setting("beta2", "Decay of the mean of their squares.", 0.999),
-    Setting("eps", "Added to the denominator.", 1e-8, positive=True),
+    Setting("beta1", "Decay of the mean of gradients.", 0.9, FRACTION),
+    Setting("beta2", "Decay of the mean of their squares.", 0.999, FRACTION),
+    Setting("eps", "Added to the denominator.", 1e-8, POSITIVE),
 )
 _DECAY: Final = Setting("weight_decay", "", 0.01)
 _SCHEDULE: Final = (
@@ -60,7 +65,9 @@ _SCHEDULE: Final = (
 )
 
 OPTIMIZERS: Final[dict[str, OptimizerKind]] = {
-    "sgd": OptimizerKind("Gradient descent.", (_LR, Setting("momentum", "", 0.0), *_SCHEDULE), ("velocity",), "sgd"),
+    "sgd": OptimizerKind(
+        "Gradient descent.", (_LR, Setting("momentum", "", 0.0, FRACTION), *_SCHEDULE), ("velocity",), "sgd"
+    ),
     "adam": OptimizerKind("Adam.", (*_ADAM, *_SCHEDULE), ("mean", "square"), "adam"),
     "adamw": OptimizerKind("Adam with weight decay.", (*_ADAM, _DECAY, *_SCHEDULE), ("mean", "square"), "adam"),
 }

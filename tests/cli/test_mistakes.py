@@ -59,6 +59,7 @@ TYPED = {
     "run ok.py -i good.npz": ("good.npz", "numpy.savez"),
     "run ok.py --mode hvp --set x=[1,2] --set line.slope=1 --set line.offset=1": ("direction", "tangent.line.slope"),
     "train ok.py --optimizer adamm": ("'--optimizer'", "Did you mean 'adam'?"),
+    "train ok.py --lr=-0.1": ("'--lr'", "x>0"),
     "train ok.py --plot loss.gif": ("loss.gif", ".svg"),
     "check ok.py --only fitt": ("'fitt'", "Did you mean 'fit'?"),
     "check ok.py --range fit.line.slope=1": ("'--range'", "shade.m.roughness=0.1:1"),
@@ -87,6 +88,8 @@ WRITTEN = {
     "return at(line, x)": ("return att(line, x)", ":15:12", "did you mean 'at'?"),
     "at(line, x) **": ("at(line) **", ":15:12", "at(line: Line, x: float)"),
     "return at(line, x) ** 2": ("while x > 0.0:\n        x = x - 1.0\n    return x", ":15:5", "sa.max_iters(32)"),
+    "at(line, x) ** 2": ("x\n\n@sa.pipeline(optimizer=sa.Adam(0.1, beta2=1.0))\ndef p(): pass", ":17:43", "to below 1"),
+    "at(line, x) ** 2\n": ("x\n\n@sa.pipeline(optimizer=sa.SGD(-0.1))\ndef p(): pass\n", ":17:31", "above 0"),
     "    return at(line, x) ** 2": ("    print(x)\n    return x", ":15:5", "call the function in Python"),
 }
 """A part of the description, what stands there instead, the place of the message, and the remedy."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.errors.exhaustive import assert_never
@@ -106,8 +107,11 @@ def _scalar(shape: Text | Choice | Integer | Number | Flag) -> Json:
             return {"enum": list(words)}
         case Integer(low, high):
             return {"type": "integer", **_bounds("minimum", low), **_bounds("maximum", high)}
-        case Number(positive):
-            return {"type": "number", **({"exclusiveMinimum": 0} if positive else {})}
+        case Number(bounds):
+            low = None if bounds.low == -math.inf else int(bounds.low)
+            below = None if bounds.below == math.inf else int(bounds.below)
+            least = _bounds("exclusiveMinimum" if bounds.is_open else "minimum", low)
+            return {"type": "number", **least, **_bounds("exclusiveMaximum", below)}
         case Flag(only):
             return {"type": "boolean"} if only is None else {"const": only}
         case _:

@@ -30,6 +30,7 @@ from slangad.compiler.frontends.yaml.shape import (
     Text,
     When,
 )
+from slangad.compiler.ir.bounds import POSITIVE
 from slangad.compiler.ir.optimizers import OPTIMIZERS, Setting
 from slangad.compiler.ir.targets import TARGETS
 from slangad.compiler.lang.decorators.kernels import ROWS
@@ -195,7 +196,7 @@ def _setting(setting: Setting) -> Key:
     words = [setting.doc] if setting.doc else []
     words += [] if setting.usual is None else [f"Default: {setting.usual:g}."]
     doc = " ".join(words).replace("1e-08", "1e-8")
-    return Key(setting.name, Number(positive=setting.positive), doc, setting.usual is None, setting.usual)
+    return Key(setting.name, Number(setting.bounds), doc, setting.usual is None, setting.usual)
 
 
 OPTIMIZER: Final = Record(
@@ -204,7 +205,7 @@ OPTIMIZER: Final = Record(
     one_of=tuple(OPTIMIZERS),
 )
 _STEP: Final = (
-    Key("step", Number(positive=True), "Half the distance of the two evaluations.", required=True),
+    Key("step", Number(POSITIVE), "Half the distance of the two evaluations.", required=True),
     Key("relative", Flag(), "True if the step is scaled by max(1, |x|)."),
 )
 _AT: Final = (
@@ -220,8 +221,8 @@ _PLAIN_POLICIES: Final = (
 _CLIP: Final = Record(
     "clip_gradient",
     (
-        Key("limit", Number(positive=True), "Every component of every gradient stays within plus and minus this."),
-        Key("norm", Number(positive=True), "Instead: the norm of every parameter's gradient stays within this."),
+        Key("limit", Number(POSITIVE), "Every component of every gradient stays within plus and minus this."),
+        Key("norm", Number(POSITIVE), "Instead: the norm of every parameter's gradient stays within this."),
         Key("of", Named("plain_policy"), "The derivative that is clipped. Default: the automatic one."),
     ),
     one_of=("limit", "norm"),
@@ -268,7 +269,7 @@ DEFINITIONS: Final[dict[str, Shape]] = {
     "plain_policy": Record("a policy", _PLAIN_POLICIES, one_of=_POLICY_NAMES),
     "policy": Record(
         "a policy",
-        (*_PLAIN_POLICIES, Key("clip_gradient", Either((Number(positive=True), _CLIP)), "The gradient within bounds.")),
+        (*_PLAIN_POLICIES, Key("clip_gradient", Either((Number(POSITIVE), _CLIP)), "The gradient within bounds.")),
         one_of=(*_POLICY_NAMES, "clip_gradient"),
     ),
 }  # fmt: skip

@@ -11,6 +11,8 @@ import re
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
+from slangad.compiler.ir.bounds import ANY, Bounds
+
 Kind = Literal["text", "integer", "number", "bool", "nothing", "list", "mapping"]
 
 _LETTER: Final = r"[^\x00-\x40\x5B-\x5E\x60\x7B-\x7F]"
@@ -59,9 +61,9 @@ class Integer:
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A number; ``positive`` ones are more than 0."""
+    """A number within bounds."""
 
-    positive: bool = False
+    bounds: Bounds = ANY
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,7 @@ from slangad.compiler.frontends.yaml.shape import (
     kinds,
     matches,
 )
+from slangad.compiler.ir.bounds import ANY
 
 if TYPE_CHECKING:
     from slangad.compiler.errors.spans import Span
@@ -234,8 +235,8 @@ class _Validator:
             case Integer(low, high), int() | float() as value if not (_or(low, value) <= value <= _or(high, value)):
                 bounds = f"{low}" if low == high else f"{low} to {high}"
                 self.problems.error("SA055", node.span, f"expected {bounds}, found {_cut(node.text)}")
-            case Number(positive=True), int() | float() as value if value <= 0:
-                self.problems.error("SA055", node.span, f"expected a number above 0, found {_cut(node.text)}")
+            case Number(bounds), int() | float() as value if bounds != ANY and not bounds.contain(value):
+                self.problems.error("SA055", node.span, f"expected {bounds}, found {_cut(node.text)}")
             case _:
                 pass
 

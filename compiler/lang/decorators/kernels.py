@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, Final, Generic, Literal, TypeVar, cast, overload
 
+from slangad.compiler.ir.optimizers import OPTIMIZERS
 from slangad.compiler.lang.decorators.check_settings import SamplingSettings, read_check
 from slangad.compiler.lang.decorators.factories import Instance, made, remember
 from slangad.compiler.lang.decorators.frames import DecoratorLocation, caller
@@ -222,8 +223,27 @@ def _make(python: object, location: DecoratorLocation, options: Mapping[str, obj
     return made_now
 
 
+class _CheckedSettings:
+    """The settings of an optimizer are numbers within the bounds of the table.
+
+    Raises:
+        ArgumentError: for other values.
+    """
+
+    __slots__ = ()
+
+    def __post_init__(self) -> None:
+        callee = type(self).__name__
+        for position, setting in enumerate(OPTIMIZERS[callee.lower()].settings):
+            value = getattr(self, setting.name)
+            if not setting.bounds.contain(value):
+                at = Argument(setting.name, callee=callee, position=position)
+                message = f"{setting.name} of {callee} is {value!r}"
+                raise ArgumentError(at, message, f"{setting.name} is {setting.bounds}")
+
+
 @dataclass(frozen=True, slots=True)
-class SGD:
+class SGD(_CheckedSettings):
     """Gradient descent, with momentum when that is not 0."""
 
     lr: float
@@ -233,7 +253,7 @@ class SGD:
 
 
 @dataclass(frozen=True, slots=True)
-class Adam:
+class Adam(_CheckedSettings):
     """Adam."""
 
     lr: float
@@ -245,7 +265,7 @@ class Adam:
 
 
 @dataclass(frozen=True, slots=True)
-class AdamW:
+class AdamW(_CheckedSettings):
     """Adam with decoupled weight decay."""
 
     lr: float

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from slangad.compiler.emit.model import Mode
 from slangad.compiler.errors.diagnostics import CompileError, Diagnostic, Severity
-from slangad.compiler.ir.optimizers import OPTIMIZERS
+from slangad.compiler.ir.optimizers import LEARNING_RATE, OPTIMIZERS
 from slangad.compiler.ir.pipelines import Optimizer
 from slangad.compiler.runtime.arrays.array_keys import needs_domain
 from slangad.compiler.runtime.arrays.modes import RunMode
@@ -65,6 +65,9 @@ def with_optimizer(runnable: RunnablePipeline, name: str | None, lr: float | Non
         known["lr"] = lr
     if "lr" not in known:
         raise _refused(runnable, f"{wanted} needs a learning rate", "give --lr 0.01, in Python lr=0.01")
+    if not LEARNING_RATE.contain(known["lr"]):
+        help_ = f"lr is {LEARNING_RATE}"
+        raise _refused(runnable, f"the learning rate of {runnable.pipeline.name} is {known['lr']!r}", help_)
     values = tuple(float(known.get(key, usual or 0.0)) for key, usual in settings.items())
     return replace(runnable, pipeline=replace(runnable.pipeline, optimizer=Optimizer(wanted, values)))
 

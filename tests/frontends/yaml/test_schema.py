@@ -3,26 +3,32 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import subprocess
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 
 import jsonschema
+import numpy as np
 import pytest
 import yaml
 from hypothesis import HealthCheck, given, settings
 from support.yaml_mutations import CORPUS, GOOD, changed_data, shapes
 
+import slangad as sa
 from slangad.compiler.errors.diagnostics import CompileError
 from slangad.compiler.frontends import load
 from slangad.compiler.frontends.reading.problems import Problems
 from slangad.compiler.frontends.yaml.compose import compose
 from slangad.compiler.frontends.yaml.nodes import plain_data
 from slangad.compiler.frontends.yaml.schema import json_schema
-from slangad.compiler.frontends.yaml.sections import TABLE
-from slangad.compiler.frontends.yaml.shape import Either, Named, Record, kinds
+from slangad.compiler.frontends.yaml.sections import DEFINITIONS, OPTIMIZER, TABLE
+from slangad.compiler.frontends.yaml.shape import Either, Named, Record, ShapeTable, kinds
 from slangad.compiler.frontends.yaml.validate import validate
+from slangad.compiler.ir.optimizers import OPTIMIZERS, OptimizerKind
+from slangad.compiler.lang.errors import ArgumentError
 
 HERE = Path(__file__).parent
 TESTS = HERE.parents[1]
@@ -85,6 +91,23 @@ def test_schema__a_text_that_is_no_type__is_refused_by_both(text: str) -> None:
     document = f"slangad: 1\nfunctions:\n  f: {{params: {{x: {text!r}}}, returns: float, expr: '1.0'}}\n"
     assert not VALIDATOR.is_valid(yaml.safe_load(document))
     assert schema_accepts(document)
+
+
+@pytest.mark.parametrize(("name", "kind"), OPTIMIZERS.items())
+def test_schema__settings_of_an_optimizer__have_the_bounds_that_python_has(name: str, kind: OptimizerKind) -> None:
+    of_python = {"sgd": sa.SGD, "adam": sa.Adam, "adamw": sa.AdamW}[name]
+    validator = jsonschema.Draft202012Validator({"$defs": SCHEMA["$defs"], "$ref": "#/$defs/optimizer"})
+    for setting in kind.settings:
+        for value in (-1, 0, 0.001, 0.5, 1, 1000.5):
+            accepted = setting.bounds.contain(value)
+            values: dict[str, float] = {"lr": 0.5, setting.name: value}
+            root = compose("input.yaml", json.dumps({name: values})).root
+            assert validate(root, ShapeTable(OPTIMIZER, DEFINITIONS), Problems()) == accepted, (setting.name, value)
+            assert validator.is_valid({name: values}) == accepted, (setting.name, value)
+            with nullcontext() if accepted else pytest.raises(ArgumentError, match=f"^{setting.name} of "):
+                of_python(**values)
+        assert setting.bounds.contain(np.float32(0.5))
+        assert not any(setting.bounds.contain(value) for value in (-1, math.nan, math.inf, "1", True, None, 10**400))
 
 
 def test_schema__what_editors_offer__is_there() -> None:
