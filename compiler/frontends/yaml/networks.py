@@ -10,6 +10,7 @@ from slangad.compiler import nn
 from slangad.compiler.frontends.lowering.entities import Entity, RefusedEntity
 from slangad.compiler.frontends.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from slangad.compiler.frontends.yaml.shape import Choice, Flag, Integer, Key, ListOf, Number, Record, Shape
+from slangad.compiler.ir.bounds import POSITIVE
 from slangad.compiler.lang.decorators.generic import GenericFunction
 from slangad.compiler.lang.errors import ArgumentError
 from slangad.compiler.nn.activations import ACTIVATIONS
@@ -36,7 +37,7 @@ FUNCTIONS: Final = {name: value for name, value in vars(nn).items() if isinstanc
 
 _OF_ANNOTATION: Final[dict[str, Shape]] = {
     "int": Integer(1, MOST),
-    "float": Number(positive=True),
+    "float": Number(POSITIVE),
     "bool": Flag(),
     "Sequence[int]": ListOf(Integer(1, MOST), 2),
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import keyword
+import math
 from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.errors.exhaustive import assert_never
@@ -28,7 +29,7 @@ from slangad.compiler.frontends.yaml.shape import (
     kinds,
     matches,
 )
-from slangad.compiler.ir.bounds import ANY
+from slangad.compiler.ir.bounds import ANY, Bounds
 
 if TYPE_CHECKING:
     from slangad.compiler.errors.spans import Span
@@ -235,7 +236,7 @@ class _Validator:
             case Integer(low, high), int() | float() as value if not (_or(low, value) <= value <= _or(high, value)):
                 bounds = f"{low}" if low == high else f"{low} to {high}"
                 self.problems.error("SA055", node.span, f"expected {bounds}, found {_cut(node.text)}")
-            case Number(bounds), int() | float() as value if bounds != ANY and not bounds.contain(value):
+            case Number(bounds), int() | float() as value if _is_outside(value, bounds):
                 self.problems.error("SA055", node.span, f"expected {bounds}, found {_cut(node.text)}")
             case _:
                 pass
@@ -247,6 +248,10 @@ def _is_empty(node: Node | None) -> bool:
 
 def _is_same(value: object, wanted: bool | int) -> bool:  # noqa: FBT001  (a bool is a value here)
     return value == wanted and isinstance(value, bool) == isinstance(wanted, bool)
+
+
+def _is_outside(value: float, bounds: Bounds) -> bool:
+    return bounds != ANY and value < math.inf and not bounds.contain(value)
 
 
 def _or(bound: int | None, value: float) -> float:
