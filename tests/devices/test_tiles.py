@@ -56,6 +56,24 @@ def test_tile__of_the_kernel__does_not_change_results(cxx: object, device: str) 
         near(found.grad["x"], wide[at] ** 2)
 
 
+@pytest.mark.parametrize("device", DEVICES)
+def test_outputs_without_gradient__are_stored_by_the_kernel_and_not_by_its_backward_pass(
+    cxx: object, device: str
+) -> None:
+    x, w, kernel = random(37, 50), random(3, 4), loaded(FILE, device)["marked"]
+    i, j = indices(37, 50)
+    at, v = (i // 16, j // 16), x * w.astype(np.float64)[i // 16, j // 16]
+    stored = kernel.forward(x=x, w=w)
+    np.testing.assert_array_equal(stored.outputs["ids"], 100 * i + j)
+    near(stored.outputs["seen"], v)
+    found = kernel.backward(x=x, w=w)
+    d_w = np.zeros(w.shape)
+    np.add.at(d_w, at, 2 * x * v)
+    near(found.result, (v * v).sum())
+    near(found.grad["w"], d_w)
+    near(found.grad["x"], 2 * v * w[at])
+
+
 def listed_value(x: np.ndarray, order: np.ndarray, w: np.ndarray, b: np.ndarray) -> np.ndarray:
     i, j = indices(*x.shape)
     block = (i // 8) * ((x.shape[1] + 15) // 16) + j // 16

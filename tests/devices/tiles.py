@@ -1,7 +1,7 @@
 """Kernels in which the threads of a block of the domain read the same elements."""
 
 import slangad as sa
-from slangad import Each, NoDiff, Sum, Tensor, float2, float3
+from slangad import Each, NoDiff, OutTensor, Sum, Tensor, float2, float3
 
 
 @sa.kernel(dims=2)
@@ -31,6 +31,18 @@ def in_rows(x: Each[float], w: Tensor[float, 2]) -> Sum[float]:
     """No tiles: some waves are in two blocks."""
     i, j = sa.thread_id(0) // 16, sa.thread_id(1) // 32
     return x * w[i, j] * w[i, j]
+
+
+@sa.kernel(dims=2)
+def marked(
+    x: Each[float], w: Tensor[float, 2], ids: OutTensor[int, 2], seen: NoDiff[OutTensor[float, 2]]
+) -> Sum[float]:
+    """Outputs without gradient."""
+    row, column = sa.thread_id(0), sa.thread_id(1)
+    v = x * w[row // 16, column // 16]
+    ids[row, column] = row * 100 + column
+    seen[row, column] = v
+    return v * v
 
 
 @sa.kernel(dims=2)
