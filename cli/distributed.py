@@ -70,9 +70,10 @@ def exit_code_of(codes: Sequence[int]) -> int:
     """
     from slangad.compiler.toolchain.messages.failures import failed
 
-    printed = [code for code in codes if code > 0]
+    killed = [-code for code in codes if code < 0]
+    printed = [code for code in codes if code > 0 and not (killed and code == TERMINATED)]  # by the launcher, as others
     if not printed:
-        names = " and ".join(sorted({_signal_name(-code) for code in codes}))
+        names = " and ".join(sorted(map(_signal_name, killed)))
         help_ = "SIGKILL often means too little memory; start again with --resume to continue from the checkpoint"
         raise failed("SA428", f"the ranks were ended by {names}", help_)
     return min(printed)
@@ -93,7 +94,18 @@ def as_rank(device: str) -> Iterator[Ranks]:
     except (SlangadError, KeyboardInterrupt) as error:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)  # of the launcher, once a rank has ended
         hurry()
+        ended = _ended_by(error)
         if ranks.is_first_to_end():
-            raise
-        raise click.exceptions.Exit(error.exit_code if isinstance(error, SlangadError) else INTERRUPTED) from None
+            raise ended from None
+        raise click.exceptions.Exit(ended.exit_code if isinstance(ended, SlangadError) else INTERRUPTED) from None
     ranks.leave()
+
+
+def _ended_by(error: BaseException) -> BaseException:
+    """Return the loss of a rank that an error hides: the launcher ends the others while they clean up after it."""
+    from slangad.compiler.runtime.training.ranks import RankLostError
+
+    before: BaseException | None = error
+    while before is not None and not isinstance(before, RankLostError):
+        before = before.__context__
+    return before or error

@@ -8,22 +8,26 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
 import slangad as sa
-from slangad.cli.distributed import exit_code_of
+from slangad.cli.distributed import as_rank, exit_code_of
+from slangad.cli.outcome import Terminated
 from slangad.compiler.api.program import as_pipeline, read_program
 from slangad.compiler.driver.inputs import Input
 from slangad.compiler.driver.model import Options
-from slangad.compiler.errors.diagnostics import CompileError, ToolchainError
+from slangad.compiler.errors.diagnostics import CompileError, Diagnostic, ToolchainError
+from slangad.compiler.runtime.training.ranks import RankLostError
 from slangad.compiler.runtime.training.shares import element_count, parts_of, refuse_unshared
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 NET = """
 import slangad as sa
@@ -191,8 +195,30 @@ def test_distributed__a_rank_is_killed__the_others_end_with_one_message_and_the_
 
 def test_exit_code_of__ranks_that_were_killed__is_an_error_with_the_signal() -> None:
     assert exit_code_of([4, -9, 4]) == 4
+    assert exit_code_of([143, 143]) == 143
     with pytest.raises(ToolchainError, match="the ranks were ended by SIGKILL and signal 90"):
-        exit_code_of([-9, -90])
+        exit_code_of([-9, 143, -90])
+
+
+def test_as_rank__ended_while_it_cleans_up_after_a_lost_rank__tells_of_the_loss(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    @contextmanager
+    def cleaned_up() -> Iterator[None]:
+        try:
+            yield
+        finally:
+            raise Terminated
+
+    alone = SimpleNamespace(is_first_to_end=lambda: True)
+    monkeypatch.setattr("slangad.compiler.runtime.training.ranks.join_ranks", lambda device: alone)
+    monkeypatch.setattr("slangad.cli.distributed.hurry", lambda: None)
+    before = signal.getsignal(signal.SIGTERM)
+    try:
+        with pytest.raises(RankLostError), as_rank("cpu"), cleaned_up():
+            raise RankLostError([Diagnostic("SA428", "another rank ended")])
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _steps(folder: Path) -> int:
