@@ -212,7 +212,7 @@ def test_run__files_that_are_no_arrays__are_refused(project: Project) -> None:
     np.savez(project.folder / "in.npz", x=np.array([object()]))
     assert "it holds Python objects" in run(project, "square", "-i", "in.npz", code=1).stderr
     np.save(project.folder / "in.npy", np.zeros(3))
-    assert "one array without a key" in run(project, "square", "-i", "in.npy", code=1).stderr
+    assert "square takes no in" in run(project, "square", "-i", "in.npy", code=1).stderr
 
 
 def test_run__output_over_an_input__is_refused(project: Project) -> None:
