@@ -7,8 +7,6 @@ from functools import partial
 from importlib.resources import files
 from typing import IO, TYPE_CHECKING, Final
 
-from slangad.compiler.toolchain.atomic import write_together
-
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from importlib.resources.abc import Traversable
@@ -53,6 +51,8 @@ def write_template(name: str, folder: Path) -> list[Path]:
         FilesExistError: A file is there already; nothing was written.
         OSError: A file can't be written; nothing was written.
     """
+    from slangad.compiler.toolchain.atomic import write_together
+
     root = files("slangad") / "templates" / "init"
     parts = (*TEMPLATES[name].parts, name)
     paths = {folder / path: text for part in parts for path, text in _texts(root / part)}
