@@ -29,7 +29,7 @@ pytestmark = pytest.mark.toolchain
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 CURVE = SAMPLES / "curve/curve.py"
-POINTS, KNOTS, RATE, STEPS = 1000, 6, np.float32(0.5), 3
+POINTS, KNOTS, RATE, STEPS = 1000, 6, np.float32(0.5), 300
 STRICT = ("-std=c++17", "-Wall", "-Wextra", "-Werror")
 WEBGPU = ("--enable-unsafe-webgpu", "--use-webgpu-adapter=swiftshader")
 """Chromium's WebGPU without a GPU."""
@@ -100,7 +100,12 @@ def test_browser__page_with_the_manifest__trains_as_the_cpu_device(
     program = next(filter(None, map(shutil.which, NAMES)), None) or tool(NAMES[0])
     with browser(program, tmp_path / "profile", WEBGPU) as tab:
         tab.open(f"{site}/index.html?steps={STEPS}")
+        tab.ask("document.querySelector('button').click()")
         _assert_equal(tab.ask("window.trained"), trained)
+        heights = tab.ask("[...document.querySelector('#loss').points].map((point) => point.y)")
+        assert len(heights) == STEPS + 1
+        assert heights[-1] > heights[0] + 10, "the curve of the loss doesn't fall"
+        assert tab.ask("document.querySelector('output').textContent").startswith(f"step {STEPS} of {STEPS}, loss ")
 
 
 def test_cuda__program_and_code__have_the_arguments_of_the_header(tmp_path: Path, tool: Callable[[str], str]) -> None:
