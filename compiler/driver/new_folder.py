@@ -27,11 +27,11 @@ class FolderTemplate:
 
 
 TEMPLATES: Final[dict[str, FolderTemplate]] = {
-    "kernel": FolderTemplate("a kernel in Python", ("common", "measured")),
+    "kernel": FolderTemplate("a kernel in Python", ("common", "measured", "curve")),
     "pipeline": FolderTemplate("several kernels in Python", ("common", "measured")),
     "yaml": FolderTemplate("a kernel in YAML", ("common", "measured")),
     "slang": FolderTemplate("Slang files", ("common",)),
-    "cmake": FolderTemplate("a C++ program", ("common",)),
+    "cmake": FolderTemplate("a C++ program", ("common", "curve")),
 }
 """Every template by its name."""
 
