@@ -461,47 +461,10 @@ class TensorPrinter:
 
     def _print_add(self, writer: Writer) -> None:
         """Print the addition of ``d_out`` to the element's gradient."""
-        element = self.tensor.element
         if self.buffer.accumulation is Accumulation.SUM:
             self._print_sum(writer)
-            return
-        if not is_scattered(self.buffer):
-            writer.line(self.accessors.add(self.names.gradient, self._place, element, "d_out"))
-            return
-        writer.line(f"uint at = {self.total_place(self._place)};")
-        added = types.FLOAT if is_exact(self.buffer) else total_scalar(element)
-        print_scatter(writer, scatter_call(self.buffer, self.names.gradient, self.kept), "at", element, "d_out", added)
-
-    def _print_added(self, writer: Writer, modes: tuple[Mode, ...]) -> None:
-        """Print the addition to an element. Its derivative reads the cotangent of the element."""
-        element, name = self.tensor.element, self.names.write
-        derived = self._derived(modes)
-        pair = f"DifferentialPair<{self.spell.generic(element)}> value"
-        writer.gap()
-        if derived:
-            print_attributes(writer, name)
-        writer.line(f"void {name}({self._indices}, {self.spell.declare(element, 'value')})")
-        with writer.block():
-            if Mode.BACKWARD in modes:
-                writer.line("if (sa.replay)")
-                with writer.indented():
-                    writer.line("return;")
-            self._print_sums(writer, {self.names.sums: "value"}, self.names.values, self.kept)
-        if not derived:
-            return
-        writer.gap()
-        writer.line(f"void {name}_fwd({self._indices}, {pair})")
-        with writer.block():
-            sums = {self.names.sums: "value.p"}
-            if Mode.JVP in modes:
-                sums[self.names.tangent_sums] = "value.d"
-            self._print_sums(writer, sums, self.names.values, None)
-        writer.gap()
-        writer.line(f"void {name}_bwd({self._indices}, inout {pair})")
-        with writer.block():
-            if Mode.BACKWARD in modes:
-                loaded = self.accessors.load(self.names.gradient, self._place, element)
-                writer.line(f"value = diffPair(value.p, {loaded});")
+        else:
+            self._print_sums(writer, {self.names.gradient: "d_out"}, self.names.gradient, self.kept)
 
     def _print_sums(self, writer: Writer, added: dict[str, str], values: str, kept: int | None) -> None:
         """Print the addition of values to their totals, or to elements that belong to the thread."""
@@ -557,38 +520,43 @@ class TensorPrinter:
         return SummedTensor(sums, extents, self.tensor.element, reach, self.buffer.path, self.matrix)
 
     def _print_write(self, writer: Writer, modes: tuple[Mode, ...]) -> None:
-        if self.buffer.added:
-            self._print_added(writer, modes)
-            return
-        element, name = self.tensor.element, self.names.write
+        """Print the store into an element, or the addition to it. The derivative of an addition keeps the cotangent."""
+        element, name, added = self.tensor.element, self.names.write, self.buffer.added
         derived = self._derived(modes)
-        value = self.spell.declare(element, "value")
         pair = f"DifferentialPair<{self.spell.generic(element)}> value"
         writer.gap()
         if derived:
             print_attributes(writer, name)
-        writer.line(f"void {name}({self._indices}, {value})")
+        writer.line(f"void {name}({self._indices}, {self.spell.declare(element, 'value')})")
         with writer.block():
+            store = self._store(self.names.values, "value")
             if Mode.BACKWARD in modes:
-                writer.line("if (!sa.replay)")
+                writer.line("if (sa.replay)" if added else "if (!sa.replay)")
                 with writer.indented():
-                    writer.line(self._store(self.names.values, "value"))
-            else:
-                writer.line(self._store(self.names.values, "value"))
+                    writer.line("return;" if added else store)
+            elif not added:
+                writer.line(store)
+            if added:
+                self._print_sums(writer, {self.names.sums: "value"}, self.names.values, self.kept)
         if not derived:
             return
         writer.gap()
         writer.line(f"void {name}_fwd({self._indices}, {pair})")
         with writer.block():
-            writer.line(self._store(self.names.values, "value.p"))
-            if Mode.JVP in modes:
-                writer.line(self._store(self.names.tangent, "value.d"))
+            tangent = Mode.JVP in modes
+            if added:
+                sums = {self.names.sums: "value.p", **({self.names.tangent_sums: "value.d"} if tangent else {})}
+                self._print_sums(writer, sums, self.names.values, None)
+            else:
+                writer.line(self._store(self.names.values, "value.p"))
+                if tangent:
+                    writer.line(self._store(self.names.tangent, "value.d"))
         writer.gap()
         writer.line(f"void {name}_bwd({self._indices}, inout {pair})")
         with writer.block():
             if Mode.BACKWARD in modes:
-                taken = self.accessors.take(self.names.gradient, self._place, element)
-                writer.line(f"value = diffPair(value.p, {taken});")
+                read = self.accessors.load if added else self.accessors.take
+                writer.line(f"value = diffPair(value.p, {read(self.names.gradient, self._place, element)});")
 
     def _store(self, buffer: str, value: str) -> str:
         return self.accessors.store(buffer, self._place, self.tensor.element, value)
