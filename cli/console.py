@@ -8,7 +8,7 @@ import time
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 import click
 
@@ -24,6 +24,15 @@ MOST_NAMES = 3
 """Names in one line: of what runs, or of files that changed."""
 BROKEN_PIPE = 141
 """Exit code after the reader of stdout closed it; a shell shows the same code for SIGPIPE."""
+
+
+def gets_colour(stream: TextIO, *, asked: bool | None) -> bool:
+    """Return True if a stream gets colour: by the user's option, else NO_COLOR, else FORCE_COLOR, else a terminal."""
+    if asked is not None:
+        return asked
+    if os.environ.get("NO_COLOR"):
+        return False
+    return bool(os.environ.get("FORCE_COLOR")) or stream.isatty()
 
 
 @dataclass(frozen=True)
@@ -76,12 +85,8 @@ class Session:
 
     @property
     def colored(self) -> bool:
-        """Return True if stderr gets colour: by ``--color``, else NO_COLOR, else FORCE_COLOR, else for a terminal."""
-        if self.color is not None:
-            return self.color
-        if os.environ.get("NO_COLOR"):
-            return False
-        return bool(os.environ.get("FORCE_COLOR")) or sys.stderr.isatty()
+        """Return True if stderr gets colour."""
+        return gets_colour(sys.stderr, asked=self.color)
 
     def say(self, text: str, level: int = 0) -> None:
         """Print a line to stderr if the verbosity is at least ``level``: 0 for the summary, 1 for details."""

@@ -5,11 +5,12 @@ Without a terminal the width is 80 and nothing is coloured.
 
 from __future__ import annotations
 
-import os
 import sys
 from typing import TYPE_CHECKING, ClassVar, Final
 
 import click
+
+from slangad.cli.console import gets_colour
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -20,19 +21,18 @@ GROUPS: Final[dict[str, tuple[str, ...]]] = {
     "Training": ("steps", "batch", "optimizer", "lr", "until_loss", "checkpoint", "checkpoint_every", "resume"),
     "Verdict": ("strict", "fail_on", "min_checked", "baseline", "write_baseline"),
     "Output": (
-        *(
-            "output",
-            "emit",
-            "output_format",
-            "reports",
-            "plot",
-            "loss",
-            "namespace",
-            "depfile",
-            "depfile_targets",
-            "plan",
-        ),
-        *("dump_after", "keep"),
+        "output",
+        "emit",
+        "output_format",
+        "reports",
+        "plot",
+        "loss",
+        "namespace",
+        "depfile",
+        "depfile_targets",
+        "plan",
+        "dump_after",
+        "keep",
     ),
     "Slang": ("include_dirs", "defines", "slang_flags", "specialize", "slangc", "optimization"),
     "Time and cache": ("jobs", "time_limit", "run_limit", "shard", "costs", "cache_dir", "no_cache", "force", "watch"),
@@ -90,13 +90,10 @@ def _short(name: str) -> str:
 
 
 def _is_coloured() -> bool:
-    """Return True if help on stdout gets colour, by the rules of ``Session.colored``."""
+    """Return True if help on stdout gets colour. Click shows help before it has read all options."""
     words = sys.argv[1:]
-    if "--color" in words or "--no-color" in words:
-        return "--no-color" not in words
-    if os.environ.get("NO_COLOR"):
-        return False
-    return bool(os.environ.get("FORCE_COLOR")) or sys.stdout.isatty()
+    asked = "--no-color" not in words if "--color" in words or "--no-color" in words else None
+    return gets_colour(sys.stdout, asked=asked)
 
 
 class HelpContext(click.Context):

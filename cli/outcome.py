@@ -87,18 +87,16 @@ def hurry() -> None:
 
 def leave(code: object) -> None:
     """End the process at once if an interrupt came while a GPU works; a normal exit would wait for the GPU."""
-    if code and _HURRIES:
+    if (code and _HURRIES) or (code in (INTERRUPTED, TERMINATED) and _is_gpu_busy()):
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(int(str(code)))
-    if code not in (INTERRUPTED, TERMINATED):
-        return
+
+
+def _is_gpu_busy() -> bool:
     from slangad.compiler.runtime.device.gpu_launches import is_left_busy
 
-    if is_left_busy():
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(int(code))
+    return is_left_busy()
 
 
 def _too_little_memory() -> ToolchainError:
