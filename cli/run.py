@@ -295,8 +295,8 @@ def _explained(arguments: RunArguments, signature: KernelSignature) -> Iterator[
 
 def _write(session: Session, arguments: RunArguments, outputs: Outputs) -> None:
     """Write the output arrays and print their table."""
-    from slangad.compiler.runtime.arrays.files import save_arrays, save_together, write_arrays
-    from slangad.compiler.runtime.arrays.images import as_picture
+    from slangad.compiler.runtime.arrays.files import save_together, write_arrays
+    from slangad.compiler.runtime.arrays.images import array_writer
     from slangad.compiler.runtime.arrays.summary import infinite, lines, record
 
     session.show(infinite(outputs))
@@ -307,11 +307,7 @@ def _write(session: Session, arguments: RunArguments, outputs: Outputs) -> None:
         session.write(stream.getvalue())
     elif output is not None:
         read = (arguments["kernel"].partition(":")[0], *map(str, named_files(arguments["inputs"], arguments)))
-        picture = as_picture(Path(output), outputs.arrays)
-        if picture is None:
-            save_arrays(Path(output), outputs.arrays, read)
-        else:
-            save_together({Path(output): lambda file: file.write(picture)}, read)
+        save_together({Path(output): array_writer(Path(output), outputs.arrays)}, read)
     if session.document is not None:
         session.document |= record(outputs)
         session.document["output"] = output

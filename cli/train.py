@@ -177,7 +177,7 @@ def _train(
     ranks: Ranks | None = None,
 ) -> None:
     from slangad.compiler.emit.model import Mode
-    from slangad.compiler.runtime.arrays.images import as_picture
+    from slangad.compiler.runtime.arrays.images import as_picture, is_picture_file
     from slangad.compiler.runtime.arrays.modes import RunMode
     from slangad.compiler.runtime.device.open import open_device
     from slangad.compiler.runtime.pipeline.narrowing import narrowed_gradients
@@ -197,7 +197,7 @@ def _train(
         if shown:
             session.show([*notes, *narrowed_gradients(runnable.kernels.values(), RunMode.BACKWARD, device.name)])
         try:
-            if arguments["output"] is not None and arguments["output"].suffix.lower() == ".png":
+            if arguments["output"] is not None and is_picture_file(arguments["output"]):
                 as_picture(arguments["output"], trainer.parameters())  # a refusal comes before the training
             _continue(session, arguments, trainer, ranks)
             with _watched(session if shown else Session(verbosity=-1), arguments["steps"]) as watch:
@@ -358,15 +358,13 @@ def _write(
 ) -> None:
     """Write all outputs or none, and print the summary."""
     from slangad.compiler.report.json import document
-    from slangad.compiler.runtime.arrays.files import save_together, write_arrays
-    from slangad.compiler.runtime.arrays.images import as_picture
+    from slangad.compiler.runtime.arrays.files import save_together
+    from slangad.compiler.runtime.arrays.images import array_writer
 
     record = _record(arguments, trainer)
     outputs: dict[Path, Callable[[IO[bytes]], object]] = {}
     if arguments["output"] is not None:
-        trained = trainer.parameters()
-        picture = as_picture(arguments["output"], trained)
-        outputs[arguments["output"]] = lambda file: file.write(picture) if picture else write_arrays(file, trained)
+        outputs[arguments["output"]] = array_writer(arguments["output"], trainer.parameters())
     if arguments["loss"] is not None:
         losses = document({**record, "losses": trainer.losses}).encode()
         outputs[arguments["loss"]] = lambda file: file.write(losses)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from slangad.compiler.errors.diagnostics import ToolchainError
-from slangad.compiler.runtime.arrays.files import save_arrays, save_together
+from slangad.compiler.runtime.arrays.files import save_together, write_arrays
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="Windows has neither such pipes nor such devices")
 
@@ -21,7 +21,7 @@ def test_save__to_a_pipe__sends_the_file_and_leaves_the_pipe(tmp_path: Path) -> 
     os.mkfifo(pipe)
     reader = threading.Thread(target=lambda: found.append(pipe.read_bytes()), daemon=True)
     reader.start()
-    save_arrays(pipe, {"x": np.arange(3.0)})
+    save_together({pipe: lambda file: write_arrays(file, {"x": np.arange(3.0)})})
     reader.join(10)
     assert pipe.is_fifo()
     with np.load(io.BytesIO(found[0])) as arrays:

@@ -70,21 +70,6 @@ def write_arrays(stream: IO[bytes], arrays: Mapping[str, Array]) -> None:
                 np.lib.format.write_array(entry, np.asanyarray(array), allow_pickle=False)
 
 
-def save_arrays(path: Path, arrays: Mapping[str, Array], read: Iterable[str] = ()) -> None:
-    """Write a ``.npz`` file that is there complete or not at all, even if this is interrupted.
-
-    Args:
-        path: Where to.
-        arrays: What by key.
-        read: Files that must not be overwritten.
-
-    Raises:
-        CompileError: It is one of the files that were read.
-        ToolchainError: It can't be written: a full disk, no permission.
-    """
-    save_together({path: lambda file: write_arrays(file, arrays)}, read)
-
-
 def refuse_overwriting(path: Path, read: Iterable[str]) -> None:
     """Refuse an output that is one of the files that are read.
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import io
-from typing import TYPE_CHECKING, Any, Final
+from typing import IO, TYPE_CHECKING, Any, Final
 
 from slangad.compiler.errors.diagnostics import CompileError, Diagnostic
 from slangad.compiler.runtime.arrays.array_keys import PREFIXES
-from slangad.compiler.runtime.arrays.files import unreadable
+from slangad.compiler.runtime.arrays.files import unreadable, write_arrays
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
     import numpy.typing as npt
@@ -58,6 +58,21 @@ def _with_known_channels(picture: Image) -> Image:
     return picture.convert("RGBA" if picture.has_transparency_data else "RGB")
 
 
+def is_picture_file(path: Path) -> bool:
+    """Return True if an output file is a picture by its name."""
+    return path.suffix.lower() == ".png"
+
+
+def array_writer(path: Path, arrays: Mapping[str, npt.NDArray[Any]]) -> Callable[[IO[bytes]], object]:
+    """Return what writes an output file: a picture if its name says so, else all arrays.
+
+    Raises:
+        CompileError: No array is a picture, or several are, or Pillow isn't there.
+    """
+    picture = as_picture(path, arrays)
+    return (lambda file: write_arrays(file, arrays)) if picture is None else (lambda file: file.write(picture))
+
+
 def as_picture(path: Path, arrays: Mapping[str, npt.NDArray[Any]]) -> bytes | None:
     """Return the contents of an output file whose name ends in ``.png``; None for other names.
 
@@ -67,7 +82,7 @@ def as_picture(path: Path, arrays: Mapping[str, npt.NDArray[Any]]) -> bytes | No
     Raises:
         CompileError: No array is a picture, or several are, or Pillow isn't there.
     """
-    if path.suffix.lower() != ".png":
+    if not is_picture_file(path):
         return None
     import numpy as np
 
