@@ -41,9 +41,8 @@ def check_devices(session: Session, request: CheckRequest) -> None:
     columns = []
     for device in working:
         command = words_of({**arguments, "device": device.name})
-        here = replace(options, device=device.name, adapter=device.adapter, command=command)
-        if device.name == "cpu":
-            here = replace(here, adapter="")
+        adapter = "" if device.name == "cpu" else device.adapter
+        here = replace(options, device=device.name, adapter=adapter, command=command)
         with device.selected():
             report, _ = checked(session, CheckRequest(arguments, here, quiet=True), inputs, None)
         columns.append((device.label, report))

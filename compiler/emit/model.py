@@ -137,7 +137,7 @@ class EntryParameter:
         return self.access != "unused"
 
     def total_on(self, *, host: bool) -> str:
-        """Return the type of the scalars of totals: on the CPU ``double``, but for integers."""
+        """Return the type of the scalars of totals: ``double`` on the CPU, except for integers."""
         integers = self.scalar.name == "uint" and not self.is_exact
         return "double" if host and not integers else self.scalar.name
 

@@ -1,7 +1,7 @@
 """Replace wave operations and barriers, which the CPU lacks, by those of a library.
 
-A lane is alone in its wave, as if the others had returned, unless the library is told to run several. Operations that
-read other lanes by their number stay.
+A lane runs alone in its wave, as if the others had returned. The library can also run several. Operations that read
+other lanes by their number stay.
 """
 
 from __future__ import annotations
