@@ -1,4 +1,4 @@
-"""Check input files and return a report. The stages of a file are one call each, in ``_Session.check_file``."""
+"""Check input files and return a report. The stages of a file are one call each, in ``file_check``."""
 
 from __future__ import annotations
 
@@ -8,45 +8,28 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from slangad import __version__
-from slangad.compiler.check.build.kept_files import KeptFiles
-from slangad.compiler.check.build.libraries import BuildSetting, Built, build_both
-from slangad.compiler.check.kept_functions import KeptFunctions
+from slangad.compiler.check.file_check import FileCheck
 from slangad.compiler.check.kept_results import FileResults, KeptResults
 from slangad.compiler.check.model.observer import CheckObserver
 from slangad.compiler.check.planning.description import describe_file
 from slangad.compiler.check.planning.files import Described, describe_all, groups_of, with_main_files
-from slangad.compiler.check.planning.plans import make_plan
 from slangad.compiler.check.planning.selection import asks_for_names, paths_of, refuse_unknown_names, wanted
 from slangad.compiler.check.planning.shards import split_files
-from slangad.compiler.check.planning.tasks import device_job, make_task
 from slangad.compiler.check.planning.unseen import rows_of_unread, with_every_function
-from slangad.compiler.check.run.libraries import LibraryFiles
 from slangad.compiler.check.subjects.requested_shapes import refuse_shapes
-from slangad.compiler.check.verdict.explain.accumulated import with_accumulated
-from slangad.compiler.check.verdict.explain.locations import with_locations
-from slangad.compiler.check.verdict.explain.traps import with_traps
-from slangad.compiler.check.verdict.final_results import FinalResults
 from slangad.compiler.check.verdict.not_run import file_result
-from slangad.compiler.check.verdict.refusals import refused, without_refused_instances
 from slangad.compiler.check.versions import used
-from slangad.compiler.check.workers.pool import Workers
 from slangad.compiler.driver.compile import refuse_specializations
-from slangad.compiler.driver.model import Options
-from slangad.compiler.driver.slang_compilers import SlangCompilers
-from slangad.compiler.emit import emit_module
 from slangad.compiler.errors.diagnostics import CompileError, ToolchainError
 from slangad.compiler.report.model import FileCost, Report, Result
 from slangad.compiler.report.words import name_of, titled
 from slangad.compiler.slang_text.endings import is_slang
-from slangad.compiler.slang_text.search import folders_of, search
-from slangad.compiler.toolchain.locate import slangpy_modules
+from slangad.compiler.slang_text.search import search
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from slangad.compiler.check.model.plan import SubjectPlan
-    from slangad.compiler.check.model.subject import Subject
     from slangad.compiler.check.options import CheckOptions
     from slangad.compiler.check.planning.description import FileDescription
     from slangad.compiler.driver.inputs import Input
@@ -112,7 +95,7 @@ def _refuse_unknown(described: Sequence[tuple[Input, FileDescription]], options:
 
 
 class _Session:
-    """Compilers and workers that last for all files."""
+    """The files of one check: which are answered from kept results, which shard has them, and what the others give."""
 
     def __init__(self, options: CheckOptions, observer: CheckObserver) -> None:
         self._options = options
@@ -120,34 +103,21 @@ class _Session:
         self.split = ""
         self._finished = 0
         self._files = 0
-        self._include_dirs = (*options.include_dirs, *slangpy_modules())
-        compile_options = Options(
-            targets=("cpp",),
-            include_dirs=self._include_dirs,
-            defines=options.defines,
-            specialize=options.specialize,
-            slangc=options.slangc,
-            slang_flags=options.slang_flags,
-            workers=options.workers,
-            time_limit=options.time_limit,
-            cache=options.cache,
-        )
-        self._compilers = SlangCompilers(compile_options), SlangCompilers(compile_options)
-        self._workers = Workers(options.workers, options.run_limit)
+        self._file_check = FileCheck(options, observer, self._progress)
+        self._include_dirs = self._file_check.include_dirs
 
     def __enter__(self) -> _Session:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._workers.close()
-        for compilers in self._compilers:
-            compilers.__exit__(None, None, None)
+        self._file_check.close()
 
     def check_all(self, inputs: Sequence[Input]) -> dict[Path, FileResults]:
         """Return the results of all inputs by path."""
         options, self._files = self._options, len(inputs)
         asks = asks_for_names(inputs, options)
-        kept = KeptResults(options, self._include_dirs, tuple(str(item.path) for item in inputs) if asks else ())
+        names = tuple(str(item.path) for item in inputs) if asks else ()
+        kept = KeptResults(options, self._include_dirs, names)
         groups = groups_of(inputs, options.include_dirs)
         known: dict[Path, FileResults] = {}
         for group in () if options.mutate else dict.fromkeys(groups.values()):
@@ -166,7 +136,7 @@ class _Session:
             inputs = [item for item in inputs if item.path in split.shards[number - 1]]
             self._files = len(inputs)
         for self._finished, item in enumerate(inputs):
-            self._observer.progress(self._finished, self._files, ())
+            self._progress(())
             if item.path in known:
                 self._observer.reads(known[item.path].sources or ())
                 self._announce(item, known[item.path].results)
@@ -193,7 +163,7 @@ class _Session:
             rows = (description, *rows_of_unread(item, description, self._options.only, self._options.include_dirs))
             self._announce(item, rows)
             return FileResults(rows, brought if is_slang(item.path) else None)
-        results = tuple(self.check_file(item, description))
+        results = tuple(self._file_check.results(item, description, self._notes_of(item)))
         sources = tuple(dict.fromkeys((*description.module.sources, *brought)))
         return FileResults(results, sources if item.path == original.path else None)
 
@@ -204,12 +174,16 @@ class _Session:
 
     def _announce(self, item: Input, results: Sequence[Result]) -> None:
         """Tell the observer of results that are known at once."""
-        self._plan(item, [titled(name_of(result), result.kind) for result in results])
+        names = [titled(name_of(result), result.kind) for result in results]
+        self._observer.planned(names, self._notes_of(item))
         for result in results:
             self._observer.decided(result)
 
-    def _plan(self, item: Input, names: Sequence[str]) -> None:
-        self._observer.planned(names, [text for _, text in _notes([item], self._options)])
+    def _progress(self, labels: Sequence[str]) -> None:
+        self._observer.progress(self._finished, self._files, labels)
+
+    def _notes_of(self, item: Input) -> list[str]:
+        return [text for _, text in _notes([item], self._options)]
 
     def describe(self, item: Input, *, repair: bool = True) -> FileDescription | Result:
         """Return the description of a file, or the result of a file that can't be read.
@@ -218,85 +192,8 @@ class _Session:
         """
         try:
             options = self._options if repair else replace(self._options, repair=False)
-            return describe_file(item, options, self._compilers[0])
+            return describe_file(item, options, self._file_check.compilers[0])
         except (CompileError, ToolchainError) as error:
             if isinstance(error, ToolchainError) and error.diagnostics[0].code not in _UNREADABLE:
                 raise
             return file_result(item.path, error)
-
-    def check_file(self, item: Input, description: FileDescription) -> list[Result]:
-        """Return the results of one file, in its order."""
-        subjects = wanted(item, description, self._options)
-        runnable = [s for s in subjects if not s.skipped and s.failure is None]
-        if not subjects:
-            return []
-        self._observer.progress(self._finished, self._files, [subject.label for subject in subjects])
-        setting, every = self._setting(item, description.texts), description.reduced_to(runnable)
-        emitted = emit_module(every.twins.module)
-        if setting.keep is not None:
-            emitted = replace(emitted, file_name=str(setting.keep.write(emitted.file_name, emitted.text)))
-        kept = KeptFunctions(item.path, every, emitted, setting, self._options)
-        known = kept.get(runnable)
-        fresh = [subject for subject in runnable if subject.label not in known]
-        self._workers.start(len(fresh))
-        reduced = description.reduced_to(fresh)
-        built = self._built(reduced, setting) if fresh else (Built((), ()), Built((), ()))
-        subjects = without_refused_instances(subjects, *built)
-        self._plan(item, [titled(subject.label, subject.kind) for subject in subjects])
-        rows = FinalResults(subjects, description.module, self._observer.decided)
-
-        def result_of(subject: Subject) -> Result:
-            if subject.label in known:
-                return known[subject.label]
-            plan = make_plan(subject, item.path, (every.twins, emitted), built[0], self._options)
-            result = self._result(plan, reduced, built)
-            kept.put(subject, result, built)
-            return result
-
-        self._load(reduced, setting, built)
-        self._workers.for_all(subjects, self._watched(result_of), rows.add)
-        return with_locations(rows.finish(), subjects, description.module)
-
-    def _built(self, description: FileDescription, setting: BuildSetting) -> tuple[Built, Built]:
-        twins = (description.text_twins, description.unclipped)
-        return build_both(description.twins.module, setting, self._compilers, *twins)
-
-    def _setting(self, item: Input, texts: Mapping[str, str]) -> BuildSetting:
-        options, include = self._options, folders_of(item.path, self._include_dirs)
-        keep = KeptFiles(options.keep).of_file(item.path) if options.keep is not None else None
-        return BuildSetting(
-            include, options.defines, options.time_limit, options.cache, texts, options.slang_flags, keep
-        )
-
-    def _load(self, description: FileDescription, setting: BuildSetting, built: tuple[Built, Built]) -> None:
-        """Set the libraries of the workers' next tasks."""
-        f64, f32 = built
-        loose = description.unclipped.names if description.unclipped else ()
-        device = self._options.device
-        job = None if device == "cpu" else device_job(description.twins.module, setting, device, loose)
-        self._workers.load(LibraryFiles(f64.libraries, f32.libraries, job))
-
-    def _watched(self, check: Callable[[Subject], Result]) -> Callable[[Subject], Result]:
-        """Return a function that also reports to the observer the running tasks."""
-        running: dict[str, None] = {}
-
-        def one(subject: Subject) -> Result:
-            running[subject.label] = None
-            self._observer.progress(self._finished, self._files, list(running))
-            try:
-                return check(subject)
-            finally:
-                del running[subject.label]
-
-        return one
-
-    def _result(self, plan: SubjectPlan, description: FileDescription, built: tuple[Built, Built]) -> Result:
-        """Return the result of one subject."""
-        f64, f32 = built
-        module, subject = description.twins.module, plan.subject
-        early = refused(plan, f64, f32, module)
-        if early is not None:
-            return early
-        result = self._workers.check(make_task(plan, description, built))
-        result = with_accumulated(result, subject.memory)
-        return result if subject.facts is None else with_traps(result, module.sources)

@@ -122,7 +122,7 @@ def test_check__loop_that_counts_down__is_a_defect_of_slang_for_gpus_too(
         built.append((len(wide.libraries), len(narrow.libraries)))
         return wide, narrow
 
-    monkeypatch.setattr("slangad.compiler.check.session.build_both", counted)
+    monkeypatch.setattr("slangad.compiler.check.file_check.build_both", counted)
     results = checked(DOWN, ".slang", samples=16)
     assert results["up"].verdict.good
     assert results["square"].verdict.good
