@@ -30,7 +30,14 @@ from slangad.compiler.runtime.arrays.modes import RunMode
 from slangad.compiler.runtime.arrays.prepare import InputError, prepare
 from slangad.compiler.runtime.device.open import open_device
 from slangad.compiler.runtime.device.table import AUTO
-from slangad.compiler.runtime.device.tensors import as_arrays, as_tensors, is_tracked, place_of
+from slangad.compiler.runtime.device.tensors import (
+    Tracking,
+    as_arrays,
+    as_tensors,
+    missing_values,
+    place_of,
+    tracking,
+)
 from slangad.compiler.runtime.pipeline.run import outputs_of, prepare_pipeline, run_pipeline, signature_of
 from slangad.compiler.runtime.pipeline.run_kernel import run_kernel
 from slangad.compiler.toolchain.cache import default_cache
@@ -94,8 +101,11 @@ class LoadedKernel:
 
         A torch tensor that requires a gradient takes part in torch's graph.
         """
-        if self._is_tracked(args, kwargs):
-            return self.torch(str(kwargs.pop("device", "")))(*args, **kwargs)
+        if self._tracking(args, kwargs):
+            from slangad.compiler.api.torch import run_tracked
+
+            device = str(kwargs.get("device", "")) or self.device
+            return run_tracked(self, device, args, _without(kwargs, "device", "domain"), kwargs.get("domain"))
         outcome = self.forward(*args, **kwargs)  # type: ignore[arg-type]  # device= and domain= are among them
         if self.signature.results or not outcome.outputs:
             return outcome.result
@@ -108,10 +118,11 @@ class LoadedKernel:
             InputError: An argument doesn't fit, or is a torch tensor that requires a gradient.
             ToolchainError: The device is missing or failed.
         """
-        if self._is_tracked(args, kwargs):
+        if tracked := self._tracking(args, kwargs):
             name = self.signature.name
-            message = f"{name}.forward would lose the graph of a tensor that requires a gradient"
-            raise InputError([Diagnostic("SA411", message, help=f"use {name}.torch()(…), or torch.no_grad()")])
+            message = f"{name}.forward would lose the graph of a tensor {tracked.value}"
+            help_ = f"use {name}.torch()(…)" + (", or torch.no_grad()" if tracked is Tracking.GRADIENT else "")
+            raise InputError([Diagnostic("SA411", message, help=help_)])
         return self.run(RunMode.FORWARD, self.keyed(args, kwargs), device, domain)
 
     def backward(
@@ -233,9 +244,10 @@ class LoadedKernel:
         values = (*self.signature.results, *(v for v in self.signature.parameters if v.is_written))
         return {p.key: shape_of(v, p, prepared.domain, prepared.extents) for v in values for p in v.parts}
 
-    def _is_tracked(self, args: tuple[object, ...], kwargs: Mapping[str, object]) -> bool:
-        """Return True if an argument is a torch tensor whose graph would be lost."""
-        return "torch" in sys.modules and is_tracked(self.keyed(args, _without(kwargs, "device", "domain")).values())
+    def _tracking(self, args: tuple[object, ...], kwargs: Mapping[str, object]) -> Tracking | None:
+        """Return how torch follows an argument whose graph would be lost; None if it follows none."""
+        plain = _without(kwargs, "device", "domain")
+        return tracking(self.keyed(args, plain).values()) if "torch" in sys.modules else None
 
     def keyed(self, args: tuple[object, ...], kwargs: Mapping[str, object]) -> dict[str, object]:
         """Arguments as arrays by key.
@@ -255,8 +267,17 @@ class LoadedKernel:
         return flatten_named("", bound.arguments, self.signature) | stray
 
     def run(self, mode: RunMode, inputs: Mapping[str, object], device: str = "", domain: object = None) -> Outcome:
-        """Run it in a mode on arrays by key."""
+        """Run it in a mode on arrays by key.
+
+        Raises:
+            InputError: An argument doesn't fit, or is a tensor without values.
+            ToolchainError: The device is missing or failed.
+        """
         shape = _shape(domain)
+        if "torch" in sys.modules and (missing := missing_values(inputs.values())):
+            name = self.signature.name
+            help_ = f"call it outside; torch.compile, torch.func.grad, vmap and jvp take {name}.torch()"
+            raise InputError([Diagnostic("SA413", f"{name} can't run here: {missing}", help=help_)])
         place = place_of(inputs)
         with readable_errors():
             opened = opened_device(device or self.device)

@@ -21,7 +21,7 @@ from slangad.compiler.runtime.arrays.array_keys import PREFIXES
 from slangad.compiler.runtime.arrays.flatten import flatten_named
 from slangad.compiler.runtime.arrays.modes import RunMode
 from slangad.compiler.runtime.arrays.prepare import InputError
-from slangad.compiler.runtime.device.tensors import is_tensor, is_tracked
+from slangad.compiler.runtime.device.tensors import is_tensor, tracking
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -48,7 +48,7 @@ def run_samples(function: Function, mode: str, args: Sequence[object], kwargs: M
     arguments = _with_defaults(function, alone, args, named)
     samples = _Samples.of(alone.signature, arguments)
     kernel = kept(function, samples.names).kernel
-    if mode == "forward" and is_tracked(arguments.values()):
+    if mode == "forward" and tracking(arguments.values()):
         return samples.run_tracked(kernel, arguments, options)
     outcome = samples.run(kernel, RunMode(mode), arguments, options)
     return outcome.result if mode == "forward" else outcome
@@ -128,8 +128,10 @@ class _Samples:
 
     def run_tracked(self, kernel: LoadedKernel, arguments: Mapping[str, object], options: Mapping[str, Any]) -> Any:  # noqa: ANN401  (tensors)
         """Compute the results as a part of torch's graph: a tensor, or a tuple of them."""
+        from slangad.compiler.api.torch import run_tracked
+
         inputs = self._spread_all(kernel.signature, arguments)
-        outputs = kernel.torch(options.get("device", ""))(domain=self._domain, **inputs)
+        outputs = run_tracked(kernel, options.get("device", "") or kernel.device, (), inputs, self._domain)
         many = outputs if isinstance(outputs, tuple) else (outputs,)
         shaped = tuple(one.reshape((*self.shape, *one.shape[1:])) for one in many)
         return shaped if isinstance(outputs, tuple) else shaped[0]

@@ -238,24 +238,34 @@ def _kernel_operation(gradient: Any) -> Any:  # noqa: ANN401  (classes)
     return Function
 
 
+def run_tracked(
+    kernel: CallableKernel, device: str, args: tuple[object, ...], kwargs: Mapping[str, object], domain: object = None
+) -> Any:  # noqa: ANN401  (tensors)
+    """Return a kernel's results as a part of torch's graph: a tensor, or a tuple of them."""
+    import torch
+
+    inputs = kernel.keyed(args, kwargs)
+    tensors = {
+        key: value if isinstance(value, torch.Tensor) else torch.as_tensor(value) for key, value in inputs.items()
+    }
+    call = _Call(kernel, device, domain, tuple(tensors), outputs=output_keys(kernel.signature))
+    results = _operations()[2].apply(call, *tensors.values())
+    return results[0] if len(results) == 1 else results
+
+
 def function_of(kernel: CallableKernel, device: str) -> Callable[..., Any]:
     """Return a function that takes the kernel's arguments as tensors and gives its results, with gradients.
+
+    ``torch.compile`` leaves it alone: it would else read slangad's own code, for seconds, to the same end.
 
     Raises:
         ImportError: Torch is not installed.
     """
     import torch
 
-    operation = _operations()[2]
-    outputs = output_keys(kernel.signature)
-
     def call(*args: object, domain: object = None, **kwargs: object) -> Any:  # noqa: ANN401  (tensors)
-        inputs = kernel.keyed(args, kwargs)
-        tensors = {
-            key: value if isinstance(value, torch.Tensor) else torch.as_tensor(value) for key, value in inputs.items()
-        }
-        results = operation.apply(_Call(kernel, device, domain, tuple(tensors), outputs=outputs), *tensors.values())
-        return results[0] if len(results) == 1 else results
+        return run_tracked(kernel, device, args, kwargs, domain)
 
     call.__name__ = call.__qualname__ = kernel.signature.name
-    return call
+    outside: Callable[..., Any] = torch.compiler.disable(call, reason="a kernel of slangad runs outside of the graph")
+    return outside

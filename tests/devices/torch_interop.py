@@ -8,12 +8,15 @@ from __future__ import annotations
 import sys
 import tempfile
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import torch
+from torch._subclasses.fake_tensor import FakeTensorMode
 
 import slangad as sa
+from slangad.compiler.runtime.arrays.prepare import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -44,6 +47,11 @@ def misfit(x: NoDiff[Each[float]], y: NoDiff[Each[float]], m: Param[Line]) -> Su
 @sa.kernel
 def gather(i: Each[int], w: Tensor[float, 1]) -> Each[float]:
     return w[i] * w[i]
+
+
+@sa.kernel
+def precise(x: Each[sa.double]) -> Each[sa.double]:
+    return x * x * x
 
 
 @sa.kernel
@@ -172,11 +180,60 @@ def check_second(kernels: object, device: str) -> None:
     assert "gather: third derivatives are not available" in refusal(lambda: second.sum().backward())
 
 
+def check_plain_calls(kernels: object, device: str) -> None:
+    """A plain call of a loaded kernel takes part in what torch does, or is refused; nothing is lost."""
+    x, k, v = torch.randn(5, device=device), torch.randn(5, 3, device=device), torch.ones(5, device=device)
+    kernel = replace(kernels.bend, device=device)
+    slope = torch.cos(x) * k[:, 1]
+    tracked = x.clone().requires_grad_()
+    same(torch.autograd.grad(kernel(tracked, k).sum(), tracked)[0], slope)
+    same(torch.func.grad(lambda one: kernel(one, k).sum())(x), slope)
+    same(torch.func.jvp(lambda one: kernel(one, k), (x,), (v,))[1], slope)
+    same(torch.func.vmap(kernel, in_dims=(1, None))(torch.stack((x, 2 * x), 1), k)[1], kernel(2 * x, k))
+    with torch.autograd.forward_ad.dual_level():
+        dual = torch.autograd.forward_ad.make_dual(x, v)
+        same(torch.autograd.forward_ad.unpack_dual(kernel(dual, k)).tangent, slope)
+        assert "of a tensor that has a tangent of forward mode" in refusal(lambda: kernel.forward(dual, k))
+    assert "of a tensor that requires a gradient" in refusal(lambda: kernel.forward(tracked, k))
+    inside = "a tensor inside torch.func.grad, vmap or jvp"
+    many = torch.stack((x, x))
+    assert inside in refusal(lambda: torch.func.vmap(lambda one: kernel.forward(one, k).result)(many))
+    assert inside in refusal(lambda: torch.func.vmap(lambda one: kernel.backward(one, k).grad.x)(many))
+
+
+def check_tools(kernels: object, device: str) -> None:
+    """Torch's own checks, its compiler, and the recorders that a kernel can't be part of."""
+    x, k = torch.randn(5, device=device), torch.randn(5, 3, device=device)
+    inputs = x.double().requires_grad_()
+    assert torch.autograd.gradcheck(kernels.precise.torch(device), (inputs,), check_forward_ad=True)
+    assert torch.autograd.gradgradcheck(kernels.precise.torch(device), (inputs,), check_fwd_over_rev=True)
+    bend = kernels.bend.torch(device)
+
+    def total(x: torch.Tensor, k: torch.Tensor) -> torch.Tensor:
+        return (2 * bend(torch.sin(x), k)).sum()
+
+    given = x.clone().requires_grad_(), k.clone().requires_grad_()
+    compiled = torch.compile(total, backend="aot_eager")
+    for _ in range(2):
+        found, wanted = (torch.autograd.grad(one(*given), given) for one in (compiled, total))
+        for f, w in zip(found, wanted, strict=True):
+            same(f, w)
+    assert torch._dynamo.utils.counters["frames"]["total"] < 10, "torch.compile reads slangad's own code"
+    torch._dynamo.reset()
+    assert "a kernel of slangad runs outside" in refusal(lambda: torch.compile(total, fullgraph=True)(*given))
+    records = "bend can't run here: torch records a program"
+    assert records in refusal(lambda: torch.func.linearize(lambda one: bend(one, k), x))
+    assert records in refusal(lambda: torch.jit.trace(bend, (x, k)))
+    assert "no values" in refusal(lambda: bend(x.to("meta"), k))
+    with FakeTensorMode():
+        assert "no values" in refusal(lambda: bend(torch.empty(5), torch.empty(5, 3)))
+
+
 def refusal(way: Callable[[], object]) -> str:
     """What a call says that raises, or what it gives if it doesn't."""
     try:
         return f"a derivative came out: {way()}"
-    except RuntimeError as error:
+    except (RuntimeError, InputError) as error:
         return str(error)
 
 
@@ -213,6 +270,8 @@ def main(device: str) -> None:
     check_shared(kernels, device)
     check_pipeline(kernels, device)
     check_second(kernels, device)
+    check_plain_calls(kernels, device)
+    check_tools(kernels, device)
     if device == "cuda":
         check_no_copies(kernels)
     print(f"torch {torch.__version__} on {device}: all as torch has it")

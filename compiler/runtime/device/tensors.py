@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
+from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -22,17 +23,50 @@ _NAMES = {"f2": "float16", "f4": "float32", "f8": "float64", "i4": "int32", "u4"
 """The torch names of the scalars of buffers; unsigned ones are kept as signed ones of the same bits."""
 
 
+class Tracking(Enum):
+    """How torch follows a tensor; the values complete "a tensor …"."""
+
+    GRADIENT = "that requires a gradient"
+    TANGENT = "that has a tangent of forward mode"
+    TRANSFORM = "inside torch.func.grad, vmap or jvp"
+
+
 def is_tensor(value: object) -> bool:
     """Return True if a value is a torch tensor."""
     torch = sys.modules.get("torch")
     return torch is not None and isinstance(value, torch.Tensor)
 
 
-def is_tracked(values: Iterable[object]) -> bool:
-    """Return True if torch records what happens to one of the values, to differentiate it."""
+def tracking(values: Iterable[object]) -> Tracking | None:
+    """Return how torch follows one of the values, to differentiate or batch it; None if it follows none."""
     torch = sys.modules.get("torch")
-    recording = torch is not None and torch.is_grad_enabled()
-    return recording and any(is_tensor(value) and value.requires_grad for value in values)  # type: ignore[attr-defined]
+    if torch is None:
+        return None
+    return next((how for value in values if is_tensor(value) and (how := _tracking(torch, value))), None)
+
+
+def _tracking(torch: Any, tensor: Any) -> Tracking | None:  # noqa: ANN401  (torch is no dependency)
+    if torch._C._functorch.is_functorch_wrapped_tensor(tensor):
+        return Tracking.TRANSFORM
+    if tensor.requires_grad and torch.is_grad_enabled():
+        return Tracking.GRADIENT
+    return Tracking.TANGENT if torch.autograd.forward_ad.unpack_dual(tensor).tangent is not None else None
+
+
+def missing_values(values: Iterable[object]) -> str:
+    """Return why no kernel can run on tensors: torch only records a program, or one of them has no values."""
+    torch = sys.modules.get("torch")
+    tensors = [value for value in values if is_tensor(value)]
+    if torch is None or not tensors:
+        return ""
+    recorder = sys.modules.get("torch.fx.experimental.proxy_tensor")
+    if torch.jit.is_tracing() or (recorder is not None and recorder.get_proxy_mode() is not None):
+        return "torch records a program (torch.jit.trace, make_fx, torch.func.linearize)"
+    fake = sys.modules.get("torch._subclasses.fake_tensor")
+    if any(one.device.type == "meta" or (fake is not None and isinstance(one, fake.FakeTensor)) for one in tensors):  # type: ignore[attr-defined]
+        return "a tensor has a shape but no values (torch.export, FakeTensorMode, the device meta)"
+    wrapped = any(torch._C._functorch.is_functorch_wrapped_tensor(one) for one in tensors)
+    return f"a tensor {Tracking.TRANSFORM.value} has no memory" if wrapped else ""
 
 
 def place_of(tensors: Mapping[str, Any]) -> Any:  # noqa: ANN401  (torch is no dependency)
