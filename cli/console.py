@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from slangad.compiler.errors.diagnostics import Diagnostic
 
 MOST_NAMES = 3
-"""Names in one line: of what runs, or of files that changed."""
+"""Names in one line: of subjects that run, or of files that changed. Larger: longer lines."""
 BROKEN_PIPE = 141
 """Exit code after the reader of stdout closed it; a shell shows the same code for SIGPIPE."""
 

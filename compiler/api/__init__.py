@@ -1,1 +1,1 @@
-"""What ``sa.load`` and decorated objects do: run a description from Python, torch or JAX."""
+"""Run a description from Python, torch or JAX: ``sa.load`` and the methods of decorated objects."""

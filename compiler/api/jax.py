@@ -68,7 +68,7 @@ class _Call:
         return (*self.inputs, *cotangents, *tangents)
 
     def results(self, kind: str) -> dict[str, Any]:
-        """Return the shapes and types of what a kind of run gives, by key."""
+        """Return the shapes and types of the outputs of a kind of run, by key."""
         match kind:
             case "run":
                 return dict(self.outputs)

@@ -1,4 +1,4 @@
-"""What the methods of decorated objects do: run, print and compile them (``lang.decorators.methods.RunMethods``)."""
+"""Run, print and compile decorated objects: the bodies of ``lang.decorators.methods.RunMethods``."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ _TAKEN: Final = {
     ParameterRole.TANGENT: "tangents are of parameters that carry gradient",
     ParameterRole.GRADIENT: "gradients are of parameters that carry gradient",
 }
-"""What takes a derivative."""
+"""By role of a derivative: the values that have one, for messages."""
 
 _OPEN: Final[dict[str, Device]] = {}
 _LEFT: Final[list[Device]] = []
@@ -93,7 +93,7 @@ class LoadedKernel:
 
     @property
     def signature(self) -> KernelSignature:
-        """What it takes and gives."""
+        """Its parameters and results."""
         return self.plan.signature
 
     def __call__(self, *args: object, **kwargs: object) -> Any:  # noqa: ANN401  (numpy or torch)
@@ -218,23 +218,23 @@ class LoadedKernel:
 
     @property
     def found(self) -> KernelPlan | RunnablePipeline:
-        """What a program runs."""
+        """The kernel or pipeline that a program runs."""
         return self.plan
 
     def torch(self, device: str = "") -> Callable[..., Any]:
-        """A function of torch tensors that torch differentiates: a ``torch.autograd.Function`` around this kernel."""
+        """Return a function of torch tensors that torch differentiates, by a ``torch.autograd.Function``."""
         from slangad.compiler.api.torch import function_of
 
         return function_of(self, device or self.device)
 
     def jax(self, device: str = "") -> Callable[..., Any]:
-        """A function of JAX's arrays that ``jax.grad``, ``jax.jvp``, ``jax.jit`` and ``jax.vmap`` take."""
+        """Return a function of JAX's arrays that ``jax.grad``, ``jax.jvp``, ``jax.jit`` and ``jax.vmap`` take."""
         from slangad.compiler.api.jax import function_of
 
         return function_of(self, device or self.device)
 
     def output_shapes(self, arrays: Mapping[str, Any], domain: object) -> dict[str, tuple[int, ...]]:
-        """The shapes of the results and of the tensors that are written, from the arguments, by key.
+        """Return the shapes of the results and of the tensors that are written, from the arguments, by key.
 
         Raises:
             InputError: A shape doesn't fit.
@@ -250,7 +250,7 @@ class LoadedKernel:
         return tracking(self.keyed(args, plain).values()) if "torch" in sys.modules else None
 
     def keyed(self, args: tuple[object, ...], kwargs: Mapping[str, object]) -> dict[str, object]:
-        """Arguments as arrays by key.
+        """Return arguments as arrays by key.
 
         Raises:
             TypeError: There are too many, or one is given twice.
@@ -309,22 +309,22 @@ class LoadedKernel:
         return product.run(device, self.loaded[key], prepared, cotangents, program.source.cache)
 
     def cotangents(self, values: object) -> dict[str, object]:
-        """Cotangents by key, from those of ``backward``."""
+        """Return cotangents by key, from those of ``backward``."""
         return self._derivatives(ParameterRole.COTANGENT, self._by_result(values), RunMode.BACKWARD)
 
     def tangents(self, values: object) -> dict[str, object]:
-        """Tangents by key, from those of ``jvp``."""
+        """Return tangents by key, from those of ``jvp``."""
         return self._derivatives(ParameterRole.TANGENT, values, RunMode.JVP)
 
     def load_on(self, device: Device, mode: RunMode) -> DeviceProgram:
-        """Its entry points for a mode on a device, compiled once."""
+        """Return its entry points for a mode on a device, compiled once."""
         key = (device.name, self.plan.entry_names(mode))
         if key not in self.loaded:
             self.loaded[key] = self.program.load_on(device, key[1])
         return self.loaded[key]
 
     def _derivatives(self, role: ParameterRole, values: object, mode: RunMode) -> dict[str, object]:
-        """Derivatives by key; those that would be for nothing are refused, since they were named on purpose.
+        """Return derivatives by key. Refuse those without effect, since they were named on purpose.
 
         Raises:
             InputError: A value has no such derivative.
@@ -373,16 +373,16 @@ class LoadedPipeline(LoadedKernel):
 
     @property
     def signature(self) -> KernelSignature:
-        """What it takes and gives."""
+        """Its parameters and results."""
         return signature_of(self.runnable)
 
     @property
     def found(self) -> KernelPlan | RunnablePipeline:
-        """What a program runs."""
+        """The kernel or pipeline that a program runs."""
         return self.runnable
 
     def output_shapes(self, arrays: Mapping[str, Any], domain: object) -> dict[str, tuple[int, ...]]:
-        """The shapes of the results and of the tensors that are written, from the arguments, by key."""
+        """Return the shapes of the results and of the tensors that are written, from the arguments, by key."""
         with readable_errors():
             inputs = prepare_pipeline(self.runnable, RunMode.FORWARD, _placeholders(arrays), _shape(domain))
         known = inputs.shapes.values
@@ -402,7 +402,7 @@ class LoadedPipeline(LoadedKernel):
         )
 
     def load_on(self, device: Device, mode: RunMode) -> DeviceProgram:
-        """Its kernels' entry points for a mode on a device, compiled once."""
+        """Return its kernels' entry points for a mode on a device, compiled once."""
         key = (device.name, self.runnable.entry_names((Mode.FORWARD, *mode.steps)))
         if key not in self.loaded:
             self.loaded[key] = self.program.load_on(device, key[1])
@@ -502,7 +502,7 @@ def _close_devices() -> None:
 
 
 def _after_fork() -> None:
-    """GPUs are the parent's, and so is whichever thread held the lock; the CPU sees to itself."""
+    """Replace the lock, which a thread of the parent may hold, and leave GPUs to the parent. The CPU resets itself."""
     global _OPENING  # noqa: PLW0603  (the one of this process)
     _OPENING = RLock()
     for name in [name for name, device in _OPEN.items() if not device.host]:

@@ -32,7 +32,7 @@ class Named(dict[str, Any]):
 
 
 class Outcome(Mapping[str, Any]):
-    """What a call gave: arrays by key, as files have them (``grad.m.albedo``), and nested by name.
+    """The results of a call: arrays by key, as files have them (``grad.m.albedo``), and nested by name.
 
     Attributes:
         arrays: The arrays by key.

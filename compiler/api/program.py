@@ -37,8 +37,8 @@ class RunnableProgram:
         source: How the Slang is compiled.
         pipelines: Its pipelines by name, likewise.
         module: Its IR, after the passes.
-        item: What it was read from.
-        options: How.
+        item: The input that it was read from.
+        options: How it was read.
         products: The products with Hessians by name of their kernel or pipeline, if they were asked for.
     """
 
@@ -154,7 +154,7 @@ def only_kernel(program: RunnableProgram) -> KernelPlan:
 
 
 def chosen(program: RunnableProgram) -> KernelPlan | RunnablePipeline:
-    """What is wanted: the one pipeline of the description, else its one kernel.
+    """Return the one pipeline of the description, else its one kernel.
 
     Raises:
         CompileError: There are several, or none.
@@ -174,7 +174,7 @@ def kernels_of(program: KernelPlan | RunnablePipeline) -> tuple[str, ...]:
 def as_pipeline(
     program: RunnableProgram, kernel_or_pipeline: KernelPlan | RunnablePipeline, domain: tuple[int, ...] = ()
 ) -> RunnablePipeline:
-    """The same as a pipeline: a kernel is one of one stage, whose domain may be named."""
+    """Return a kernel as a pipeline of one stage, whose domain may be named; a pipeline as it is."""
     if isinstance(kernel_or_pipeline, RunnablePipeline):
         return kernel_or_pipeline
     kernel = next(kernel for kernel in program.module.kernels if kernel.name == kernel_or_pipeline.signature.name)

@@ -74,7 +74,7 @@ def _with_defaults(
 
 @dataclass(frozen=True, slots=True)
 class _Samples:
-    """Which parameters have one value for each sample, and the axes of the samples."""
+    """The parameters that have one value for each sample, and the axes of the samples."""
 
     names: frozenset[str]
     shape: Shape

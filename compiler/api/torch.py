@@ -41,13 +41,13 @@ def output_keys(signature: KernelSignature) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class _Call:
-    """One call: the kernel, its device and domain, the keys of the tensors, and those of what it gives.
+    """One call: the kernel, its device and domain, the keys of its tensors and of its outputs.
 
     Attributes:
         keys: The keys of the arguments.
         seeds: For the gradient: the results that have a cotangent. Their cotangents follow the arguments.
         mode: For a run without derivative: its mode.
-        outputs: The keys of what it gives.
+        outputs: The keys of the outputs.
         why: For a run without derivative: the message if one is wanted.
     """
 

@@ -53,7 +53,7 @@ class TrainingSettings:
 
 @dataclass(frozen=True, slots=True)
 class TrainingResult:
-    """What a training gave.
+    """The result of a training.
 
     Attributes:
         parameters: The trained parameters by name; of structs by field.

@@ -42,8 +42,8 @@ class FileCheck:
 
     Args:
         options: The settings of the command.
-        observer: Is told of plans and results.
-        progress: Is called with the labels of the subjects that run.
+        observer: Receives plans and results.
+        progress: Receives the labels of the subjects that run.
     """
 
     def __init__(

@@ -173,7 +173,7 @@ class _Session:
         return described if self._options.mutate else with_every_function(described, self._options.include_dirs)
 
     def _announce(self, item: Input, results: Sequence[Result]) -> None:
-        """Tell the observer of results that are known at once."""
+        """Send the observer results that are known at once."""
         names = [titled(name_of(result), result.kind) for result in results]
         self._observer.planned(names, self._notes_of(item))
         for result in results:

@@ -1,8 +1,8 @@
 """Compile a description, one call a stage: ``compile_description``.
 
-``compile_inputs`` runs it for all inputs of a command. All of them reach the emitter before the first is compiled, so
-all errors of all inputs are reported together, and the toolchain compiles in parallel. Three wrappers, each in a file
-of its own, change what happens around it: ``description_cache``, ``unsupported``, ``isolate_failures``.
+``compile_inputs`` runs it for all inputs of a command. All of them reach the emitter before the first is compiled.
+Therefore all errors of all inputs are reported together, and the toolchain compiles in parallel. Three wrappers, each
+in a file of its own, change its surroundings: ``description_cache``, ``unsupported``, ``isolate_failures``.
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ class EntryBlocks:
     Attributes:
         target: The target.
         file: The file of its code.
-        requirements: What its code needs, and the name of the entry point in it.
+        requirements: The features that its code needs, and the name of the entry point in it.
         blocks: Its own parameters.
         shared: The parameters of the module.
         places: Where its blocks of values are bound, by scope: ``entry_point`` and ``module``.

@@ -56,7 +56,7 @@ _CAPABILITIES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Requirements:
-    """What an artefact needs.
+    """The requirements of an artefact.
 
     Attributes:
         entry: The name of its entry point in the artefact.

@@ -1,8 +1,8 @@
 """Decide from manifests which inputs are up to date. No cache is read, and no description is loaded.
 
-The line ``build`` of an input's manifest has the hashes of the files that it depends on and of all files that were
-written for it, and a key for everything else: slangad, Slang, options. An output that is not newer than its manifest is
-compared by its size, a newer one by its hash. Inputs without such a line are compiled: those that read the outside
+The line ``build`` of an input's manifest has hashes of the files that the input depends on, and of all files that were
+written for it. A key stands for everything else: slangad, Slang, options. An output that is not newer than its manifest
+is compared by its size, a newer one by its hash. Inputs without such a line are compiled: those that read the outside
 world (see ``description_cache``), and those that failed for a target.
 """
 

@@ -96,7 +96,7 @@ class EntryParameter:
 
     Attributes:
         name: Its name in the Slang text and in reflection.
-        role: What it holds.
+        role: The kind of its contents.
         parameter: The user's name of the kernel's parameter or result; empty for the domain.
         path: The steps from that value to the part in this parameter: struct fields and tuple indices.
         scalar: The type of the components on the device (bools are ``uint``).

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 STORAGES: Final[dict[object, type]] = {float: float, half: half, "float": float, "half": half}
-"""What ``storage=`` accepts. Values are always computed in float."""
+"""Values of ``storage=``. Layers always compute in float."""
 MOST: Final = 1 << 24
 """Largest size of one axis of a parameter."""
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def read_extents(module: ir.Module, kernel: ir.Kernel, buffer: ir.Buffer) -> tuple[int, ...]:
-    """Elements along each axis of a tensor that a kernel may read; nothing where an index has no bounds."""
+    """Return the elements along each axis of a tensor that a kernel may read; nothing if an index has no bounds."""
     functions = {f.key: f for f in module.functions}
     reader = _ReadFinder(functions, buffer.key)
     reach: tuple[int, ...] = ()

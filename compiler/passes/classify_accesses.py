@@ -260,7 +260,7 @@ def _part(source: IndexSource) -> Uniform:
 
 
 def _joined(sources: Iterable[IndexSource]) -> Uniform:
-    """Return the source of what depends on several; the reason is that of the first with the smallest blocks."""
+    """Return the source of a value that depends on several; its reason is from the first with the smallest blocks."""
     parts = [_part(source) for source in sources]
     first, second, third = (math.gcd(*(part.blocks[axis] for part in parts)) for axis in range(3))
     found = first, second, third

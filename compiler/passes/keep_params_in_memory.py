@@ -6,9 +6,9 @@ part of it as argument is cloned, with the tensors and the indices on the way to
     fn layer(l: Layer, x)     l.w[i][j] * x[j]          ->   fn layer(l.w: Tensor, l_at, x)   l.w[l_at, i, j] * x[j]
     kernel fit(net: Net)      layer(net.layers[k], x)        kernel fit(net.layers.w: Tensor)  layer(net.layers.w, k, x)
 
-``name_tensors`` then gives the tensors names, and decides how their gradients accumulate. A ``Param`` that is used as a
-whole value somewhere (stored in a struct, returned, given to a function with a derivative of its own) is passed by
-value as before.
+``name_tensors`` then gives the tensors names, and decides how their gradients accumulate. A ``Param`` is passed by
+value as before if it is used as a whole value: stored in a struct, returned, or an argument of a function with a custom
+derivative.
 """
 
 from __future__ import annotations
@@ -180,7 +180,7 @@ def _index_name(param: str, number: int) -> str:
 
 
 def _stored(body: tuple[ir.Stmt, ...]) -> Iterator[str]:
-    """Yield the names of what is stored into or declared, once for each time."""
+    """Yield the names that are stored into or declared, once for each time."""
     for stmt in walk_stmts(body):
         match stmt:
             case ir.Assign(target=target) if (stored_in := root(target)) is not None:

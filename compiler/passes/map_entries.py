@@ -69,7 +69,7 @@ class _Loop:
     Attributes:
         out: The array.
         arrays: The arrays of which it reads an entry, perhaps ``out``.
-        values: What else it reads.
+        values: The other variables that it reads.
         count: The number of entries.
     """
 

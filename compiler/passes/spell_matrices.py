@@ -2,9 +2,9 @@
 
     -m       ->  m * -1.0             unary minus on a matrix is no C++
     m - n    ->  m + n * -1.0         its derivative has one
-    m / n    ->  divide(m, n)         no Metal, no WGSL, and no C++ in its derivative; slangad's library does it by rows
+    m / n    ->  divide(m, n)         no Metal, no WGSL, and no C++ in its derivative
 
-A matrix divided by a literal is unchanged.
+``divide`` of slangad's library divides by rows. A matrix divided by a literal is unchanged.
 """
 
 from __future__ import annotations

@@ -149,7 +149,7 @@ def _block(body: Block, names: frozenset[str], fresh: Fresh) -> Block:
 
 
 def store_whole(stmt: ir.Assign, owner: ir.Expr, fresh: Fresh) -> Iterator[ir.Stmt]:
-    """One store of all of ``owner``, a part of which is stored; what would be named twice is kept in a local first."""
+    """Yield one store of all of ``owner`` for a store of its part. Locals keep values that would be named twice."""
     steps: list[Step] = []
     place = stmt.target
     while place is not owner and isinstance(place, (ir.Member, ir.Swizzle, ir.Index)):
@@ -169,7 +169,7 @@ def store_whole(stmt: ir.Assign, owner: ir.Expr, fresh: Fresh) -> Iterator[ir.St
 
 
 def _rebuilt(old: ir.Expr, steps: list[Step], value: ir.Expr) -> ir.Expr:
-    """``old`` with ``value`` at the end of the steps."""
+    """Return ``old`` with ``value`` at the end of the steps."""
     if not steps:
         return value
     step, rest = steps[0], steps[1:]

@@ -1,9 +1,9 @@
 """Measure slopes along several inputs at once, at kinks.
 
 Each entry of a gradient may lie between the one-sided slopes along its input, and the gradient may still be wrong: at a
-tie of ``max(x, y)``, x and y may have a slope of one, but not both. So where two inputs have a kink, the sum and the
-difference of their entries are compared with slopes along both, at the sample and nearby. Where three inputs are equal,
-the sum of their entries is compared.
+tie of ``max(x, y)``, x and y may have a slope of one, but not both. Therefore two inputs with a kink are also examined
+together: the sum and the difference of their entries are compared with slopes along both, at the sample and nearby.
+Where three inputs are equal, the sum of their entries is compared.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """Excuse rows of the Jacobian at ties of inputs: rows that are derivatives nearby are not wrong.
 
-If three inputs are equal, or two and one without a gradient, a function may have no kink along any of them, and still
-no derivative. For example, the median of three equal numbers does not change as one of them moves. Each order of the
-inputs nearby has another derivative. So if entries of tied inputs are accused, the entries of all tied inputs are
-compared with rows of derivatives nearby, with the inputs in many orders. The row must be one of those, or lie between
-them. If all rows nearby are the same, nothing is excused.
+Three inputs are tied if they are equal; one of them may have no gradient. A function may have no kink along any of
+them, and still no derivative. For example, the median of three equal numbers does not change as one of them moves. Each
+order of the inputs nearby has another derivative. If entries of tied inputs are accused, the entries of all tied inputs
+are compared with rows of derivatives nearby. These rows have the inputs in many orders. The row must be one of them, or
+lie between them. If all rows nearby are the same, nothing is excused.
 """
 
 from __future__ import annotations

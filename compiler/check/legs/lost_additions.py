@@ -89,7 +89,7 @@ def _compare(
         several: The twin.
         columns: The inputs to compare.
         factors: By input, how many times the gradient of one thread is right.
-        detail: What the threads are.
+        detail: The kind of the threads.
     """
     function, rows = context.f64, context.rows
     cotangents = np.zeros((len(rows), len(function.results.columns)))

@@ -61,7 +61,7 @@ def typed(parameter: GlobalParameter, types: Mapping[str, str]) -> GlobalParamet
 
 
 def byte_accesses(source: SlangSource, types: Mapping[str, str]) -> Iterator[tuple[int, int, str]]:
-    """Yield the offsets of what changes in declarations of byte-address buffers and their uses, with the new text."""
+    """Yield the offsets of changes in declarations of byte-address buffers and their uses, with the new text."""
     tokens, offsets = source.tokens, source.offsets
     for k, name in _declared(tokens):
         if types.get(name.text) == INTEGER:

@@ -23,7 +23,7 @@ _BEFORE: Final = frozenset({";", "{", "}", ")", "else"})
 
 
 def component_stores(source: SlangSource, memory: Collection[str]) -> Iterator[tuple[int, int, str]]:
-    """Yield the offsets of what changes in stores to components of ``memory``, each with the text in its place."""
+    """Yield the offsets of changes in stores to components of ``memory``, each with the new text."""
     tokens, offsets = source.tokens, source.offsets
     variables = {k for function in source.functions for k in _of_variables(tokens[: function.last], function.opening)}
     for k, token in enumerate(tokens):

@@ -25,7 +25,7 @@ _LIBRARY: Final = "slangad_check_memory.slang"
 _VISIBILITY: Final = frozenset({"public", "internal", "private"})
 """Words that the copy does without, since it has several files in one module."""
 _IN_MODULE: Final = re.compile(r"^(?:module .*;|public )", re.MULTILINE)
-"""What a library loses when its text becomes a part of the copy."""
+"""Text that a library loses when it becomes a part of the copy."""
 _ATOMIC: Final = "Atomic"
 _FUNCTIONS: Final = {
     ATOMIC: "check_interlocked_add",

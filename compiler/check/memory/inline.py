@@ -57,7 +57,7 @@ class _Inliner:
         return "\n".join((self._text(text), *self._behind))
 
     def _text(self, text: str) -> str:
-        """Return a text without imports of the files and with the text of what it includes."""
+        """Return a text without imports of the files and with the text of its includes."""
         text = _IMPORT.sub(self._imported, text)
         return _INCLUDE.sub(self._included, text)
 

@@ -98,7 +98,7 @@ class WrappedParam:
 
     @property
     def argument(self) -> str:
-        """What the function gets for it."""
+        """The argument that the function gets for it."""
         if self.built:
             return self.built
         return self.name if self.memory < 0 else f"check_handle_{self.memory}"
@@ -160,7 +160,7 @@ class Wrapped:
     """A function with the memory that it uses.
 
     Attributes:
-        call: What to write before its arguments to call it; ``derived`` is its name in ``bwd_diff``.
+        call: The text before its arguments in a call; ``derived`` is its name in ``bwd_diff``.
         result: The type of its result as written; ``void`` if it has none.
         flows: True if its result has a derivative.
         backward: True if it has reverse mode, and ``forward`` if it has forward mode.

@@ -1,8 +1,8 @@
 """Add broken copies of custom derivatives to the text of a Slang file.
 
-For every function with ``[BackwardDerivative(…)]`` or ``[ForwardDerivative(…)]`` whose derivative stands in the same
-file, and for every way to break that derivative, a copy of both follows them. Edits replace tokens. The compiler finds
-the copies that are no Slang any more; the next try leaves them out.
+The functions are those with ``[BackwardDerivative(…)]`` or ``[ForwardDerivative(…)]`` and the derivative in the same
+file. Each way to break a derivative gives one copy of function and derivative, after the originals. Edits replace
+tokens. The compiler finds the copies that are no longer Slang; the next try leaves them out.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Examine entries of a Jacobian that no screening window confirms.
 
-An entry is called wrong only if two sets of windows with different nodes disagree with it, and neither the slopes on
-both sides, nor those close by, nor rounding explain it. So no accusation rests on one estimate, and kinks, jumps,
+An entry is wrong only if two sets of windows with different nodes disagree with it. The slopes on both sides, the
+slopes close by, and rounding must not explain the difference. Thus no accusation rests on one estimate. Kinks, jumps,
 noise and edges of a domain are no mistakes.
 """
 

@@ -1,7 +1,7 @@
 """Run a pipeline stage by stage, by launches of single kernels without the runtime.
 
-It computes the results with frozen parts, reports if indices stay inside, and gives the inputs of each stage, so that a
-stage can be examined separately.
+It computes the results with frozen parts, and reports if indices stay inside. It gives the inputs of each stage, so
+that a stage can be examined separately.
 """
 
 from __future__ import annotations

@@ -42,7 +42,7 @@ class MemoryPrinter(Protocol):
         """Return the parameters that the entry point of a mode needs for it."""
 
     def copies_parameters(self, mode: Mode) -> Iterable[tuple[EntryParameter, ...]]:
-        """Return the parameters of each entry point that adds up copies of its gradient, or of what is added to it."""
+        """Return the parameters of each entry point that adds up copies of its gradient, or of additions to it."""
 
 
 class ParameterPrinter(Protocol):

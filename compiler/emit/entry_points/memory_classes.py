@@ -65,7 +65,7 @@ class KernelScope:
 
     @property
     def index(self) -> str:
-        """The element this thread works on; ``0`` in the scope of what all threads share."""
+        """The element of this thread; ``0`` in the scope of values that all threads share."""
         return self.element or self.local("i")
 
     @property
@@ -289,7 +289,7 @@ class UniformParam:
         """Do nothing."""
 
     def argument(self, writer: Writer, mode: Mode) -> str:  # noqa: ARG002  (the same in every mode)
-        """The value itself, or a local copy of it."""
+        """Return the value itself, or a local copy of it."""
         type_, names = self.param.type, self.scope.names
         leaves = [_entry_leaf(leaf) for leaf in buffer_leaves(type_)]
         if len(leaves) == 1 and not leaves[0].steps:

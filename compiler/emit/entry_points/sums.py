@@ -56,7 +56,7 @@ class SumSlot:
 
     @property
     def matrix(self) -> MatrixSums | None:
-        """What the threads of a group hold of it together; None if each thread has all its sums."""
+        """The sums that the threads of a group hold together; None if each thread has all its sums."""
         return self.tensor.matrix if self.tensor else None
 
     @property

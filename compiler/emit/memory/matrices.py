@@ -84,7 +84,7 @@ class MatrixSums:
 
     @property
     def held(self) -> tuple[int, int]:
-        """What a thread holds: blocks of four where a group works together, scalars where a thread is alone."""
+        """The sums of a thread: blocks of four where a group works together, scalars where a thread is alone."""
         _, down, blocks, _ = self._grid
         together = -(-down // self.group) if self.is_bias else 4 * blocks
         return together * self.count, self.rows * self.columns * self.count
@@ -101,7 +101,7 @@ class MatrixSums:
         return f"sa.ALONE * {alone} + (1 - sa.ALONE) * {together}"
 
     def print_declaration(self, writer: Writer) -> None:
-        """Print the declaration of what a thread holds, and the type by which the library reaches it."""
+        """Print the declaration of a thread's sums, and the type by which the library reaches them."""
         writer.line(f"static sa.Held {self.names.sums}[{self._held_size}];")
         writer.gap()
         writer.line(f"struct {self.names.holder} : sa.IHeld")

@@ -175,7 +175,7 @@ _TOTALS_OF: Final = {
     ParameterRole.RESULT: (ParameterRole.TOTALS, "values"),
     ParameterRole.RESULT_TANGENT: (ParameterRole.TANGENT_TOTALS, "tangent"),
 }
-"""What becomes of totals: its role, that of the totals, and its name in Slang."""
+"""By role of the array that is made of totals: the role of the totals, and the array's name in Slang."""
 
 
 def copies_parameters(
@@ -218,7 +218,7 @@ class SummedTensor:
         extents: The tensor's extents; None if they are known and all elements are summed.
         element: Their type.
         path: The fields from the parameter to the tensor.
-        matrix: What the threads of a group hold together, if each does not have sums of all elements.
+        matrix: The sums that the threads of a group hold together, if each does not have sums of all elements.
     """
 
     sums: str

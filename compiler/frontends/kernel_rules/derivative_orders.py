@@ -1,7 +1,7 @@
 """Refuse derivatives of derivatives that Slang cannot compile, at the outermost one.
 
-Slang 2026.12 crashes on reverse mode of a function that takes ``bwd_diff`` itself, on third derivatives in reverse
-mode, and on those in forward mode unless only arithmetic is differentiated. A kernel's own gradient adds one order.
+Slang 2026.12 crashes on reverse mode of a function that takes ``bwd_diff`` itself, and on third derivatives in reverse
+mode. It compiles third derivatives in forward mode only of arithmetic. A kernel's own gradient adds one order.
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class _Origin:
-    """What a module is made of: the objects of a file in the order of their definitions, or a live object.
+    """The source of a module: the objects of a file in the order of their definitions, or a live object.
 
     Attributes:
         path: The describing file.

@@ -152,8 +152,8 @@ def _params(candidate: Candidate, structs: Mapping[str, DeclaredStruct]) -> Iter
 def _needs_wrapper(candidate: Candidate, params: Collection[ir.Param], structs: Mapping[str, DeclaredStruct]) -> bool:
     """Return True if Slang can't differentiate a function by its name.
 
-    It is an overloaded or a generic method, or Slang wants a pair for an object without gradient whose struct is
-    differentiable, or for a matrix with a layout, which the name of its type does not show.
+    There are two reasons. The function is an overloaded or a generic method. Or Slang wants a pair for a parameter: an
+    object without gradient whose struct is differentiable, or a matrix whose type's name does not show its layout.
     """
     declared = candidate.declared
     if any(_has_layout(candidate, number) for number in range(len(declared.params))):

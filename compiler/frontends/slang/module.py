@@ -1,8 +1,8 @@
 """Load a Slang file as a module: its differentiable functions, each with a kernel that runs it once per element.
 
 The functions stay in the file (``External``). The emitted module imports the file. It includes the file instead if
-the file is no ``.slang`` file, hides names from importers, or has entry points, which Slang would check against every
-target after an import. The emitted module repeats the imports of the file that declare structs of kernels.
+the file is no ``.slang`` file, hides names from importers, or has entry points. Slang would check imported entry points
+against every target. The emitted module repeats the imports of the file that declare structs of kernels.
 """
 
 from __future__ import annotations

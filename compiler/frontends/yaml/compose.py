@@ -1,9 +1,11 @@
 """Read a YAML text as nodes, under limits, without knowledge of descriptions.
 
-PyYAML's scanner and parser yield events; its constructors are not used. Refused here, each with its
-location: syntax errors, several documents, repeated keys, keys other than text, tags other than YAML's own, aliases
-without an anchor or to themselves, and documents that are too long, nested too deeply, or grow too much by their
-aliases.
+PyYAML's scanner and parser yield events; its constructors are not used. Each of these is refused, with its location:
+
+- syntax errors and several documents,
+- repeated keys, keys other than text, tags other than YAML's own,
+- aliases without an anchor or to themselves,
+- documents that are too long, nested too deeply, or grow too much by their aliases.
 """
 
 from __future__ import annotations

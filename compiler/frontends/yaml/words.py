@@ -1,7 +1,7 @@
 """The meanings of names of the language in a body: words of ``sa``, Python's own, ``math``.
 
-If both have a word, a bare name has Python's meaning (``round`` returns an int, ``sa.round`` a float),
-except that ``range`` takes the options of ``sa.range`` too.
+If both have a word, a bare name has Python's meaning: ``round`` returns an int, ``sa.round`` a float. One exception:
+``range`` takes the options of ``sa.range`` too.
 """
 
 from __future__ import annotations

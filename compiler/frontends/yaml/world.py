@@ -75,7 +75,7 @@ class YamlWorld:
         used: Constants and powers that bodies use.
         bound: Constants that were used, name to text.
         in_slang: Keys of constants that raw bodies name.
-        library: What bodies reach of ``sa.nn``, which is described in Python.
+        library: The parts of ``sa.nn`` that bodies reach. They are described in Python.
     """
 
     document: Document

@@ -196,9 +196,9 @@ def kernel(python: object = None, /, **options: object) -> object:
 
     Args:
         python: The function, when used bare.
-        **options: ``dims=`` 1 to 3, ``group_size=`` threads per group, ``tile=`` the block of the domain that a group
-            takes at a time, ``ranges=`` of samples, ``shapes=`` of tensors in checks, ``check=`` the number and seed
-            of samples.
+        **options: ``dims=`` is 1 to 3. ``group_size=`` is the number of threads per group. ``tile=`` is the block of
+            the domain that a group takes at a time. ``ranges=`` are those of samples. ``shapes=`` are those of tensors
+            in checks. ``check=`` has the number and seed of samples.
 
     Raises:
         DescriptionError: for unknown keywords and values that make no sense.

@@ -162,7 +162,7 @@ def _arrived(kernel: LoadedObject) -> LoadedObject:
 
 
 class CheckedObject:
-    """What kernels, pipelines and functions have in common."""
+    """The common methods of kernels, pipelines and functions."""
 
     @property
     def slang(self) -> str:

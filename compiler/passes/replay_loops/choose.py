@@ -32,9 +32,10 @@ BUDGET: Final = 256
 HOST_BUDGET: Final = 16384
 """Bytes. Slang may keep this much of a loop on the CPU: half of a first cache. Larger: longer loops leave the cache."""
 SHARED: Final = 64
-"""Bytes. Above it, adding up gradients in each iteration, of values that all share and of arrays that the loop fills,
-costs more than what Slang keeps.
-Larger: loops over arrays, such as layers of networks, get derivatives of their own.
+"""Bytes of values that all iterations share, and of arrays that the loop fills.
+
+Above it, adding up their gradients in each iteration costs more than the state that Slang keeps. Larger: loops over
+arrays, such as layers of networks, get derivatives of their own.
 """
 
 

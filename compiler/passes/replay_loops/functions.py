@@ -52,7 +52,7 @@ class State:
     """The state of a loop as one value: the local itself, or a struct of several locals and a flag.
 
     Attributes:
-        locals: What it holds.
+        locals: The locals that it holds.
         stops: It has the flag, which is set when an iteration leaves the loop.
         type: Its type.
     """
@@ -95,7 +95,7 @@ class LoopFunctions:
         loop: The loop.
         plan: How reverse mode gets its states.
         state: Its state as a value.
-        end: The type of what ``run`` returns.
+        end: The type of the result of ``run``.
         key: The start of the keys of the functions.
         name: The start of their names.
         reads: The loop reads memory that gets a gradient.
@@ -520,7 +520,7 @@ def state_of(loop: Loop, key: str, name: str) -> State:
 
 
 def end_of(loop: Loop, plan: Plan, state: State, key: str, name: str) -> Type:
-    """Return the type of what a loop's run returns."""
+    """Return the type of the result of a loop's run."""
     watched = plan.undo is not None and plan.undo.watched
     if not loop.counts and not watched:
         return state.type

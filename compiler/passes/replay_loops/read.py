@@ -63,8 +63,8 @@ class Loop:
     Attributes:
         stmt: The loop.
         body: Its body, without the thread's index.
-        state: What an iteration hands on.
-        shared: What all iterations read.
+        state: The values that an iteration hands on.
+        shared: The values that all iterations read.
         breaks: It has a ``break``.
     """
 
@@ -123,7 +123,7 @@ def read_loop(
     Args:
         stmt: The loop; ``obstacle`` finds none.
         before: The names that are set before it.
-        after: What may run after it, block by block.
+        after: The statements that may run after it, block by block.
         carrying: The gradient flow of the function.
         names: Makes names of parameters for the thread's index.
     """

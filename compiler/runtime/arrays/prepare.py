@@ -66,7 +66,7 @@ def prepare(
         signature: The kernel's.
         mode: The mode of the run.
         inputs: Arrays, numbers or lists by key; keys of other modes are ignored.
-        domain: The shape of the domain; that of the ``Each`` parameters, else of what is written, when not given.
+        domain: The shape of the domain. Without it: the shape of the ``Each`` parameters, else of the written tensor.
 
     Raises:
         InputError: With everything that is wrong.

@@ -62,7 +62,7 @@ class KernelValue:
     Attributes:
         name: As the user wrote it.
         memory: Where it lives.
-        type: The type of one element; for tensors and textures, of what they hold.
+        type: The type of one element; for tensors and textures, the type of their elements.
         parts: Its parts, each with its own array.
         axes: Axes before those of a part: the domain's, a tensor's own, or none.
         param: The parameter that holds a result.

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from slangad.compiler.toolchain.cache import Cache
 
 Optimization = int | Literal["g"]
-"""What stands after ``-O``; ``g`` for code that runs seldom."""
+"""The level after ``-O``; ``g`` for code that runs seldom."""
 
 TIME_LIMIT = 300.0
 """Time limit of the C++ compiler, in seconds."""
@@ -49,9 +49,9 @@ _NATIVE = {
     **dict.fromkeys(("x86_64", "amd64", "i686"), ("-march=native",)),
     **dict.fromkeys(("aarch64", "arm64"), ("-mcpu=native",)),
 }
-"""Flags for all instructions of the machine, by what ``platform`` calls it."""
+"""Flags for all instructions of the machine, by its name in ``platform``."""
 _OF_GCC = b"gpch"
-"""What GCC's precompiled headers begin with. Clang's name the file that they were made of, so they can't move."""
+"""First bytes of GCC's precompiled headers. Clang's headers name their source file, so they can't move."""
 _INCLUDED = ("-include", "prelude.h")
 _MSVC_FLAGS = ("/nologo", "/std:c++17", "/LD", "/EHsc", "/fp:precise", "/w")
 _MAX_LINES = 12
@@ -80,8 +80,8 @@ class CxxCompiler:
     def arguments(self, source: Path, output: Path, optimization: Optimization, *, native: bool = False) -> list[str]:
         """Return the command line that makes a shared library of one source file.
 
-        Contraction into fused multiply-adds stays off, so that results do not depend on the machine, not even with
-        ``native``, which uses all instructions that this one has.
+        Contraction into fused multiply-adds stays off, so that results do not depend on the machine. This holds with
+        ``native`` too, which uses all instructions of this machine.
         """
         if self.msvc:
             level = "/Od" if optimization == 0 else "/O2"

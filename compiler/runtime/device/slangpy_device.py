@@ -45,7 +45,7 @@ _NOTES = 5
 _TAKEN: Final[tuple[Literal["C"], Literal["W"]]] = ("C", "W")
 """Arrays that slangpy takes: it refuses those that it could not write to, though it only reads them."""
 _UNIFORMS = re.compile(r"push constant size \((\d+)\) exceeds the maximum allowed \((\d+)\)")
-"""What slangpy prints where the arguments of an entry point are too large for Vulkan."""
+"""slangpy's message if the arguments of an entry point are too large for Vulkan."""
 _AWAKE = 2e-3
 """Seconds that a wait polls without a pause; then each pause is a fraction of the time waited so far."""
 _GLANCES = 50
@@ -138,7 +138,7 @@ class GpuBuffer:
             raise _broken(_name_of(self.queue.device), error) from None
 
     def download(self) -> npt.NDArray[Any]:
-        """Return a copy of what it holds; waits for what was submitted before."""
+        """Return a copy of its contents; waits for all earlier commands."""
         try:
             self.queue.finish()
             self.queue.require_memory(self.count * self.dtype.itemsize)
@@ -148,7 +148,7 @@ class GpuBuffer:
         return array
 
     def take(self) -> npt.NDArray[Any]:
-        """The same as ``download``."""
+        """Do the same as ``download``."""
         return self.download()
 
     def fill(self, number: float) -> None:

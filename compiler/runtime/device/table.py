@@ -25,7 +25,7 @@ class DeviceKind:
         title: Half a line for listings.
         target: The target that its kernels are compiled to, a key of ``TARGETS``.
         opener: The function that opens it, as ``module:function``. It takes the name and the time limit in seconds.
-        remedy: What the user must install or have.
+        remedy: Things that the user must install or have.
         tested: False if slangad was never tried on it.
         silent: True if it computes wrong values, without an error, of functions that its target lacks.
         ranks: Where ``auto`` tries it, by ``sys.platform``: smaller numbers come first.

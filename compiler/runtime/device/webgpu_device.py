@@ -50,7 +50,7 @@ _WORD: Final = 4
 _ELEMENT: Final = 64
 """Bytes of the largest element, a matrix: a buffer that is bound has room for one, even if nothing is in it."""
 _DOUBLE: Final = "'double' type emitted"
-"""What Slang says of one."""
+"""Slang's message about a double."""
 _FILTERABLE: Final = "float32-filterable"
 _HALF: Final = "shader-f16"
 _WANTED_LIMITS: Final = (
@@ -137,7 +137,7 @@ class WebgpuBuffer:
             raise _broken(error) from None
 
     def download(self) -> npt.NDArray[Any]:
-        """Return a copy of what it holds; waits for what was submitted before."""
+        """Return a copy of its contents; waits for all earlier commands."""
         import numpy as np
         import wgpu
 
@@ -149,7 +149,7 @@ class WebgpuBuffer:
         return array if array.flags.writeable else array.copy()
 
     def take(self) -> npt.NDArray[Any]:
-        """The same as ``download``."""
+        """Do the same as ``download``."""
         return self.download()
 
     def fill(self, number: float) -> None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _ELSEWHERE: Final = "use another device"
 _HALF: Final = "shader-f16"
 _WIDE: Final = "vec8<"
-"""What Slang writes for a row of halfs in a uniform: there is no such type."""
+"""Slang's text for a row of halfs in a uniform. WGSL has no such type."""
 
 
 def no_double(what: str) -> ToolchainError:

@@ -125,9 +125,9 @@ class DistributedTrainer(Trainer):
     """A training in progress, seen from one rank. It keeps the optimizer, and computes gradients of one size of parts.
 
     Attributes:
-        data: What the ranks share.
-        engines: What computes the gradients of a part, by the size of the part: this object, and maybe another.
-        weights: What the sum over a part counts, by the size of the part.
+        data: The data that the ranks share.
+        engines: The trainers that compute the gradients of a part, by its size: this object, and maybe another.
+        weights: The weight of the sum over a part, by the size of the part.
         asked: Not empty once this rank was asked to stop.
     """
 

@@ -49,8 +49,8 @@ class TrainingPlan:
 
     Attributes:
         optimizer: With its settings.
-        batch: Elements of a step, along the first axis of what has one element per thread; 0 means all.
-        seed: What the order of the batches is drawn from.
+        batch: Elements of a step, along the first axis of the arrays with one element per thread; 0 means all.
+        seed: Seed of the order of the batches.
         threshold: Stop at the first loss below this.
     """
 

@@ -1,8 +1,9 @@
 """Slang's compiler library, called through its C functions. It takes arguments and units, and reports events.
 
-Runs in worker processes, because the library can crash or hang. One ``SlangSession`` (0.2 s to create) serves any
-number of calls. A call parses and checks once (``-no-codegen``), then links every entry point by itself, so that each
-artefact's bindings start at zero and one that fails leaves the others alone, and asks for its code per target.
+It runs in worker processes, because the library can crash or hang. One ``SlangSession`` (0.2 s to create) serves any
+number of calls. A call parses and checks once (``-no-codegen``), then links every entry point by itself. Thus each
+artefact's bindings start at zero, and one that fails leaves the others alone. The call then asks for the code for each
+target.
 """
 
 from __future__ import annotations

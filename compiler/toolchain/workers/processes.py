@@ -1,6 +1,6 @@
-"""Child processes that serve requests over a pipe and may crash or hang: started, talked to and buried here.
+"""Start child processes, send them requests over a pipe, and end them. A child may crash or hang.
 
-Goes in: the module whose ``main`` the child runs. The child sees requests on stdin and answers through ``frames``.
+A child runs ``main`` of a module. It reads requests from stdin and answers through ``frames``.
 """
 
 from __future__ import annotations
