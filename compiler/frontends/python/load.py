@@ -1,6 +1,7 @@
 """Execute a description: read, parse, fence, import. Every error becomes a diagnostic."""
 
 from __future__ import annotations
+import __future__
 
 import ast
 import builtins
@@ -17,7 +18,7 @@ import tokenize
 import traceback
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from types import CodeType, ModuleType, TracebackType
 from typing import TYPE_CHECKING, Final
@@ -26,49 +27,32 @@ from slangad.compiler.errors.diagnostics import CompileError, Diagnostic
 from slangad.compiler.errors.spans import Span
 from slangad.compiler.frontends.python.arguments import location_of_argument
 from slangad.compiler.frontends.python.imports import fresh_imports
+from slangad.compiler.frontends.python.refused import Definition, RefusedDefinitions, fence, lines_of
 from slangad.compiler.frontends.reading.encoding import decode, read_bytes
-from slangad.compiler.frontends.reading.fence import fence_function, fence_struct
 from slangad.compiler.frontends.reading.locations import SourceLocations
 from slangad.compiler.frontends.reading.paths import shown_path
-from slangad.compiler.frontends.reading.problems import Problems, did_you_mean
-from slangad.compiler.lang.decorators.source import first_line, remember_source
+from slangad.compiler.frontends.reading.problems import did_you_mean
+from slangad.compiler.lang.decorators.source import remember_source
 from slangad.compiler.lang.errors import AnnotationError, ArgumentError, DescriptionError
 from slangad.compiler.lang.other_names import other_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
-_DEFINING = frozenset({"differentiable", "function", "kernel", "struct"})
 _EXECUTING: Final[ContextVar[tuple[Path, ...]]] = ContextVar("slangad_executing", default=())
 """The files that this thread executes, outermost first."""
 _CODING = re.compile(r"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)", re.MULTILINE)
-_DECORATORS = frozenset({"differentiable", "function", "kernel", "backward", "forward"})
-
-
-@dataclass(frozen=True, slots=True)
-class RefusedSyntax:
-    """The errors of unsupported syntax in a file, and the lines of the definitions that they are in."""
-
-    diagnostics: tuple[Diagnostic, ...]
-    lines: tuple[range, ...]
-
-    def with_later(self, later: Sequence[Diagnostic]) -> CompileError:
-        """Return the error for these and later diagnostics; in the same definitions, those may follow from these."""
-        files = {one.span.file for one in self.diagnostics}
-        apart = [d for d in later if d.span.file not in files or not any(d.span.line in one for one in self.lines)]
-        merged = dict.fromkeys([*self.diagnostics, *apart])
-        return CompileError(sorted(merged, key=lambda one: (one.span.file, one.span.line, one.span.column)))
 
 
 @dataclass(frozen=True, slots=True)
 class ExecutedFile:
-    """An executed description: its module, its text, the files it imported, and the errors of its syntax."""
+    """An executed description: its module, its text, the files it imported, and the definitions that are refused."""
 
     path: str
     text: str = field(repr=False)
     module: ModuleType
     imported: tuple[str, ...]
-    refused: RefusedSyntax
+    refused: RefusedDefinitions
 
 
 def load_file(path: Path) -> ExecutedFile:
@@ -91,12 +75,7 @@ def load_file(path: Path) -> ExecutedFile:
         contextlib.redirect_stdout(sys.stderr),
         _own_modules(path) as before,
     ):
-        try:
-            module = _execute(path, text, tree)
-        except CompileError:
-            if refused.diagnostics:  # what the file raises may follow from them
-                raise CompileError(refused.diagnostics) from None
-            raise
+        module, refused = _execute(path, text, tree, refused)
         imported = _imported_files(before, path)
     return ExecutedFile(str(path), text, module, imported, refused)
 
@@ -176,55 +155,6 @@ def syntax_diagnostic(error: SyntaxError, file: str) -> Diagnostic:
     return Diagnostic("SA001", f"syntax error: {error.msg}", Span(error.filename or file, line, column, end_line, end))
 
 
-def fence(tree: ast.Module, locations: SourceLocations) -> RefusedSyntax:
-    """Return the errors of unsupported syntax in every function that is visibly described.
-
-    They are found before the file is executed, and reported with the errors that are found later.
-    """
-    problems = Problems()
-    for node in ast.walk(tree):
-        match node:
-            case ast.FunctionDef(decorator_list=decorators) if _is_decorated(decorators, _DECORATORS):
-                fence_function(node, locations, problems)
-            case ast.AsyncFunctionDef(decorator_list=decorators) if _is_decorated(decorators, _DECORATORS):
-                span = locations.keyword_span(node)
-                problems.error("SA004", span, "an async function can't be described", help="write a plain def")
-            case ast.ClassDef(decorator_list=decorators) if _is_decorated(decorators, frozenset({"struct"})):
-                fence_struct(node, locations, problems)
-            case _:
-                continue
-    _refuse_repetition(tree, locations, problems)
-    diagnostics = tuple(problems.sorted())
-    definitions = [n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)]
-    lines = [range(first_line(node), (node.end_lineno or node.lineno) + 1) for node in definitions]
-    return RefusedSyntax(diagnostics, tuple(one for one in lines if any(d.span.line in one for d in diagnostics)))
-
-
-def _refuse_repetition(tree: ast.Module, locations: SourceLocations, problems: Problems) -> None:
-    """Report a second definition of a name, which would silently replace the first."""
-    first: dict[str, int] = {}
-    for node in tree.body:
-        if not isinstance(node, ast.FunctionDef | ast.ClassDef) or not _is_decorated(node.decorator_list, _DEFINING):
-            continue
-        line = first.setdefault(node.name, node.lineno)
-        if line != node.lineno:
-            problems.error(
-                "SA006",
-                locations.name_span(node),
-                f"'{node.name}' is defined twice",
-                label="the second",
-                help=f"rename one; the other one is in line {line}",
-            )
-
-
-def _is_decorated(decorators: list[ast.expr], names: frozenset[str]) -> bool:
-    targets = [d.func if isinstance(d, ast.Call) else d for d in decorators]
-    return any(
-        (isinstance(t, ast.Attribute) and t.attr in names) or (isinstance(t, ast.Name) and t.id in names)
-        for t in targets
-    )
-
-
 @contextlib.contextmanager
 def _search_path(path: Path) -> Iterator[None]:
     """Put the describing file's folder and its package's parent on the path, inside the block."""
@@ -302,7 +232,14 @@ def _below(paths: list[str], *folders: Path) -> bool:
     return any(Path(path).resolve().is_relative_to(folder) for path in paths for folder in folders)
 
 
-def _execute(path: Path, text: str, tree: ast.Module) -> ModuleType:
+def _execute(
+    path: Path, text: str, tree: ast.Module, refused: RefusedDefinitions
+) -> tuple[ModuleType, RefusedDefinitions]:
+    """Execute a parsed file; a definition that raises an error is left out, and the statements after it are executed.
+
+    Raises:
+        CompileError: for an error outside definitions, with those of the definitions before it.
+    """
     name, package = _module_name(path)
     if package:
         _guarded(path, text, lambda: importlib.import_module(package))
@@ -311,17 +248,43 @@ def _execute(path: Path, text: str, tree: ast.Module) -> ModuleType:
     module.__package__ = package
     if not _is_library_module(name):
         sys.modules[name] = module
-    code = _compiled(tree, str(path))
-    _guarded(path, text, lambda: exec(code, module.__dict__))  # noqa: S102  (the description is the user's program)
-    return module
+    rest = tree.body
+    while (error := _error_of(path, text, ast.Module(rest, tree.type_ignores), module)) is not None:
+        failed = _failed(rest, path, error)
+        if not isinstance(failed, Definition):
+            raise refused.before(failed, error.diagnostics) from error
+        refused = refused.without(tree, failed, error.diagnostics)
+        rest = rest[rest.index(failed) + 1 :]
+    return module, refused
 
 
-def _compiled(tree: ast.Module, file: str) -> CodeType:
+def _error_of(path: Path, text: str, tree: ast.Module, module: ModuleType) -> CompileError | None:
+    """Execute statements, up to the first that raises an error; return it."""
+    annotations = __future__.annotations  # the first statements may have imported it
+    future = annotations.compiler_flag if vars(module).get("annotations") is annotations else 0
+    try:
+        code = _compiled(tree, str(path), future)
+        _guarded(path, text, partial(exec, code, module.__dict__))  # the description is the user's program
+    except CompileError as error:
+        return error
+    return None
+
+
+def _failed(statements: list[ast.stmt], path: Path, error: CompileError) -> ast.stmt | None:
+    """Return the statement of a file that raised an error; None if it is not known."""
+    trace = error.__cause__.__traceback__ if error.__cause__ else None
+    places = ((frame.f_code, line) for frame, line in traceback.walk_tb(trace))
+    line = next((line for code, line in places if (code.co_filename, code.co_name) == (str(path), "<module>")), 0)
+    return next((one for one in statements if line in lines_of(one)), None)
+
+
+def _compiled(tree: ast.Module, file: str, future: int) -> CodeType:
     """Return the code of a parsed file; some syntax errors show only here (a ``break`` outside of loops)."""
     try:
-        return compile(tree, file, "exec", dont_inherit=True)
+        code: CodeType = compile(tree, file, "exec", future, dont_inherit=True)
     except SyntaxError as error:
         raise CompileError([syntax_diagnostic(error, file)]) from None
+    return code
 
 
 def _is_library_module(name: str) -> bool:

@@ -71,6 +71,8 @@ def load_python(path: Path) -> ir.Module:
     origin = _Origin(loaded.path, path.stem, tuple(_own_objects(loaded)), loaded.imported, _doc(loaded.module.__doc__))
     try:
         module = _module_of(PythonWorld(loaded.path, Problems()), origin)
+    except _NothingDescribedError as error:
+        raise CompileError(loaded.refused.diagnostics or error.diagnostics) from None
     except CompileError as error:
         raise loaded.refused.with_later(error.diagnostics) from None
     if loaded.refused.diagnostics:
@@ -105,8 +107,12 @@ def _module_of(world: PythonWorld, origin: _Origin, sampled: frozenset[str] | No
     return replace(module, pipelines=pipelines, sampling=tuple(_sampling(world, origin, kernels)))
 
 
-def _nothing(path: str) -> CompileError:
-    return CompileError([
+class _NothingDescribedError(CompileError):
+    """A file has no function, kernel or struct of slangad's."""
+
+
+def _nothing(path: str) -> _NothingDescribedError:
+    return _NothingDescribedError([
         Diagnostic(
             "SA005", "nothing is described in this file", Span(path, 1, 1, 1, 1),
             help="decorate a function with @sa.differentiable or @sa.kernel",
