@@ -24,7 +24,7 @@ from slangad.compiler.slang_text.endings import is_slang
 from slangad.compiler.slang_text.files import source_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from slangad.compiler.check.model.subject import Subject
     from slangad.compiler.errors.spans import Span
@@ -82,14 +82,21 @@ def _accused(failure: Failure) -> tuple[Accused, Accused]:
                 if not math.isnan(known):
                     (right if abs(actual - known) <= bar + tol.SAME_FOUND * abs(known) else wrong).add(path)
     owners = {owner_of(path) for path in wrong}
-    parts = [{_part(path) for path in paths if owner_of(path) in owners} for paths in (wrong, right - wrong)]
+    parts = [
+        {part for path in paths if owner_of(path) in owners for part in _parts(path)}
+        for paths in (wrong, right - wrong)
+    ]
     others = {owner_of(path) for path in right} - owners
     return Accused(frozenset(owners), frozenset(others)), Accused(frozenset(parts[0]), frozenset(parts[1] - parts[0]))
 
 
-def _part(path: str) -> str:
-    """Return the last field or component of a path; empty for a value without parts in the path."""
-    return path.rpartition(".")[2] if "." in path else ""
+def _parts(path: str) -> set[str]:
+    """Return the last field or component of a path, and its last two: ``y`` and ``position.y`` of ``v[2].position.y``.
+
+    A value without parts in the path has an empty one.
+    """
+    fields = path.rpartition("]")[2].split(".")[1:] if "]" in path else path.split(".")[1:]
+    return {fields[-1], ".".join(fields[-2:])} if fields else {""}
 
 
 def _attribute(failure: Failure) -> str:
@@ -138,7 +145,8 @@ def _in_derivative(failure: Failure, derivative: CustomDerivative, names: Mappin
     source = source_of(of.span.file)
     steps = steps_of(derivative.source, own, params, text_of_body(source, of))
     accused, parts = _accused(failure)
-    outputs = _renamed(accused, names)
+    stored = frozenset(name for step in steps for name in step.stores)
+    outputs = _renamed(accused, {name: _in_text(gradient, stored) for name, gradient in names.items()})
     if derivative.attribute == "ForwardDerivative":
         outputs, parts = Accused(frozenset({RETURNED}), frozenset()), Accused(frozenset(), frozenset())
     place = suspect(steps, outputs, parts)
@@ -149,6 +157,12 @@ def _renamed(accused: Accused, names: Mapping[str, str]) -> Accused:
     """Return parameters by the names of their gradient memory. All are suspects if no wrong one is known."""
     wrong = {names[one] for one in accused.wrong if one in names} or {*names.values()}
     return Accused(frozenset(wrong), frozenset(names[one] for one in accused.right if one in names) - wrong)
+
+
+def _in_text(name: str, stored: Collection[str]) -> str:
+    """Return the word by which a text names memory: ``weights`` if it is the field ``layer_weights`` of an object."""
+    fields = (word for word in stored if name.endswith(f"_{word.removeprefix('_')}"))
+    return name if name in stored else max(fields, key=len, default=name)
 
 
 def _call_in(span: Span, sources: Sequence[str]) -> Span:

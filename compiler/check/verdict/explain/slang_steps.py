@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from dataclasses import replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.check.verdict.explain.steps import Step
 from slangad.compiler.errors.spans import Span
-from slangad.compiler.slang_text.brackets import CLOSING_OF, closing
+from slangad.compiler.slang_text.brackets import BEFORE_VALUES, CLOSING_OF, closing
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -29,6 +30,8 @@ _COMPONENTS: Final = "xyzw"
 _LOOP: Final = "for"
 _HEADS: Final = frozenset({"if", "else", "while", "switch", "do", _LOOP})
 """The words that a branch or loop begins with."""
+_ADDING: Final = frozenset({"InterlockedAdd", "__atomic_add", "InterlockedAddF32", "add", "set", "setv"})
+"""Functions and methods that only store to their first argument or object."""
 
 
 def steps_of(source: SlangSource, function: SlangFunction, names: Mapping[str, str], of: str) -> tuple[Step, ...]:
@@ -45,9 +48,11 @@ def steps_of(source: SlangSource, function: SlangFunction, names: Mapping[str, s
     pairs = frozenset(function.header.params)
     body = source.tokens[function.opening + 1 : function.last]
     ranges = tuple(_statements(body))
+    apart = _apart(body)
     steps = tuple(
-        replace(_step(one, pairs, source.file), is_copy=_is_copy(one, names, of))
-        for one in (body[start:end] for start, end in ranges)
+        replace(step, is_copy=_is_copy(body[start:end], names, of) or _is_mirrored(body[start:end], step.parts))
+        for start, end in ranges
+        for step in [_step(apart[start:end], pairs, source.file)]
     )
     parts = _parts_of_locals([body[start:end] for start, end in ranges])
     steps = tuple(step if step.parts else replace(step, parts=_joined(parts, step.stores)) for step in steps)
@@ -80,6 +85,52 @@ def _is_copy(tokens: Sequence[Token], names: Mapping[str, str], of: str) -> bool
             words.append(names.get(word, word))
     text = re.escape(" ".join(words))
     return len(words) > 1 and re.search(rf"(?:return|[=(,]) {text} [;),]", of) is not None
+
+
+def _is_mirrored(tokens: Sequence[Token], parts: Collection[str]) -> bool:
+    """Return True if a statement stores a part of a value to the same part of another: ``add(g[i].x, d.x)``."""
+    words = "".join(token.text for token in tokens).rstrip(")")
+    return any(words.endswith(f".{part}") for part in parts)
+
+
+def _apart(body: Sequence[Token]) -> list[Token]:
+    """Return a body in which local variables of one name have different ones: ``sum`` and ``sum 2``."""
+    declared: dict[str, list[tuple[int, int]]] = {}
+    openings = list[int]()
+    for k, token in enumerate(body):
+        if token.text in CLOSING_OF:
+            openings.append(k)
+        elif token.text in CLOSING_OF.values():
+            openings = openings[:-1]
+        elif _is_declared(body, k):
+            declared.setdefault(token.text, []).append((k, _end_of_scope(body, openings)))
+    result = list(body)
+    for name, scopes in declared.items():
+        for number, (start, end) in enumerate(scopes[1:], 2):
+            for k in range(start, end):
+                if body[k].text == name and body[k - 1].text != ".":
+                    result[k] = replace(body[k], text=f"{name} {number}")
+    return result
+
+
+def _is_declared(body: Sequence[Token], k: int) -> bool:
+    """Return True if a token is the name in the declaration of a variable."""
+    if body[k].kind != "word" or not 0 < k < len(body) - 1 or body[k + 1].text not in ("=", ";", "["):
+        return False
+    before = body[k - 1]
+    typed = before.kind == "word" and before.text not in BEFORE_VALUES and before.text not in _HEADS
+    return typed or (before.text in ("]", ">") and body[k + 1].text != "[")
+
+
+def _end_of_scope(body: Sequence[Token], openings: Sequence[int]) -> int:
+    """Return the end of the innermost bracket; of the loop for a variable in its head."""
+    if not openings:
+        return len(body)
+    end = closing(body, openings[-1])
+    if body[openings[-1]].text == "{" or end + 1 >= len(body):
+        return end
+    behind = next((k for k in range(end + 1, len(body)) if body[k].text in ("{", ";")), len(body))
+    return closing(body, behind) + 1
 
 
 def _parts_of_locals(statements: Sequence[Sequence[Token]]) -> Mapping[str, frozenset[str]]:
@@ -161,18 +212,84 @@ def _head(head: Step, inside: Sequence[Step], *, is_loop: bool) -> Step:
 
 def _step(tokens: Sequence[Token], pairs: Collection[str], file: str) -> Step:
     equals = _assignment(tokens)
-    span = Span(file, tokens[0].line, tokens[0].column, tokens[-1].line, tokens[-1].column + len(tokens[-1].text))
+    begin = _after_heads(tokens)
+    span = _span(tokens[begin:] or tokens, file)
     value = tokens if equals is None else tokens[equals + 1 :]
     operators = sum(token.text in _OPERATORS for token in value)
     reads = frozenset(_reads(value, pairs))
     if equals is not None:
         compound = tokens[equals - 1].text in _OPERATORS
-        target, part = _target(tokens[: equals - compound])
-        parts = frozenset({part} if part else ())
-        return Step(frozenset({target}), reads | ({target} if compound else set()), operators + compound, span, parts)
-    if tokens[0].text == RETURNED:
+        target, part = _target(tokens[begin : equals - compound])
+        stores = {target, *_memory_of(tokens[begin:equals])}
+        read = reads | (stores if compound else set[str]())
+        return Step(frozenset(stores), read, operators + compound, span, frozenset({part} - {""}))
+    if tokens[begin:] and tokens[begin].text == RETURNED:
         return Step(frozenset({RETURNED}), reads, operators, span)
-    return Step(frozenset(token.text for token in tokens if token.kind == "word"), reads, operators, span)
+    stored = _stored_by_call(tokens[begin:])
+    if stored is None:
+        return Step(frozenset(token.text for token in tokens if token.kind == "word"), reads, operators, span)
+    names = frozenset(name for one in stored for name in (_target(one)[0], *_memory_of(one)))
+    parts = frozenset(_target(one)[1] for one in stored[:1]) if len(stored) == 1 else frozenset[str]()
+    return Step(names, reads, operators, span, parts - {""})
+
+
+def _span(tokens: Sequence[Token], file: str) -> Span:
+    return Span(file, tokens[0].line, tokens[0].column, tokens[-1].line, tokens[-1].column + len(tokens[-1].text))
+
+
+def _after_heads(tokens: Sequence[Token]) -> int:
+    """Return the first token behind attributes and the heads of branches and loops; 0 if nothing follows them."""
+    index = 0
+    while index < len(tokens) and (tokens[index].text == "[" or tokens[index].text in _HEADS):
+        is_open = index + 1 < len(tokens) and tokens[index + 1].text == "("
+        bracket = index if tokens[index].text == "[" else index + 1
+        index = closing(tokens, bracket) + 1 if tokens[index].text == "[" or is_open else index + 1
+    return index if index < len(tokens) else 0
+
+
+def _stored_by_call(tokens: Sequence[Token]) -> list[Sequence[Token]] | None:
+    """Return the variables that a call may store to, its object first; None for other statements.
+
+    An argument is one of them unless it is an expression.
+    """
+    opening = next((k for k, token in enumerate(tokens) if token.text == "("), 0)
+    if not opening or tokens[opening - 1].kind != "word" or closing(tokens, opening) != len(tokens) - 1:
+        return None
+    callee = tokens[:opening]
+    target = callee[:-2] if len(callee) > 2 and callee[-2].text == "." else ()
+    arguments = [one for one in _arguments(tokens[opening + 1 : -1]) if _is_variable(one)]
+    if callee[-1].text in _ADDING:
+        return [target] if target else arguments[:1]
+    return [*([target] if target else ()), *arguments]
+
+
+def _arguments(tokens: Sequence[Token]) -> Iterator[Sequence[Token]]:
+    """Yield the arguments of a call."""
+    depth = start = 0
+    for k, token in enumerate(tokens):
+        depth += (token.text in CLOSING_OF) - (token.text in CLOSING_OF.values())
+        if token.text == "," and not depth:
+            yield tokens[start:k]
+            start = k + 1
+    yield tokens[start:]
+
+
+def _is_variable(tokens: Sequence[Token]) -> bool:
+    """Return True for ``a``, ``a.b`` and ``a[i].b``."""
+    depth = 0
+    for token in tokens:
+        inside = depth or token.text in ("[", "]")
+        depth += (token.text == "[") - (token.text == "]")
+        if not inside and token.text != "." and token.kind != "word":
+            return False
+    return bool(tokens) and tokens[0].kind == "word"
+
+
+def _memory_of(tokens: Sequence[Token]) -> Iterator[str]:
+    """Yield the field with memory in a path: ``weights`` of ``layer.weights[i].x``."""
+    first = next((k for k, token in enumerate(tokens) if token.text == "["), 0)
+    if first > 1 and tokens[first - 2].text == "." and tokens[first - 1].text not in _DIFFERENTIAL | _PRIMAL:
+        yield tokens[first - 1].text
 
 
 def _assignment(tokens: Sequence[Token]) -> int | None:
@@ -188,15 +305,21 @@ def _assignment(tokens: Sequence[Token]) -> int | None:
 
 
 def _target(tokens: Sequence[Token]) -> tuple[str, str]:
-    """Return the variable that is stored to, and its part: of ``x.d.y`` these are ``x`` and ``y``."""
-    depth, target = 0, ""
-    for token in tokens:
-        if not depth and token.text == "." and target:
-            return target, tokens[-1].text
-        if not depth and token.kind == "word":
-            target = token.text
+    """Return the variable that is stored to, and its part: of ``x.d.y`` these are ``x`` and ``y``.
+
+    The part of an element is its path: ``position.y`` of ``g[i].position.y``.
+    """
+    depth, target, fields, indexed = 0, "", list[str](), False
+    for before, token in pairwise((None, *tokens)):
+        if token is None:
+            continue
+        if not depth and token.text == "[" and target:
+            fields, indexed = [], True
+        elif not depth and token.kind == "word":
+            is_field = target and before is not None and before.text == "."
+            target, fields = (target, [*fields, token.text]) if is_field else (token.text, [])
         depth += (token.text in CLOSING_OF) - (token.text in CLOSING_OF.values())
-    return target, ""
+    return target, ".".join(fields[-2:] if indexed else fields[-1:])
 
 
 def _reads(tokens: Sequence[Token], pairs: Collection[str]) -> Iterator[str]:

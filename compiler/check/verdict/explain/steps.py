@@ -29,7 +29,7 @@ class Step:
         operators: Its number of operators.
         parts: The fields or components that it stores to; empty if it stores complete values.
         is_head: True for the head of a branch or loop, which stores to all that its blocks store to.
-        is_copy: True if the function itself has the same expression, which is seldom wrong.
+        is_copy: True if the function itself has the same expression, or if it copies a part. That is seldom wrong.
     """
 
     stores: frozenset[str]
