@@ -19,6 +19,7 @@ from slangad.compiler.check.reference.entries import compare_entries
 from slangad.compiler.check.reference.function import ExaminedFunction
 from slangad.compiler.check.reference.noise import noise_of
 from slangad.compiler.check.reference.overflow import overflows
+from slangad.compiler.check.reference.padding import excuse_padding
 from slangad.compiler.check.sampling.in_range import draw_in_range, scope_of
 from slangad.compiler.check.sampling.out_of_range import draw_out_of_range, has_custom_derivative
 from slangad.compiler.check.verdict.conclude import (
@@ -85,6 +86,7 @@ def check_subject(plan: SubjectPlan, functions: SubjectFunctions) -> Result:
         unclipped = {leg: function.unclipped(leg, jacobian, entries.expected) for leg, jacobian in jacobians.items()}
         compare_corners(function, samples, unclipped, entries)
         excuse_ties(function, samples, unclipped, entries, scope.functions.floating)
+        excuse_padding(plan.subject.memory, *scope.functions.active, jacobians, entries)
         mark_unguarded(samples, jacobians, entries)
         context = LegContext(plan, *scope.functions, samples, jacobians, entries)
         legs = () if region.only_accuses else tuple(compare_legs(context))

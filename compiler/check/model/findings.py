@@ -67,6 +67,7 @@ class Findings:
         left: Pairs of sample and input that disagree and were not looked at closely; of the leg with most of them.
         corners: Entries that are wrong only together with another, by leg, sample, result and input.
         share: The relative tolerance.
+        padding: Fields that are excused since they only fill space, with the memory that has them.
     """
 
     expected: Floats
@@ -82,6 +83,7 @@ class Findings:
     left: int = 0
     corners: dict[tuple[Leg, int, int, int], Corner] = field(default_factory=dict)
     share: float = tol.CONSTANTS
+    padding: tuple[str, ...] = ()
 
     @property
     def guarded(self) -> Bools:

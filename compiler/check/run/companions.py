@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from slangad.compiler.check.model.arrays import Bools, Floats
+    from slangad.compiler.check.model.columns import Column
     from slangad.compiler.check.model.functions import Bounded, Inside, Oracle, RowFunction, Watch
     from slangad.compiler.check.model.launch_columns import Extents
     from slangad.compiler.check.run.launch import LaunchRunner
@@ -94,6 +95,13 @@ class SubjectFunctions(NamedTuple):
     def columns(self) -> npt.NDArray[np.int64]:
         """The differentiable columns of the inputs."""
         return np.array(self.f64.inputs.differentiable, np.int64)
+
+    @property
+    def active(self) -> tuple[list[Column], list[Column]]:
+        """The differentiable inputs, and the differentiable results."""
+        tables = self.f64.inputs, self.f64.results
+        inputs, results = ([table.columns[k] for k in table.differentiable] for table in tables)
+        return inputs, results
 
     @property
     def floating(self) -> npt.NDArray[np.int64]:

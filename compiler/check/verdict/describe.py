@@ -279,6 +279,8 @@ class Describer:
         if self.findings.left:
             more = f"{self.findings.left} more samples of an input seem wrong too"
             yield Note(NoteKind.SAMPLES, f"{more}, and were not looked at closely: they count as undecided")
+        for field in self.findings.padding:
+            yield Note(NoteKind.MISSING, f"no gradient reaches '{field}', which is padding by its name")
         lost = int((~self.findings.finite).sum())
         if lost:
             yield Note(NoteKind.SAMPLES, f"not finite at {lost} of {len(self.findings.finite)} samples")
