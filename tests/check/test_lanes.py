@@ -216,3 +216,39 @@ def test_check__methods_that_extend_tensor_views__are_checked_in_their_callers(c
     assert verdicts == {"weigh": right, "doubled": wrong, "stores": right, "loses": wrong}
     assert results["loses"].failures[0].cause == MISSING
     assert results["doubled"].failures[0].cause == "a factor of 2"
+
+
+def _many(between: int) -> str:
+    """Return a file in which the first lane alone reaches an operation, and all lanes reach one far behind it."""
+    rest = "".join(f"    rest += WaveActiveSum({k}.0) * 0.0;\n" for k in range(between))
+    return f"""
+RWStructuredBuffer<float> weights;
+RWStructuredBuffer<float> weightGradients;
+
+[BackwardDerivative(many_bwd)] float many(uint i) {{ return weights[i]; }}
+void many_bwd(uint i, float d)
+{{
+    float rest = 0.0;
+    if (WaveGetLaneIndex() == 0)
+        rest = WaveActiveSum(5.0) - 5.0;
+{rest}    float sum = WaveActiveSum(d);
+    if (WaveIsFirstLane())
+        InterlockedAdd(weightGradients[i], sum + rest);
+}}
+
+[BackwardDerivative(vectors_bwd)] float vectors(uint i) {{ return weights[i]; }}
+void vectors_bwd(uint i, float d)
+{{
+    uint2 odd = WaveActiveBitXor(uint2(1, 2)) - uint2(1, 2);
+    float2 before = WavePrefixProduct(float2(1.0, 1.0));
+    InterlockedAdd(weightGradients[i], d * before.x * before.y + float(odd.x + odd.y));
+}}
+"""
+
+
+def test_check__many_wave_operations_in_a_file__are_told_apart(checked: Checked) -> None:
+    results = checked(_many(63), ".slang", samples=8)
+    assert {name: (one.verdict, one.reason) for name, one in results.items()} == {
+        "many": (Verdict.PASS, ""),
+        "vectors": (Verdict.PASS, ""),
+    }

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.check.memory.components import ATOMIC
 from slangad.compiler.check.memory.wrappers import SHIMS, shim_type
-from slangad.compiler.check.twins.one_lane import LANES, in_one_lane, uses_lanes
+from slangad.compiler.check.twins.one_lane import in_one_lane, lanes_library, uses_lanes
 from slangad.compiler.emit.library import library_text
 from slangad.compiler.slang_text.global_parameters import MEMORY, POINTER
 
@@ -60,7 +60,7 @@ def copy_of(
     gone = ((f.start, f.end + 1, "\n" * text.count("\n", f.start, f.end)) for f in removed)
     for start, end, put in sorted((*_declarations(text, parameters), *free, *gone), reverse=True):
         text = text[:start] + put + text[end:]
-    lanes = [_IN_MODULE.sub("", library_text(LANES))] if uses_lanes(text) else []
+    lanes = [_IN_MODULE.sub("", lanes_library(text))] if uses_lanes(text) else []
     return "\n".join((in_one_lane(text), library_text(_LIBRARY), *lanes, *added))
 
 

@@ -10,6 +10,8 @@ import re
 from itertools import count
 from typing import TYPE_CHECKING, Final
 
+from slangad.compiler.emit.library import library_text
+
 if TYPE_CHECKING:
     from collections.abc import Collection
 
@@ -48,6 +50,9 @@ _ON_GPUS: Final = re.compile(r"Wave[A-Z]\w*|Quad[A-Z]\w*|dd[xy](?:_coarse|_fine)
 """Operations that only GPUs have."""
 _USED: Final = re.compile(rf"(?<![.\w])({'|'.join(OPERATIONS)})\b(\s*<[\w\s,]*>)?(\s*\(\s*(\))?)?")
 
+_SITES: Final = re.compile(r"(check_lane_sites = )\d+;")
+"""The number of operations that the library tells apart."""
+
 
 def in_one_lane(text: str) -> str:
     """Return a Slang text in which the operations of the table are those of the library."""
@@ -60,6 +65,12 @@ def in_one_lane(text: str) -> str:
         return f"{OPERATIONS[name]}{types}({next(numbers)}u{')' if closing else ', '}" + "\n" * opening.count("\n")
 
     return _USED.sub(put, text)
+
+
+def lanes_library(text: str) -> str:
+    """Return the library for a Slang text, which tells as many operations apart as the text has."""
+    sites = sum(found[1] in _NUMBERED for found in _USED.finditer(text))
+    return _SITES.sub(rf"\g<1>{max(sites, 1)};", library_text(LANES))
 
 
 def uses_lanes(text: str) -> bool:
