@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import re
 import runpy
+import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -129,3 +131,18 @@ def test_spheres__fitted__have_the_true_material() -> None:
 def test_sample__run_as_a_script__prints_what_its_readme_says(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     runpy.run_path(str(SAMPLES / name / f"{name}.py"), run_name="__main__")
     assert PRINTS[name] in capsys.readouterr().out
+
+
+@pytest.mark.toolchain
+@pytest.mark.parametrize("way", [(), ("--fsdp",)])
+def test_ddp__by_two_ranks__prints_what_its_readme_says(way: tuple[str, ...]) -> None:
+    pytest.importorskip("torch")
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
+    ended = subprocess.run(
+        [*command, "samples/ddp/ddp.py", *way],
+        cwd=ROOT, capture_output=True, text=True, check=False,
+        env={**os.environ, "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""},
+    )  # fmt: skip
+    assert ended.returncode == 0, ended.stderr
+    assert ended.stdout == "2 ranks: loss 0.998 -> 0.066\n"
+    assert ended.stdout in text_of(SAMPLES / "ddp")

@@ -202,7 +202,8 @@ class LoadedKernel:
             domain: Over what shape.
             **kwargs: Arguments by name, and ``TrainingSettings``: ``steps=1000``, ``batch=0`` for all elements,
                 ``optimizer=sa.Adam(lr=0.01)``, ``lr=``, ``until_loss=``, ``seed=0``, ``watch=`` a function of step
-                and loss. A parameter with such a name is given by position.
+                and loss, ``data=`` a loader of batches, ``distributed=True`` in a rank of ``torch.distributed``. A
+                parameter with such a name is given by position.
 
         Raises:
             CompileError: It can't be trained, or the loss became infinite.

@@ -10,20 +10,23 @@ from typing import TYPE_CHECKING, Any
 from slangad.compiler.api.outcome import Named
 from slangad.compiler.api.program import as_pipeline
 from slangad.compiler.emit.model import Mode
+from slangad.compiler.errors.diagnostics import CompileError, Diagnostic
 from slangad.compiler.ir.pipelines import Optimizer
-from slangad.compiler.runtime.arrays.flatten import nested
+from slangad.compiler.runtime.arrays.flatten import flatten_named, nested
+from slangad.compiler.runtime.arrays.prepare import InputError
 from slangad.compiler.runtime.arrays.summary import table
 from slangad.compiler.runtime.device.tensors import as_arrays, as_tensors, place_of
+from slangad.compiler.runtime.training.loaders import Batches, LoaderTrainer
 from slangad.compiler.runtime.training.loop import Ending, train
 from slangad.compiler.runtime.training.train import Trainer, TrainingPlan
 from slangad.compiler.runtime.training.trainable import check_trainable, prepare_training, with_optimizer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from slangad.compiler.api.program import RunnableProgram
     from slangad.compiler.lang.decorators.kernels import Optimizer as DescribedOptimizer
-    from slangad.compiler.runtime.device.model import Device
+    from slangad.compiler.runtime.device.model import Device, DeviceProgram
     from slangad.compiler.runtime.pipeline.run_kernel import KernelPlan
     from slangad.compiler.runtime.pipeline.runnable import RunnablePipeline
 
@@ -40,6 +43,9 @@ class TrainingSettings:
         until_loss: Stop when the loss is below this.
         seed: The seed of batches, and of start values that are not given.
         watch: Called with the step and the loss now and then.
+        data: A loader, such as ``torch.utils.data.DataLoader``, or any other object to iterate over once an epoch. It
+            gives the arrays of ``Each`` parameters that are not arguments: by name, or as a tuple in their order.
+        distributed: This process is a rank of ``torch.distributed``. Arguments are shared; a loader is this rank's own.
     """
 
     steps: int = 1000
@@ -49,6 +55,8 @@ class TrainingSettings:
     until_loss: float = -math.inf
     seed: int = 0
     watch: Callable[[int, float], object] | None = None
+    data: Iterable[object] | None = None
+    distributed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,17 +121,89 @@ def train_on(
     optimizer = runnable.pipeline.optimizer
     assert optimizer is not None  # noqa: S101  (with_optimizer sets one)
     plan = TrainingPlan(optimizer, settings.batch, settings.seed, settings.until_loss)
-    place = place_of(inputs)
-    prepared, notes = prepare_training(runnable, as_arrays(inputs), domain, plan)
+    place, arrays_of_user = place_of(inputs), as_arrays(inputs)
+    batches = _batches(runnable, arrays_of_user, settings)
+    feed = _Feed(device, program, runnable, plan, arrays_of_user, batches, domain)
     with device.lock:
-        loaded = program.load_on(device, runnable.entry_names((Mode.FORWARD, Mode.BACKWARD)))
-        with closing(Trainer.start(device, loaded, runnable, prepared, plan, program.source.cache)) as trainer:
+        trainer, notes = _shared(feed) if settings.distributed else _alone(feed)
+        with closing(trainer):
             train(trainer, Ending(settings.steps), _watcher(settings))
             arrays = trainer.parameters()
     shown = arrays if place is None else as_tensors(arrays, place)
     parameters = Named.of(nested(shown, runnable.signature.parameters))
-    messages = tuple(one.message for one in (*prepared.notes, *notes))
+    messages = tuple(one.message for one in notes)
     return TrainingResult(parameters, arrays, tuple(trainer.losses), runnable.pipeline.name, device.name, messages)
+
+
+@dataclass(frozen=True)
+class _Feed:
+    """What a training starts from: a program on a device, a plan, arrays by key, and the batches of a loader."""
+
+    device: Device
+    program: RunnableProgram
+    runnable: RunnablePipeline
+    plan: TrainingPlan
+    inputs: Mapping[str, Any]
+    batches: Batches | None
+    domain: tuple[Any, ...] | None
+
+    def load(self) -> DeviceProgram:
+        return self.program.load_on(self.device, self.runnable.entry_names((Mode.FORWARD, Mode.BACKWARD)))
+
+
+def _batches(runnable: RunnablePipeline, inputs: Mapping[str, Any], settings: TrainingSettings) -> Batches | None:
+    """Return the batches of a loader, the first of which is taken."""
+    if settings.data is None:
+        return None
+    if settings.batch:
+        message = "batch= and data= are given: the loader says how many elements a step has"
+        raise InputError([Diagnostic("SA414", message, help="omit batch=")])
+    import numpy as np
+
+    signature = runnable.signature
+    wanted = [v.name for v in signature.parameters if v.per_element and not any(p.key in inputs for p in v.parts)]
+
+    def keyed(named: Mapping[str, object]) -> dict[str, Any]:
+        return {key: np.asanyarray(array) for key, array in as_arrays(flatten_named("", named, signature)).items()}
+
+    return Batches(settings.data, wanted, keyed)
+
+
+def _alone(feed: _Feed) -> tuple[Trainer, tuple[Diagnostic, ...]]:
+    """Return a training of this process alone, and notes."""
+    first = {} if feed.batches is None else feed.batches.take()
+    prepared, notes = prepare_training(feed.runnable, {**feed.inputs, **first}, feed.domain, feed.plan)
+    kind = Trainer if feed.batches is None else LoaderTrainer
+    trainer = kind.start(feed.device, feed.load(), feed.runnable, prepared, feed.plan, feed.program.source.cache)
+    if isinstance(trainer, LoaderTrainer):
+        assert feed.batches is not None  # noqa: S101  (just seen)
+        trained = {one.key: array for one, array in zip(trainer.trained, trainer.parameters().values(), strict=True)}
+        trainer.batches, trainer.inputs = feed.batches.again(first), {**trained, **feed.inputs}
+    return trainer, (*prepared.notes, *notes)
+
+
+def _shared(feed: _Feed) -> tuple[Trainer, tuple[Diagnostic, ...]]:
+    """Return the training of this rank, and notes."""
+    from slangad.compiler.runtime.training.distributed import LoadedData, SharedData, start_distributed
+    from slangad.compiler.runtime.training.ranks import joined_ranks
+    from slangad.compiler.runtime.training.shares import element_count, refuse_unshared
+
+    ranks, exact = joined_ranks(feed.device.name), feed.program.options.deterministic
+    refuse_unshared(feed.runnable, feed.program.module)
+    if feed.batches is None:
+        count = element_count(feed.runnable, feed.inputs)
+        data = SharedData(feed.runnable, feed.inputs, count, ranks, exact, allow_nan=True)
+    else:
+        if exact:
+            message = "deterministic=True needs the data itself: the batches of a loader depend on the number of ranks"
+            raise CompileError(
+                [Diagnostic("SA420", message, help="give the arrays, as memory-mapped .npy files maybe")]
+            )
+        count = ranks.total(feed.batches.size)
+        data = LoadedData(feed.runnable, feed.inputs, count, ranks, exact, allow_nan=True, batches=feed.batches)
+    with ranks.first_before_others():
+        loaded = feed.load()
+    return start_distributed(feed.device, loaded, data, feed.plan, feed.program.source.cache)
 
 
 def _watcher(settings: TrainingSettings) -> Callable[[Trainer], None]:

@@ -14,17 +14,21 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 import torch
 import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel
+from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
 
 import slangad as sa
 from slangad.compiler.api.program import as_pipeline, read_program
 from slangad.compiler.driver.inputs import Input
 from slangad.compiler.driver.model import Options
 from slangad.compiler.emit.model import Mode
+from slangad.compiler.errors.diagnostics import CompileError
 from slangad.compiler.runtime.arrays.files import read_arrays
 from slangad.compiler.runtime.device.open import open_device
+from slangad.compiler.runtime.training import distributed, flat
 from slangad.compiler.runtime.training.distributed import SharedData, start_distributed
 from slangad.compiler.runtime.training.loop import Ending, train
 from slangad.compiler.runtime.training.ranks import Ranks, join_ranks
@@ -92,6 +96,47 @@ def with_torch() -> list[float]:
     return losses
 
 
+def in_python(ranks: Ranks) -> dict[str, Any]:
+    """Train by ``.train(distributed=True)``: memory-mapped arrays, and a loader of torch with a share of each rank."""
+    fit = sa.load(FOLDER / "net.py", device="cpu").fit
+    x, y = (np.load(FOLDER / f"{name}.npy", mmap_mode="r") for name in "xy")
+    start = dict(np.load(FOLDER / "start.npz"))
+    settings: dict[str, Any] = {"optimizer": sa.Adam(lr=0.05), "steps": STEPS, "distributed": True}
+    mapped = fit.train(**start, x=x, y=y, batch=37, seed=3, **settings)
+    rows = TensorDataset(*(torch.from_numpy(one[:100].copy()) for one in (x, y)))
+    sampler = DistributedSampler(rows, shuffle=False)
+    loaded = fit.train(**start, data=DataLoader(rows, batch_size=50, sampler=sampler), **settings)
+    exact = sa.load(FOLDER / "net.py", device="cpu", deterministic=True).fit
+    with pytest.raises(CompileError, match="batches of a loader depend on the number of ranks"):
+        exact.train(**start, data=[(x, y)], **settings)
+    same = ranks.from_first(loaded.losses) == loaded.losses
+    return {"mapped": mapped.losses, "loaded": loaded.losses, "same": same}
+
+
+def overlapped(ranks: Ranks) -> dict[str, Any]:
+    """Train a pipeline whose gradients are complete at different launches, with a sum after each, and with one sum."""
+    found: dict[str, Any] = {}
+    for size in (1, flat.BUCKET_BYTES):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(flat, "BUCKET_BYTES", size)
+            made = patched_buckets(patch)
+            found[str(size)] = trained(ranks, "staged", exact=False) | {"buckets": made[0]}
+    return found
+
+
+def patched_buckets(patch: pytest.MonkeyPatch) -> list[int]:
+    """Return a list that gets the number of buckets that have launches of their own, of each training."""
+    made: list[int] = []
+
+    def counted(*args: Any, **kwargs: Any) -> tuple[flat.Bucket, ...]:
+        buckets = flat.buckets_of(*args, **kwargs)
+        made.append(sum(bool(bucket.launches) for bucket in buckets))
+        return buckets
+
+    patch.setattr(distributed, "buckets_of", counted)
+    return made
+
+
 def compare(rank: int, size: int, port: int) -> None:
     """Do as one rank what the test compares."""
     numbers = {"RANK": rank, "LOCAL_RANK": rank, "WORLD_SIZE": size, "MASTER_PORT": port}
@@ -105,8 +150,11 @@ def compare(rank: int, size: int, port: int) -> None:
     if size == 2:
         found["sum"] = trained(ranks, "total", exact=False, batch=37)
         found["torch"] = with_torch()
-        parts = [np.array([1e12, 1.0, np.inf, 0.0]), np.array([ranks.rank - 1e12, 2**-30, 1.0, 0.0])]
-        found["added"] = [str(number) for number in ranks.add_exactly(parts)]
+        found["python"] = in_python(ranks)
+        found["staged"] = overlapped(ranks)
+        parts = [[1e12, 1.0, np.inf, 0.0], [ranks.rank - 1e12, 2**-30, 1.0, 0.0]]
+        added = ranks.add_exactly([torch.tensor(part, dtype=torch.float64) for part in parts])
+        found["added"] = [str(number) for number in added.tolist()]
     if ranks.is_first:
         (FOLDER / f"found{ranks.size}.json").write_text(json.dumps(found))
     ranks.leave()

@@ -52,6 +52,22 @@ def fit(w: Tensor[float, 1], b: Param[float], x: NoDiff[Each[float]], y: NoDiff[
 def total(w: Tensor[float, 1], b: Param[float], x: NoDiff[Each[float]], y: NoDiff[Each[float]]) -> Sum[float]:
     d = net(w, b, x) - y
     return 0.01 * d * d
+
+
+@sa.kernel
+def sines(w: Tensor[float, 1], x: NoDiff[Each[float]]) -> Each[float]:
+    return net(w, 0.0, x)
+
+
+@sa.kernel
+def apart(h: Each[float], b: Param[float], y: NoDiff[Each[float]]) -> Mean[float]:
+    d = h + b - y
+    return d * d
+
+
+@sa.pipeline(fuse=False)
+def staged(w: Tensor[float, 1], b: Param[float], x: NoDiff[Each[float]], y: NoDiff[Each[float]]) -> Mean[float]:
+    return apart(sines(w, x), b, y)
 """
 REFUSED = """
 import slangad as sa
@@ -153,6 +169,13 @@ def test_ranks__2_and_4_of_unequal_shares__have_the_losses_of_one_process(folder
     assert two["exact"] == four["exact"]  # the same bits
     np.testing.assert_allclose(two["sum"]["losses"], _alone(folder, "total", 37), rtol=2e-6)
     np.testing.assert_allclose(two["torch"], _alone(folder, "fit", rows=100), rtol=1e-5)
+    np.testing.assert_allclose(two["python"]["mapped"], batches, rtol=2e-6)
+    np.testing.assert_allclose(two["python"]["loaded"], _alone(folder, "fit", rows=100), rtol=2e-6)
+    assert two["python"]["same"]
+    several, one_sum = two["staged"].values()
+    assert (several["buckets"], one_sum["buckets"]) == (2, 1)
+    assert several["losses"] == one_sum["losses"]  # the same bits
+    np.testing.assert_allclose(one_sum["losses"], alone, rtol=2e-6)
     assert two["added"] == ["1.0", str(2 + 2**-29), "nan", "0.0"]
 
 

@@ -16,7 +16,7 @@ from support.notebooks import Notebook
 
 import slangad as sa
 from slangad import Array, Each, Mean, NoDiff, Param, float3
-from slangad.compiler.errors.diagnostics import CompileError
+from slangad.compiler.errors.diagnostics import CompileError, ToolchainError
 from slangad.compiler.runtime.arrays.prepare import InputError
 
 if TYPE_CHECKING:
@@ -326,6 +326,44 @@ def test_train__of_a_pipeline_and_a_kernel__finds_the_line() -> None:
     other = distance.train(x=X, y=3.0 * X + 1.0, optimizer=sa.SGD(lr=0.3), steps=300, device="cpu")
     assert other.arrays["line.height"] == pytest.approx(1.0, abs=0.01)
     assert other.notes == ("line.slope, line.height: not given, drawn at random with seed 0",)
+
+
+def test_train__on_a_loader__takes_its_batches_in_order_and_begins_again() -> None:
+    rows = [(X[k : k + 20], 3.0 * X[k : k + 20] + 1.0) for k in range(0, 50, 20)]  # the last has 10 elements
+    start = {"line": {"slope": 0.0, "height": 0.0}, "optimizer": sa.SGD(lr=0.3), "device": "cpu"}
+    found = distance.train(data=rows, steps=4, **start)
+    one_by_one = [distance.train(line=start["line"], x=rows[0][0], y=rows[0][1], optimizer=sa.SGD(lr=0.3), steps=1)]
+    for number in (1, 0, 1):
+        now = one_by_one[-1].parameters.line
+        line = {"slope": now.slope, "height": now.height}
+        x, y = rows[number]
+        one_by_one.append(distance.train(line=line, x=x, y=y, optimizer=sa.SGD(lr=0.3), steps=1, device="cpu"))
+    assert found.losses == tuple(one.loss for one in one_by_one)
+    by_name = distance.train(data=[{"y": y, "x": x} for x, y in rows], steps=4, **start)
+    assert by_name.losses == found.losses
+    targets = distance.train(x=X[:20], data=[y for _, y in rows], steps=1, **start)
+    assert targets.losses[0] == found.losses[0]
+
+
+def test_train__on_a_loader_that_does_not_fit__says_what_is_wrong() -> None:
+    start = {"optimizer": sa.SGD(lr=0.3), "steps": 3, "device": "cpu"}
+    for loader, words in (
+        ([], "the loader gives no batch "),
+        (iter([(X, X)]), "gives no batch of 50 elements .*give a DataLoader or a list, no generator"),
+        ([(X[:20], X[:20]), (X, X)], "a batch of the loader has 50 elements, and the first had 20"),
+        ([X], "a batch of the loader has 1 arrays, and 2 are wanted: x, y"),
+    ):
+        with pytest.raises(CompileError, match=words):
+            distance.train(data=loader, **start)
+    with pytest.raises(CompileError, match="batch= and data= are given"):
+        distance.train(data=[(X, X)], batch=5, **start)
+
+
+def test_train__distributed_in_a_process_that_is_no_rank__says_how_to_start_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("torch")
+    monkeypatch.delenv("RANK", raising=False)
+    with pytest.raises(ToolchainError, match=r"distributed=True in a process that is no rank[\s\S]*torchrun"):
+        distance.train(x=X, y=X, optimizer=sa.SGD(lr=0.3), device="cpu", distributed=True)
 
 
 def test_train__without_an_optimizer__says_what_to_give() -> None:

@@ -264,7 +264,8 @@ class RunnableObject(CheckedObject):
         Args:
             *args: The data, and start values of trained parameters; the others start at random.
             **kwargs: The same by name; ``steps=1000``, ``batch=0`` for all elements, ``optimizer=sa.Adam(lr=0.01)``,
-                ``lr=``, ``until_loss=``, ``seed=0``, ``device=``, ``domain=``, ``watch=`` a function of step and loss.
+                ``lr=``, ``until_loss=``, ``seed=0``, ``device=``, ``domain=``, ``watch=`` a function of step and loss,
+                ``data=`` a loader of batches, ``distributed=True`` in a rank of ``torch.distributed``.
 
         Returns:
             ``.parameters`` by name, ``.losses``, ``.loss``.

@@ -351,7 +351,10 @@ def open_gpu(name: str, _limit: float | None = None) -> GpuDevice:
     with captured_prints() as printed:
         try:
             kind_of = getattr(slangpy.DeviceType, name)
-            device = slangpy.Device(type=kind_of, enable_print=False, existing_device_handles=_torch_context(name))
+            context, adapter = _torch_context(name), _adapter_of_rank(name, kind_of)
+            device = slangpy.Device(
+                type=kind_of, enable_print=False, existing_device_handles=context, adapter_luid=adapter
+            )
         except RuntimeError as error:
             untested = "" if kind.tested else "; slangad was never tried on it"
             raise failed(
@@ -373,6 +376,20 @@ def _torch_context(name: str) -> list[slangpy.NativeHandle] | None:
     torch.cuda.init()
     torch.cuda.current_stream().synchronize()
     return list(slangpy.get_cuda_current_context_native_handles())
+
+
+def _adapter_of_rank(name: str, kind: slangpy.DeviceType) -> Sequence[int] | None:
+    """Return the GPU of a rank of torchrun, by its number on this machine; None for the first one.
+
+    On cuda torch chooses it, or the variable CUDA_VISIBLE_DEVICES.
+    """
+    import slangpy
+
+    local = os.environ.get("LOCAL_RANK", "")
+    if name == "cuda" or not local.isdecimal() or "WORLD_SIZE" not in os.environ:
+        return None
+    adapters = [one for one in slangpy.Device.enumerate_adapters(kind) if not is_software(one.name)]
+    return list(adapters[int(local) % len(adapters)].luid) if adapters else None
 
 
 @contextmanager

@@ -80,7 +80,14 @@ def as_arrays(inputs: Mapping[str, object]) -> dict[str, object]:
 
 
 def _array(tensor: Any) -> object:  # noqa: ANN401  (torch is no dependency)
-    return tensor.detach().cpu().resolve_conj().resolve_neg().numpy()
+    """Return the memory of a tensor. ``Tensor.numpy`` would forbid torch to free it, as FSDP does between its uses."""
+    import numpy as np
+
+    plain = tensor.detach().cpu().resolve_conj().resolve_neg()
+    try:
+        return np.from_dlpack(plain)
+    except (RuntimeError, TypeError, BufferError):  # a type that numpy lacks, or has in later versions
+        return plain.numpy()
 
 
 def as_tensors(arrays: Mapping[str, Any], device: Any) -> dict[str, Any]:  # noqa: ANN401  (torch is no dependency)
@@ -162,6 +169,18 @@ def borrowed_buffer(tensor: Any, dtype: np.dtype[Any]) -> TensorBuffer:  # noqa:
 def buffer_on(device: Device, place: Any, dtype: np.dtype[Any], count: int) -> DeviceBuffer:  # noqa: ANN401  (torch is no dependency)
     """Allocate memory on a device; torch's memory if tensors stay on a GPU."""
     return device.buffer(dtype, count) if place is None else empty_buffer(dtype, count, place)
+
+
+def copy_buffer(source: DeviceBuffer, target: DeviceBuffer) -> None:
+    """Copy a buffer to another of the same kind; on a GPU of torch without the host."""
+    target.upload(source.handle if isinstance(source, TensorBuffer) else source.download())
+
+
+def tensor_of(buffer: DeviceBuffer, place: Any) -> Any:  # noqa: ANN401  (torch is no dependency)
+    """Return the contents of a buffer as a tensor on a device."""
+    import torch
+
+    return buffer.take() if isinstance(buffer, TensorBuffer) else torch.from_numpy(buffer.download()).to(place)
 
 
 def set_to(buffer: DeviceBuffer, value: Any, otherwise: float | None) -> None:  # noqa: ANN401  (an array or a tensor)

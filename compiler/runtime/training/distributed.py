@@ -1,9 +1,9 @@
 """Train over several ranks: each computes the gradients of its share of a step, and the sums make the update.
 
-Gradients of all parameters lie in one flat array, with the loss and a flag behind them, so a step has one sum. All
-ranks make the same update of the same numbers. A mean over a share counts by the size of the share, so unequal shares
-give the mean over all elements. Under ``--deterministic`` a step has ``PARTS`` parts for any number of ranks, and their
-gradients are added as integers.
+Gradients of all parameters lie in flat tensors, with the loss and a flag behind them. The sum of gradients that are
+complete runs beside the rest of the backward pass. All ranks make the same update of the same numbers. A mean over a
+share counts by the size of the share, so unequal shares give the mean over all elements. Under ``--deterministic`` a
+step has ``PARTS`` parts for any number of ranks, and their gradients are added as integers.
 """
 
 from __future__ import annotations
@@ -14,19 +14,22 @@ from typing import TYPE_CHECKING, Any
 from slangad.compiler.errors.diagnostics import CompileError, Diagnostic
 from slangad.compiler.runtime.arrays.modes import RunMode
 from slangad.compiler.runtime.arrays.prepare import prepare, refuse_nan
-from slangad.compiler.runtime.device.tensors import set_to
+from slangad.compiler.runtime.device.tensors import TensorBuffer, copy_buffer, set_to, tensor_of
+from slangad.compiler.runtime.training.flat import buckets_of
 from slangad.compiler.runtime.training.shares import PARTS, element_keys, is_mean, parts_of
-from slangad.compiler.runtime.training.train import Trainer
+from slangad.compiler.runtime.training.train import HISTORY, Trainer
 from slangad.compiler.runtime.training.trainable import prepare_training
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     import numpy.typing as npt
 
     from slangad.compiler.runtime.arrays.prepare import Prepared
     from slangad.compiler.runtime.device.model import Device, DeviceProgram
     from slangad.compiler.runtime.pipeline.runnable import RunnablePipeline
+    from slangad.compiler.runtime.training.flat import Bucket
+    from slangad.compiler.runtime.training.loaders import Batches
     from slangad.compiler.runtime.training.ranks import Ranks
     from slangad.compiler.runtime.training.train import TrainingPlan
     from slangad.compiler.toolchain.cache import Cache
@@ -71,6 +74,10 @@ class SharedData:
             raise _refused(f"{total} elements of a step are fewer than its {count} parts")
         return parts_of(total, count)[self.ranks.rank :: self.ranks.size]
 
+    def changes(self, batch: int) -> bool:
+        """Return True if each step has other elements."""
+        return bool(batch)
+
     def prepared(self, positions: range, order: Array | None) -> Prepared:
         """Return the arrays of a part as kernels take them."""
         prepared = prepare(self.runnable.signature, RunMode.FORWARD, self.rows(positions, order))
@@ -88,6 +95,25 @@ class SharedData:
         return {**named, **self.drawn}
 
 
+@dataclass(frozen=True)
+class LoadedData(SharedData):
+    """The batches of a loader on each rank; ``count`` is the number of elements of a step of all ranks."""
+
+    batches: Batches = field(kw_only=True)
+
+    def parts(self, batch: int) -> list[range]:  # noqa: ARG002  (the loader's)
+        """Return the batch of this rank, as positions in it."""
+        return [range(self.batches.size)]
+
+    def changes(self, batch: int) -> bool:  # noqa: ARG002  (the loader's)
+        """Return True: each step has other elements."""
+        return True
+
+    def rows(self, positions: range, order: Array | None) -> dict[str, Any]:  # noqa: ARG002  (all of a batch)
+        """Return all inputs, those of ``Each`` parameters from the next batch."""
+        return {**self.inputs, **self.batches.take(), **self.drawn}
+
+
 def start_distributed(
     device: Device, program: DeviceProgram, data: SharedData, plan: TrainingPlan, cache: Cache | None
 ) -> tuple[DistributedTrainer, tuple[Diagnostic, ...]]:
@@ -103,18 +129,22 @@ def start_distributed(
     prepared, notes = prepare_training(runnable, data.rows(first, None), None, each)
     if not data.allow_nan:
         refuse_nan(prepared)
-    trainer = DistributedTrainer.start(device, program, runnable, replace(prepared, notes=()), each, cache)
+    place = data.ranks.place_on(device.name)
+    here = replace(prepared, notes=(), place=place)
+    trainer = DistributedTrainer.start(device, program, runnable, here, each, cache)
     trainer.engines = {len(first): trainer}
     trained = {one.key: array for one, array in zip(trainer.trained, trainer.parameters().values(), strict=True)}
     data = replace(data, drawn={key: array for key, array in trained.items() if key not in data.inputs})
     for other in others:
-        prepared = data.prepared(other, None)
+        prepared = replace(data.prepared(other, None), place=place)
         trainer.engines[len(other)] = Trainer.start(device, program, runnable, prepared, each, cache)
     for size, engine in trainer.engines.items():
         weight = size / data.step_size(plan.batch) if is_mean(runnable) else 1.0
         trainer.weights[size] = weight
         for seed in engine.resident.seeds.values():
             set_to(seed, None, weight)
+        gradients = [one.gradient for one in engine.trained]
+        trainer.flat[size] = buckets_of(engine._body, gradients, data.ranks.place, overlap=not data.exact)
     trainer.plan, trainer.data = plan, data
     trainer.spread()
     return trainer, (*prepared.notes, *notes)
@@ -129,12 +159,14 @@ class DistributedTrainer(Trainer):
         engines: The trainers that compute the gradients of a part, by its size: this object, and maybe another.
         weights: The weight of the sum over a part, by the size of the part.
         asked: Not empty once this rank was asked to stop.
+        flat: The gradients of each engine in flat tensors, by the size of its parts.
     """
 
     data: SharedData = field(init=False)
     engines: dict[int, Trainer] = field(default_factory=dict)
     weights: dict[int, float] = field(default_factory=dict)
     asked: Sequence[object] = ()
+    flat: dict[int, tuple[Bucket, ...]] = field(default_factory=dict)
     _leaving: bool = False
     _drawn_order: tuple[int, Array] | None = None
     _loaded: dict[int, object] = field(default_factory=dict)
@@ -142,25 +174,48 @@ class DistributedTrainer(Trainer):
     # --- the interface of a training ---
 
     @property
+    def buckets(self) -> tuple[Bucket, ...]:
+        """Return the flat gradients that make the update."""
+        return next(self.flat[size] for size, engine in self.engines.items() if engine is self)
+
+    @property
     def epoch_steps(self) -> int:
         """Return the steps until every element was in a batch; a last partial batch is dropped."""
         return self.data.count // self.plan.batch if self.plan.batch else 0
 
     def room(self, count: int) -> int:
-        """Return the steps in one submission: one, since the ranks add up after each."""
-        return min(count, 1)
+        """Return the steps in one submission: the smallest number that a rank has in mind."""
+        return self.data.ranks.least(min(count, HISTORY))
 
     def leaves(self, asked: Sequence[object]) -> bool:
-        """Return True if some rank was asked to stop; all ranks learn it in the same step."""
+        """Return True if some rank was asked to stop; all ranks learn it after the same step."""
         self.asked = asked
         return self._leaving
 
     def advance(self, count: int) -> None:
-        """Do some steps."""
-        for _ in range(count):
-            flat = self._sum([self._gradient(part) for part in self.data.parts(self.plan.batch)])
-            self._leaving = bool(flat[-1])
-            self._step(flat)
+        """Do some steps, fewer if training stops.
+
+        Raises:
+            RankLostError: Another rank has ended; the steps before count.
+        """
+        self._stop.fill(0)
+        done = 0
+        try:
+            for index in range(count):
+                self._sum(self.step + index)
+                self._step(index)
+                done += 1
+        finally:
+            self._count(done)
+
+    def _count(self, done: int) -> None:
+        """Take the losses of the steps that a submission has done."""
+        stop = int(self._stop.download()[0])
+        seen = stop or done
+        self.losses += [float(loss) for loss in self._history.download()[:seen]]
+        self.stopped = bool(stop)
+        self.step += seen - bool(stop)
+        self._leaving = bool(self.buckets[-1].flat[-1])
 
     def data_digest(self) -> str:
         """Return a digest of the data of all ranks: contents of arrays in memory, shapes of memory-mapped ones."""
@@ -194,40 +249,46 @@ class DistributedTrainer(Trainer):
 
     # --- one step ---
 
-    def _gradient(self, positions: range) -> Array:
-        """Return what this rank adds for a part: the gradients, the loss, and a flag if it was asked to stop."""
-        import numpy as np
-
-        engine = self.engines[len(positions)]
-        self._load(engine, positions)
-        self.device.submit(engine._body)
-        gradients = [one.gradient.download().reshape(-1) for one in engine.trained]
-        loss = engine._loss.download().astype("f8") * self.weights[len(positions)]
-        last = np.array([*loss, bool(self.asked)], gradients[0].dtype)
-        return np.concatenate([*gradients, last])
-
-    def _sum(self, parts: list[Array]) -> Array:
-        ranks = self.data.ranks
+    def _sum(self, step: int) -> None:
+        """Set the gradients and the loss to the sums over all ranks."""
+        parts, ranks = self.data.parts(self.plan.batch), self.data.ranks
         if self.data.exact:
-            return ranks.add_exactly(parts)
-        (part,) = parts
-        return ranks.add(part)
+            flats = [[bucket.flat.clone() for bucket in self._gradient(part, step)] for part in parts]
+            for bucket, *found in zip(self.buckets, *flats, strict=True):
+                bucket.flat.copy_(ranks.add_exactly(found))
+        else:
+            (part,) = parts
+            handles = [ranks.start(bucket.flat) for bucket in self._gradient(part, step)]
+            for handle in handles:
+                ranks.end(handle)
+        for bucket in self.buckets:
+            bucket.put_back()
 
-    def _load(self, engine: Trainer, positions: range) -> None:
+    def _gradient(self, positions: range, step: int) -> Iterator[Bucket]:
+        """Yield the buckets of a part, each with what this rank adds; the launches of the later ones are left."""
+        engine = self.engines[len(positions)]
+        self._load(engine, positions, step)
+        buckets = self.flat[len(positions)]
+        for bucket in buckets:
+            self.device.submit(bucket.launches)
+            bucket.take_in()
+            if bucket is buckets[-1]:
+                loss = tensor_of(engine._loss, bucket.flat.device)
+                bucket.flat[-2] = loss[0].to(bucket.flat.dtype) * self.weights[len(positions)]
+                bucket.flat[-1] = float(bool(self.asked))
+            yield bucket
+
+    def _load(self, engine: Trainer, positions: range, step: int) -> None:
         """Upload the rows of a part, unless they are there."""
         if not self.plan.batch:
-            order, wanted = None, (positions, 0)
+            order, wanted = None, (positions, step + 1 if self.data.changes(0) else 0)
         else:
-            epoch, within = divmod(self.step, self.epoch_steps)
-            order, wanted = self._shuffled(epoch)[within * self.plan.batch :], (positions, self.step + 1)
+            epoch, within = divmod(step, self.epoch_steps)
+            order, wanted = self._shuffled(epoch)[within * self.plan.batch :], (positions, step + 1)
         size = len(positions)
         if self._loaded.get(size) == wanted:
             return
-        prepared = self.data.prepared(positions, order)
-        for value in engine.runnable.signature.parameters:
-            for part in value.parts if value.per_element else ():
-                array = next(a for (_, n, p), a in prepared.arrays.items() if (n, p) == (value.name, part.path))
-                set_to(engine.resident.values[value.name, part.path], array, None)
+        engine.load_elements(self.data.prepared(positions, order))
         self._loaded[size] = wanted
 
     def _shuffled(self, epoch: int) -> Array:
@@ -237,21 +298,15 @@ class DistributedTrainer(Trainer):
             self._drawn_order = epoch, np.random.default_rng([self.plan.seed, epoch]).permutation(self.data.count)
         return self._drawn_order[1]
 
-    def _step(self, flat: Array) -> None:
-        """Update the parameters by the sum of all ranks."""
-        import numpy as np
-
-        at = 0
-        for one in self.trained:
-            count = one.gradient.count
-            one.gradient.upload(flat[at : at + count].astype(one.gradient.dtype, copy=False))
-            at += count
-        self._loss.upload(np.array([flat[at]], self._loss.dtype))
-        self._stop.fill(0)
-        self.device.submit(self.resident.steps.launches([self._record(0), *self._update(self.step + 1)]))
-        self.stopped = bool(self._stop.download()[0])
-        self.losses.append(float(self._history.download()[0]))
-        self.step += not self.stopped
+    def _step(self, index: int) -> None:
+        """Update the parameters by the sum of all ranks; ``index`` counts the steps of a submission."""
+        flat = self.buckets[-1].flat
+        if isinstance(self._loss, TensorBuffer):
+            self._loss.handle[:1].copy_(flat[-2:-1])
+        else:
+            self._loss.upload(flat[-2:-1].cpu().numpy().astype(self._loss.dtype))
+        update = [self._record(index), *self._update(self.step + index + 1)]
+        self.device.submit(self.resident.steps.launches(update))
         self._pass_on()
 
     def _pass_on(self) -> None:
@@ -259,7 +314,7 @@ class DistributedTrainer(Trainer):
         for engine in self.engines.values():
             for mine, copy in zip(self.trained, engine.trained, strict=True):
                 if engine is not self:
-                    copy.values.upload(mine.values.download())
+                    copy_buffer(mine.values, copy.values)
 
 
 def _refused(message: str) -> CompileError:

@@ -17,15 +17,13 @@ from slangad.compiler.toolchain.messages.failures import failed
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    import numpy.typing as npt
-
-    Array = npt.NDArray[Any]
-
 VARIABLES: Final = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
 """The variables by which torchrun, and other launchers, tell a process which rank it is."""
 _INSTALL: Final = "pip install torch"
 _BITS: Final = 52
 """Bits of a number in an exact sum, below the largest exponent at its place. More: sums of 1024 parts may overflow."""
+_BIAS: Final = 1023
+"""The bits of the exponent of 1.0 as a double, whose mantissa has ``_BITS`` bits."""
 _LEAST: Final = -(1 << 20)
 """The exponent of zero."""
 _NOT_FINITE: Final = 1 << 20
@@ -55,21 +53,46 @@ class Ranks:
         """Return True for the rank that prints and writes files."""
         return self.rank == 0
 
-    def add(self, numbers: Array) -> Array:
-        """Return the sum over all ranks."""
-        return self._reduced(numbers, "SUM")
+    def place_on(self, device: str) -> Any:  # noqa: ANN401  (a torch device)
+        """Return the GPU on which numbers are added if a device shares its memory with torch, else None."""
+        import torch
 
-    def add_exactly(self, parts: Sequence[Array]) -> Array:
+        return torch.device(self.place) if device == "cuda" and self.place != "cpu" else None
+
+    def start(self, numbers: Any) -> Any:  # noqa: ANN401  (a tensor, a handle)
+        """Begin to add up a tensor over all ranks, in place; ``end`` takes the handle."""
+        import torch.distributed as dist
+
+        with _lost_ranks():
+            return dist.all_reduce(numbers, async_op=True)
+
+    def end(self, handle: Any) -> None:  # noqa: ANN401  (a handle)
+        """Let everything that follows wait for a sum: the host for sums on the CPU, the stream for those on a GPU."""
+        with _lost_ranks():
+            handle.wait()
+
+    def add_exactly(self, parts: Sequence[Any]) -> Any:  # noqa: ANN401  (tensors)
         """Return the sum of all parts of all ranks, the same bits for every number and order of ranks."""
-        import numpy as np
+        import torch
 
-        exponents = self._reduced(np.max([_exponents(part) for part in parts], axis=0), "MAX")
+        exponents = self._reduced(torch.stack([_exponents(part) for part in parts]).amax(0), "MAX")
         finite = exponents < _NOT_FINITE
-        scale = np.where(finite & (exponents > _LEAST), exponents, 0)
-        digits = sum(_digits(part, scale, finite) for part in parts)
-        assert not isinstance(digits, int)  # noqa: S101  (every rank has a part)
-        total = np.ldexp(self._reduced(digits, "SUM").astype("f8"), scale - _BITS)
-        return np.where(finite, total, np.nan).astype(parts[0].dtype)
+        scale = torch.where(finite & (exponents > _LEAST), exponents, torch.zeros_like(exponents))
+        digits = torch.stack([_digits(part, scale, finite) for part in parts]).sum(0)
+        total = _scaled(self._reduced(digits, "SUM").double(), scale - _BITS)
+        return torch.where(finite, total, torch.full_like(total, float("nan"))).to(parts[0].dtype)
+
+    def least(self, number: int) -> int:
+        """Return the smallest of the numbers that the ranks have."""
+        import torch
+
+        return int(self._reduced(torch.tensor([number], device=self.place), "MIN"))
+
+    def total(self, number: int) -> int:
+        """Return the sum of the numbers that the ranks have."""
+        import torch
+
+        return int(self._reduced(torch.tensor([number], device=self.place), "SUM"))
 
     def from_first(self, value: object) -> Any:  # noqa: ANN401  (what the first rank has)
         """Return the value that the first rank passes, on every rank."""
@@ -117,15 +140,12 @@ class Ranks:
 
         return torch.device(self.place)
 
-    def _reduced(self, numbers: Array, operation: str) -> Array:
-        import torch
+    def _reduced(self, numbers: Any, operation: str) -> Any:  # noqa: ANN401  (tensors)
         import torch.distributed as dist
 
-        tensor = torch.from_numpy(numbers.copy()).to(self.place)
         with _lost_ranks():
-            dist.all_reduce(tensor, op=getattr(dist.ReduceOp, operation))
-        reduced: Array = tensor.cpu().numpy()
-        return reduced
+            dist.all_reduce(numbers, op=getattr(dist.ReduceOp, operation))
+        return numbers
 
 
 def is_rank(environment: Mapping[str, str] = os.environ) -> bool:
@@ -160,10 +180,36 @@ def join_ranks(device: str) -> Ranks:
 
     cuda = device == "cuda" or (device == "auto" and torch.cuda.is_available())
     try:
-        dist.init_process_group("nccl" if cuda else "gloo")
+        dist.init_process_group("nccl" if cuda and dist.is_nccl_available() else "gloo")
     except (RuntimeError, ValueError) as error:
         raise failed("SA428", f"the ranks did not find each other: {_first_line(error)}") from None
-    return Ranks(dist.get_rank(), dist.get_world_size(), "cuda:0" if cuda else "cpu")
+    return _ranks()
+
+
+def joined_ranks(device: str) -> Ranks:
+    """Return the ranks that this process has joined, or join those that the environment describes.
+
+    Raises:
+        ToolchainError: torch is missing, or this process is no rank.
+    """
+    require_torch()
+    import torch.distributed as dist
+
+    if dist.is_initialized():
+        return _ranks()
+    if not is_rank():
+        help_ = "start the script by `torchrun --nproc-per-node 2 fit.py`, or call torch.distributed.init_process_group"
+        raise failed("SA428", "distributed=True in a process that is no rank", help_)
+    return join_ranks(device)
+
+
+def _ranks() -> Ranks:
+    """Return the ranks of torch's process group. NCCL adds up on the GPU that torch uses."""
+    import torch
+    import torch.distributed as dist
+
+    place = f"cuda:{torch.cuda.current_device()}" if "nccl" in dist.get_backend() else "cpu"
+    return Ranks(dist.get_rank(), dist.get_world_size(), place)
 
 
 def _take_own_gpu(local: int) -> None:
@@ -195,18 +241,29 @@ def _first_line(error: Exception) -> str:
     return line.partition(". ")[0]
 
 
-def _exponents(numbers: Array) -> Array:
-    import numpy as np
+def _exponents(numbers: Any) -> Any:  # noqa: ANN401  (tensors)
+    import torch
 
-    _, exponents = np.frexp(numbers.astype("f8"))
-    found = np.where(numbers == 0, _LEAST, exponents).astype("i4")
-    return np.where(np.isfinite(numbers), found, _NOT_FINITE).astype("i4")
+    found = torch.frexp(numbers.double()).exponent
+    found = torch.where(numbers == 0, torch.full_like(found, _LEAST), found)
+    return torch.where(torch.isfinite(numbers), found, torch.full_like(found, _NOT_FINITE))
 
 
-def _digits(numbers: Array, scale: Array, finite: Array) -> Array:
-    """Return numbers as integers below two to the power of ``_BITS``."""
-    import numpy as np
+def _digits(numbers: Any, scale: Any, finite: Any) -> Any:  # noqa: ANN401  (tensors)
+    """Return numbers as integers of at most two to the power of ``_BITS``."""
+    import torch
 
-    held = np.where(finite, numbers, 0).astype("f8")
-    digits: Array = np.rint(np.ldexp(held, _BITS - scale)).astype("i8")
-    return digits
+    held = torch.where(finite, numbers, torch.zeros_like(numbers)).double()
+    return torch.round(_scaled(held, _BITS - scale)).long()
+
+
+def _scaled(numbers: Any, exponents: Any) -> Any:  # noqa: ANN401  (tensors)
+    """Return doubles times powers of two. ``torch.ldexp`` computes a power, which GPUs may round."""
+    half = exponents.long() >> 1
+    return numbers * _power_of_two(half) * _power_of_two(exponents.long() - half)
+
+
+def _power_of_two(exponents: Any) -> Any:  # noqa: ANN401  (tensors)
+    import torch
+
+    return ((exponents + _BIAS) << _BITS).view(torch.float64)

@@ -17,7 +17,7 @@ from slangad.compiler.emit.entry_points.steps import state_scalar
 from slangad.compiler.emit.model import Mode
 from slangad.compiler.ir.nodes import Memory
 from slangad.compiler.ir.optimizers import OPTIMIZERS
-from slangad.compiler.runtime.device.tensors import typed
+from slangad.compiler.runtime.device.tensors import set_to, typed
 from slangad.compiler.runtime.pipeline.resident import Resident
 from slangad.compiler.runtime.pipeline.stages import shapes_of
 from slangad.compiler.runtime.pipeline.steps import scalar_name
@@ -239,6 +239,13 @@ class Trainer:
         self.losses += [float(loss) for loss in self._history.download()[:seen]]
         self.stopped = bool(stop)
         self.step += seen - bool(stop)
+
+    def load_elements(self, prepared: Prepared) -> None:
+        """Copy the arrays of ``Each`` parameters to the device; their shapes are those of the start."""
+        for value in self.runnable.signature.parameters:
+            for part in value.parts if value.per_element else ():
+                array = next(a for (_, n, p), a in prepared.arrays.items() if (n, p) == (value.name, part.path))
+                set_to(self.resident.values[value.name, part.path], array, None)
 
     def _shuffle(self, epoch: int) -> None:
         import numpy as np
