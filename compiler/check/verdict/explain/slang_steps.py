@@ -30,6 +30,8 @@ _COMPONENTS: Final = "xyzw"
 _LOOP: Final = "for"
 _HEADS: Final = frozenset({"if", "else", "while", "switch", "do", _LOOP})
 """The words that a branch or loop begins with."""
+_BEFORE_LISTS: Final = frozenset({"=", "(", ",", RETURNED})
+"""Tokens before the brace of a list of values."""
 _ADDING: Final = frozenset({"InterlockedAdd", "__atomic_add", "InterlockedAddF32", "add", "set", "setv"})
 """Functions and methods that only store to their first argument or object."""
 
@@ -45,7 +47,7 @@ def steps_of(source: SlangSource, function: SlangFunction, names: Mapping[str, s
         names: The parameters of its function, by its own.
         of: The body of its function, token by token, with blanks between.
     """
-    pairs = frozenset(function.header.params)
+    pairs = frozenset(names)
     body = source.tokens[function.opening + 1 : function.last]
     ranges = tuple(_statements(body))
     apart = _apart(body)
@@ -178,8 +180,13 @@ def _joined(parts: Mapping[str, frozenset[str]], names: Collection[str]) -> froz
 
 def _statements(body: Sequence[Token]) -> Iterator[tuple[int, int]]:
     """Yield first token and end of every statement; a branch or loop without braces includes what it controls."""
-    depth, start = 0, 0
+    depth, start, inside = 0, 0, 0
     for index, token in enumerate(body):
+        if index < inside:
+            continue
+        if token.text == "{" and index and body[index - 1].text in _BEFORE_LISTS:
+            inside = closing(body, index) + 1
+            continue
         depth += (token.text in _OPENING) - (token.text in (")", "]"))
         if depth <= 0 and token.text in (";", "{", "}"):
             if index > start:
@@ -226,6 +233,8 @@ def _step(tokens: Sequence[Token], pairs: Collection[str], file: str) -> Step:
     if tokens[begin:] and tokens[begin].text == RETURNED:
         return Step(frozenset({RETURNED}), reads, operators, span)
     stored = _stored_by_call(tokens[begin:])
+    if not begin and tokens and _first_word(tokens) in _HEADS:
+        return Step(frozenset(_counters(tokens)), reads, operators, span)
     if stored is None:
         return Step(frozenset(token.text for token in tokens if token.kind == "word"), reads, operators, span)
     names = frozenset(name for one in stored for name in (_target(one)[0], *_memory_of(one)))
@@ -253,14 +262,22 @@ def _stored_by_call(tokens: Sequence[Token]) -> list[Sequence[Token]] | None:
     An argument is one of them unless it is an expression.
     """
     opening = next((k for k, token in enumerate(tokens) if token.text == "("), 0)
-    if not opening or tokens[opening - 1].kind != "word" or closing(tokens, opening) != len(tokens) - 1:
-        return None
     callee = tokens[:opening]
+    is_call = opening and callee[-1].kind == "word" and callee[-1].text not in _HEADS
+    if not is_call or closing(tokens, opening) != len(tokens) - 1:
+        return None
     target = callee[:-2] if len(callee) > 2 and callee[-2].text == "." else ()
     arguments = [one for one in _arguments(tokens[opening + 1 : -1]) if _is_variable(one)]
     if callee[-1].text in _ADDING:
         return [target] if target else arguments[:1]
     return [*([target] if target else ()), *arguments]
+
+
+def _counters(head: Sequence[Token]) -> Iterator[str]:
+    """Yield the variables that the head of a loop stores to."""
+    for token, following in pairwise(head):
+        if token.kind == "word" and following.text in ("=", "+", "-", "*"):
+            yield token.text
 
 
 def _arguments(tokens: Sequence[Token]) -> Iterator[Sequence[Token]]:
@@ -323,8 +340,16 @@ def _target(tokens: Sequence[Token]) -> tuple[str, str]:
 
 
 def _reads(tokens: Sequence[Token], pairs: Collection[str]) -> Iterator[str]:
+    """Yield the variables that are read. Attributes, the words of heads, and types before names are none."""
+    start = 0
+    while start < len(tokens) and tokens[start].text == "[":
+        start = closing(tokens, start) + 1
     for index, token in enumerate(tokens):
-        if token.kind != "word" or (index and tokens[index - 1].text == "."):
+        following = tokens[index + 1] if index + 1 < len(tokens) else None
+        is_type = following is not None and following.kind == "word" and token.text != RETURNED
+        if index < start or token.kind != "word" or token.text in _HEADS or is_type:
+            continue
+        if index and tokens[index - 1].text == ".":
             continue
         member = tokens[index + 2].text if index + 2 < len(tokens) and tokens[index + 1].text == "." else ""
         if token.text not in pairs or member in _DIFFERENTIAL:
