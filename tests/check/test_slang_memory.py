@@ -396,6 +396,17 @@ void fetch_bwd(uint i, Buffers b, float3 d)
             InterlockedAdd(b._gradPtr[i][c], scaled[c]);
     }
 }
+[BackwardDerivative(replaced_bwd)]
+float3 replaced(uint i, Buffers b) { return b._dataPtr[i]; }
+void replaced_bwd(uint i, Buffers b, float3 d)
+{
+    if (b.exclusive) {
+        b._gradPtr[i] = d;
+    } else {
+        for (int c = 0; c < 3; ++c)
+            InterlockedAdd(b._gradPtr[i][c], d[c]);
+    }
+}
 struct Layer<int N>
 {
     float* weights;
@@ -447,6 +458,7 @@ def test_check__pointers_and_structs_with_memory__are_inputs_and_gradients(check
     assert state_of(results["loss"], Leg.ACCUMULATION) is LegState.AGREES
     causes = {
         "missing": "a factor of 0.5",
+        "replaced": "a store replaces the gradient where it isn't atomic: add with +=",
         "doubled": "is added to 'b_heldGrad' twice",
         "misplaced": "is added to other elements of 'grads'",
         "unsynchronised": "a plain store or += is not atomic",

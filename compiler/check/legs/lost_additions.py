@@ -3,7 +3,8 @@
 The CPU runs threads one after the other. Twins of a Slang function run several with the same inputs:
 
 - Two threads. The second does not see plain stores of the first, as if both ran at once. So a plain addition counts
-  once, an atomic one twice.
+  once, an atomic one twice. If a condition chooses between plain and atomic additions, the threads run one after the
+  other. Then a store that replaces what is there counts once.
 - The lanes of a wave, if the derivative has operations of waves. Together they must add what each would add alone.
 """
 
@@ -33,6 +34,8 @@ _NOT_ATOMIC: Final = (
     "a plain store or += is not atomic: add with InterlockedAdd or Atomic<float>; "
     "if only one thread adds to an element, write '// check: single thread' above the function"
 )
+_REPLACED: Final = "'{}', the gradient of '{}', keeps what one thread adds and loses what was there before"
+_NO_ADDITION: Final = "a store replaces the gradient where it isn't atomic: add with +="
 _WAVE: Final = f"a wave of {LANES_OF_WAVE} lanes adds a wrong gradient to '{{}}', the gradient of '{{}}'"
 _FORGOTTEN: Final = "the gradients of the other lanes are missing: the lane that adds must add WaveActiveSum of them"
 _REPEATED: Final = "lanes add a sum over the wave more than once: let one lane add it, as in 'if (WaveIsFirstLane())'"
@@ -126,6 +129,8 @@ def _compare(
 def _words(context: LegContext, several: RowFunction, owner: str, *, missing: bool) -> tuple[str, str]:
     """Return the message and the cause of a wrong gradient of an input; ``missing`` if it is too small."""
     memory = context.plan.subject.memory.get(owner, owner)
+    if several is context.companions.racing and context.plan.subject.in_turn:
+        return _REPLACED.format(memory, owner), _NO_ADDITION
     if several is context.companions.racing:
         return _LOST.format(memory, owner), _NOT_ATOMIC
     if owner in context.plan.subject.active_memory:

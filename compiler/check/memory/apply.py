@@ -64,6 +64,7 @@ class MemorySubject:
         waving: The kernel whose derivative runs the lanes of a wave; empty if there is none.
         active: The memory with a gradient.
         gradients: The memory in which gradients accumulate, by the memory that they belong to.
+        in_turn: True if the threads of ``racing`` run one after the other.
     """
 
     symbol: str
@@ -73,6 +74,7 @@ class MemorySubject:
     waving: str = ""
     gradients: Mapping[str, str] = field(default_factory=dict)
     active: frozenset[str] = frozenset()
+    in_turn: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,7 +277,7 @@ def _joined(module: Module, made: Module, plans: Sequence[WrapperPlan], copy: st
         racing, waving = (twin.name if twin else "" for twin in twins)
         active = frozenset(i.name for i in plan.wrapped.read if i.active)
         subjects[name] = MemorySubject(
-            plan.candidate.symbol, span, plan.missing, racing, waving, plan.gradients, active
+            plan.candidate.symbol, span, plan.missing, racing, waving, plan.gradients, active, plan.wrapped.in_turn
         )
     kept = (kernel for kernel in module.kernels if kernel.span not in added)
     sound = sorted((*kept, *(kernel for every in added.values() for kernel in every)), key=_place)
@@ -320,4 +322,4 @@ def _renamed(subject: Subject, copy: MemoryCopy) -> Subject:
         return subject
     facts = replace(subject.facts, unset="") if subject.facts else None
     changed = replace(subject, name=one.symbol, skipped="", missing=one.missing)
-    return replace(changed, memory=one.gradients, active_memory=one.active, facts=facts)
+    return replace(changed, memory=one.gradients, active_memory=one.active, in_turn=one.in_turn, facts=facts)

@@ -149,7 +149,8 @@ class WrapperPlanner:
             backward=not modes or "backward" in modes,
             forward=not modes or "jvp" in modes,
             method=is_method,
-            threads=self._threads(codes) and not any(chooses_atomic(code) for code in codes),
+            threads=self._threads(codes),
+            in_turn=any(chooses_atomic(code) for code in codes),
             waves=waves,
             objects=tuple(objects.values()),
         )

@@ -165,7 +165,8 @@ class Wrapped:
         flows: True if its result has a derivative.
         backward: True if it has reverse mode, and ``forward`` if it has forward mode.
         method: True if it is a method that is no static one. The first parameter is its object.
-        threads: True if several threads may run its derivative at once.
+        threads: True if several threads may run its derivative.
+        in_turn: True if they may run one after the other alone.
         waves: True if its derivative has operations of waves, and the function has none.
         objects: The objects with memory that it takes.
     """
@@ -181,6 +182,7 @@ class Wrapped:
     forward: bool
     method: bool = False
     threads: bool = True
+    in_turn: bool = False
     waves: bool = False
     objects: tuple[HeldObject, ...] = ()
 
@@ -298,7 +300,7 @@ def _backward(one: Wrapped, name: str, threads: int, *, wave: bool) -> Iterator[
     yield from _sets(one)
     arguments = [*(p.argument for p in one.params), *([_VALUE] if one.flows else [])]
     yield f"bwd_diff({one.derived})({', '.join(arguments)});"
-    if wave:
+    if wave or (threads > 1 and one.in_turn):
         yield from (f"{_found_in(i)}.keep();" for i in one.read if i.active)
     yield "}"
     yield from (line for i in one.read if i.active for line in _gradient(one, i))

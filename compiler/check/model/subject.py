@@ -94,6 +94,8 @@ class Subject:
         signature: The types of its parameters in parentheses, if others may have the same name.
         memory: The memory in which gradients accumulate, by the memory that they belong to.
         active_memory: All memory with a gradient.
+        in_turn: True if threads add to memory one after the other, since a condition chooses between plain and atomic
+            additions.
         apart: Added to its name where others have the same; see ``subjects.overloads``.
         chosen: True if it is an instance of a generic function with arguments that the check chose.
         directives: The user's declarations about its check.
@@ -119,6 +121,7 @@ class Subject:
     signature: str = ""
     memory: Mapping[str, str] = field(default_factory=dict)
     active_memory: frozenset[str] = frozenset()
+    in_turn: bool = False
     apart: str = ""
     chosen: bool = False
     directives: Directives = NO_DIRECTIVES
