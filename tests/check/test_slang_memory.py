@@ -407,6 +407,25 @@ void replaced_bwd(uint i, Buffers b, float3 d)
             InterlockedAdd(b._gradPtr[i][c], d[c]);
     }
 }
+struct Splat : IDifferentiable { float3 position; float4 turn; }
+struct Splats { Splat* held; Splat* gradient; bool exclusive; }
+[BackwardDerivative(splat_bwd)] Splat splat(uint i, no_diff Splats s) { return s.held[i]; }
+void splat_bwd(uint i, no_diff Splats s, Splat d)
+{
+    if (s.exclusive)
+    {
+        s.gradient[i].position += d.position;
+        for (int c = 0; c < 4; ++c)
+            s.gradient[i].turn[c] += d.turn[c];
+    }
+    else
+    {
+        for (int c = 0; c < 3; ++c)
+            InterlockedAdd(s.gradient[i].position[c], d.position[c]);
+        for (int c = 0; c < 4; ++c)
+            InterlockedAdd(s.gradient[i].turn[c], d.turn[c]);
+    }
+}
 struct Layer<int N>
 {
     float* weights;
@@ -453,7 +472,7 @@ void unsynchronised_bwd(uint i, Buffers b, float3 d) { b._gradPtr[i] += d; }
 
 def test_check__pointers_and_structs_with_memory__are_inputs_and_gradients(checked: Checked) -> None:
     results = checked(POINTERS, ".slang")
-    for name in ("fetch", "Layer<2>.eval", "Layer<3>.eval", "Net.run", "loss", "moved"):
+    for name in ("fetch", "splat", "Layer<2>.eval", "Layer<3>.eval", "Net.run", "loss", "moved"):
         assert results[name].verdict is Verdict.PASS, (name, results[name].reason)
     assert state_of(results["loss"], Leg.ACCUMULATION) is LegState.AGREES
     causes = {

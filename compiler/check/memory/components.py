@@ -1,4 +1,4 @@
-"""Find stores to single components of elements of memory: ``gradients[i][c] += d``.
+"""Find stores to single components of elements of memory, or of their fields: ``gradients[i].position[c] += d``.
 
 Slang refuses them where a struct stands for the memory. The copy calls a function that takes the element and ``c``.
 """
@@ -29,7 +29,7 @@ def component_stores(source: SlangSource, memory: Collection[str]) -> Iterator[t
     for k, token in enumerate(tokens):
         if token.text not in memory or k in variables or k + 1 >= len(tokens) or tokens[k + 1].text != "[":
             continue
-        opening = closing(tokens, k + 1) + 1
+        opening = _after_fields(tokens, closing(tokens, k + 1) + 1)
         if opening >= len(tokens) or tokens[opening].text != "[":
             continue
         last = closing(tokens, opening)
@@ -44,6 +44,13 @@ def component_stores(source: SlangSource, memory: Collection[str]) -> Iterator[t
             yield offsets[opening], offsets[opening] + 1, ", "
             yield offsets[last], offsets[end - 1] + 1, ", "
             yield offsets[semicolon], offsets[semicolon], ")"
+
+
+def _after_fields(tokens: Sequence[Token], index: int) -> int:
+    """Return the token behind ``.a.b``."""
+    while index + 1 < len(tokens) and tokens[index].text == "." and tokens[index + 1].kind == "word":
+        index += 2
+    return index
 
 
 def _of_variables(tokens: Sequence[Token], opening: int) -> Iterator[int]:

@@ -91,12 +91,12 @@ def _accused(failure: Failure) -> tuple[Accused, Accused]:
 
 
 def _parts(path: str) -> set[str]:
-    """Return the last field or component of a path, and its last two: ``y`` and ``position.y`` of ``v[2].position.y``.
+    """Return the parts at the end of a path: ``y``, ``position`` and ``position.y`` of ``v[2].position.y``.
 
     A value without parts in the path has an empty one.
     """
     fields = path.rpartition("]")[2].split(".")[1:] if "]" in path else path.split(".")[1:]
-    return {fields[-1], ".".join(fields[-2:])} if fields else {""}
+    return {*fields[-2:], ".".join(fields[-2:])} if fields else {""}
 
 
 def _attribute(failure: Failure) -> str:
@@ -145,6 +145,7 @@ def _in_derivative(failure: Failure, derivative: CustomDerivative, names: Mappin
     source = source_of(of.span.file)
     steps = steps_of(derivative.source, own, params, text_of_body(source, of))
     accused, parts = _accused(failure)
+    steps = tuple(step for step in steps if _runs(step, failure))
     stored = frozenset(name for step in steps for name in step.stores)
     outputs = _renamed(accused, {name: _in_text(gradient, stored) for name, gradient in names.items()})
     if derivative.attribute == "ForwardDerivative":
@@ -157,6 +158,13 @@ def _renamed(accused: Accused, names: Mapping[str, str]) -> Accused:
     """Return parameters by the names of their gradient memory. All are suspects if no wrong one is known."""
     wrong = {names[one] for one in accused.wrong if one in names} or {*names.values()}
     return Accused(frozenset(wrong), frozenset(names[one] for one in accused.right if one in names) - wrong)
+
+
+def _runs(step: Step, failure: Failure) -> bool:
+    """Return False if a statement does not run at the sample of a failure, since a flag among its inputs excludes it."""
+    inputs = failure.sample.inputs if failure.sample is not None else ()
+    flags = {value.path.replace(".", "_"): bool(value.value) for value in inputs if value.value in (0, 1)}
+    return all(flags.get(name, value) == value for name, value in step.guards)
 
 
 def _in_text(name: str, stored: Collection[str]) -> str:

@@ -59,12 +59,35 @@ def steps_of(source: SlangSource, function: SlangFunction, names: Mapping[str, s
     parts = _parts_of_locals([body[start:end] for start, end in ranges])
     steps = tuple(step if step.parts else replace(step, parts=_joined(parts, step.stores)) for step in steps)
     starts = [start for start, _ in ranges]
+    guards = [*_guards(body, names)]
+    steps = tuple(
+        replace(step, guards=frozenset(guard for first, last, guard in guards if first < start < last))
+        for step, start in zip(steps, starts, strict=True)
+    )
     return tuple(
         _head(step, steps[number + 1 : bisect_left(starts, _after_blocks(body, end))], is_loop=word == _LOOP)
         if (word := _first_word(body[start:end])) in _HEADS and body[end].text == "{"
         else step
         for number, (step, (start, end)) in enumerate(zip(steps, ranges, strict=True))
     )
+
+
+def _guards(body: Sequence[Token], names: Mapping[str, str]) -> Iterator[tuple[int, int, tuple[str, bool]]]:
+    """Yield the blocks of branches whose condition is a variable or field: their braces, the condition, its value."""
+    for k, token in enumerate(body[:-1]):
+        if token.text != "if" or body[k + 1].text != "(":
+            continue
+        end = closing(body, k + 1)
+        condition = [one.text for one in body[k + 2 : end]]
+        value = condition[:1] != ["!"]
+        path = condition if value else condition[1:]
+        if end + 1 >= len(body) or body[end + 1].text != "{" or not _is_variable(body[end - len(path) : end]):
+            continue
+        name = "".join([names.get(path[0], path[0]), *path[1:]]).replace(".", "_")
+        last = closing(body, end + 1)
+        yield end + 1, last, (name, value)
+        if [one.text for one in body[last + 1 : last + 3]] == ["else", "{"]:
+            yield last + 2, closing(body, last + 2), (name, not value)
 
 
 def text_of_body(source: SlangSource, function: SlangFunction) -> str:

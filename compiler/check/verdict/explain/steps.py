@@ -30,6 +30,7 @@ class Step:
         parts: The fields or components that it stores to; empty if it stores complete values.
         is_head: True for the head of a branch or loop, which stores to all that its blocks store to.
         is_copy: True if the function itself has the same expression, or if it copies a part. That is seldom wrong.
+        guards: The conditions of branches that it stands in, and what they must be. Fields are joined with ``_``.
     """
 
     stores: frozenset[str]
@@ -39,6 +40,7 @@ class Step:
     parts: frozenset[str] = frozenset()
     is_head: bool = False
     is_copy: bool = False
+    guards: frozenset[tuple[str, bool]] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +68,8 @@ def suspect(steps: Sequence[Step], names: Accused, parts: Accused) -> Span:
 
     def likelihood(number: int) -> tuple[bool, bool, bool, bool, int]:
         step = steps[number]
-        of_wrong = bool(parts.right) and not step.parts.isdisjoint(parts.wrong)
+        named = step.parts & parts.wrong
+        of_wrong = bool(named) and (bool(parts.right) or any(len(part) > 1 for part in named))
         of_right = bool(step.parts) and step.parts <= parts.right
         computes = not (step.is_head or step.is_copy) and bool(step.operators or step.stores & names.wrong)
         return of_wrong, not of_right, computes, step.is_head, step.operators
