@@ -161,7 +161,7 @@ def _renamed(accused: Accused, names: Mapping[str, str]) -> Accused:
 
 
 def _runs(step: Step, failure: Failure) -> bool:
-    """Return False if a statement does not run at the sample of a failure, since a flag among its inputs excludes it."""
+    """Return False if a flag among the inputs excludes a statement at the sample of a failure."""
     inputs = failure.sample.inputs if failure.sample is not None else ()
     flags = {value.path.replace(".", "_"): bool(value.value) for value in inputs if value.value in (0, 1)}
     return all(flags.get(name, value) == value for name, value in step.guards)
