@@ -25,6 +25,7 @@ TRAPS = {
     "equal_indices": (Leg.REVERSE, "v.", "at some samples", "line 7: v[i & 3] and v[j & 3] may be one element"),
     "remainder_of": (Leg.REVERSE, "y", NOTHING, "line 27: fmod has no gradient for its second argument"),
     "square_by_pow": (Leg.REVERSE, "x", NOTHING, "line 34: the gradients of pow(abs(x) * 1e-7, 2.0) are 0"),
+    "smooth_step_of_min": (Leg.REVERSE, "x", "at some samples", "line 210: if the arguments of min are equal at this"),
     "short_length": (Leg.REVERSE, "v.", "term", "line 41: the gradient of length is clamped"),
     "small_root": (Leg.REVERSE, "x", "term", "line 48: the gradient of sqrt is clamped"),
     "small_reciprocal": (Leg.REVERSE, "x", "term", "line 174: the gradient of rcp is clamped"),

@@ -83,6 +83,12 @@ def _some(failure: Failure) -> bool:
     return _finite(failure) and not _zero(failure)
 
 
+def _at_chosen_input(failure: Failure) -> bool:
+    """Return True if a failure is at an input that was chosen, such as a number of the text, and not at all inputs."""
+    chosen = failure.sample is not None and failure.sample.origin != "random"
+    return chosen and _some(failure) and "at some samples" in failure.cause
+
+
 def _not_a_number(failure: Failure) -> bool:
     return failure.found is not None and math.isnan(failure.found)
 
@@ -217,6 +223,14 @@ TRAPS: Final[tuple[Trap, ...]] = (
         lambda code: signs.calls_of(code, "rcp", "sqrt", "rsqrt", "length", "distance", "normalize", moving=True),
         "the gradient of {} is clamped where its argument is near 0 (or very large)",
         "for rcp write 1.0 / x; for the others scale the argument, or declare a custom derivative",
+    ),
+    Trap(
+        "tie of min or max",
+        frozenset({Leg.REVERSE, Leg.FORWARD}),
+        _at_chosen_input,
+        lambda code: signs.calls_of(code, "min", "max", "clamp", moving=True),
+        "if the arguments of {} are equal at this input, each of them gets half of the gradient",
+        "choose with a condition, x < y ? x : y, or declare a range without this input",
     ),
 )
 """The traps, the most specific ones first."""
