@@ -191,7 +191,7 @@ def _train(
     plan = _plan(arguments, runnable)
     data = _shared(arguments, program, runnable, ranks) if ranks else _prepare(session, arguments, runnable, plan)
     with open_device(arguments["device"], limit=arguments["time_limit"]) as device:
-        with nullcontext() if ranks is None else ranks.first_before_others():
+        with ranks.first_before_others() if ranks is not None and device.host else nullcontext():
             loaded = program.load_on(device, runnable.entry_names((Mode.FORWARD, Mode.BACKWARD)))
         trainer, notes = _started(device, loaded, runnable, data, plan, cache)
         if shown:

@@ -28,6 +28,7 @@ from slangad.compiler.runtime.arrays.array_keys import PREFIXES, array_keys, sha
 from slangad.compiler.runtime.arrays.flatten import flatten_named
 from slangad.compiler.runtime.arrays.modes import RunMode
 from slangad.compiler.runtime.arrays.prepare import InputError, prepare
+from slangad.compiler.runtime.device.cuda_capture import is_captured
 from slangad.compiler.runtime.device.open import open_device
 from slangad.compiler.runtime.device.table import AUTO
 from slangad.compiler.runtime.device.tensors import (
@@ -283,6 +284,10 @@ class LoadedKernel:
         with readable_errors():
             opened = opened_device(device or self.device)
         stays = place is not None and place.type == "cuda" and opened.name == "cuda"
+        if opened.name == "cuda" and is_captured():
+            from slangad.compiler.api.torch import refuse_uncaptured
+
+            refuse_uncaptured(self.signature, mode, inputs)
         arrays = inputs if stays else as_arrays(inputs)
         with readable_errors(), opened.lock:
             outcome = self.run_on(opened, mode, arrays, shape, place if stays else None)

@@ -10,8 +10,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
+from slangad.compiler.errors.diagnostics import Diagnostic
+from slangad.compiler.ir.nodes import Memory
 from slangad.compiler.runtime.arrays.array_keys import array_keys
 from slangad.compiler.runtime.arrays.modes import RunMode
+from slangad.compiler.runtime.arrays.prepare import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -251,6 +254,31 @@ def run_tracked(
     call = _Call(kernel, device, domain, tuple(tensors), outputs=output_keys(kernel.signature))
     results = _operations()[2].apply(call, *tensors.values())
     return results[0] if len(results) == 1 else results
+
+
+def refuse_uncaptured(signature: KernelSignature, mode: RunMode, inputs: Mapping[str, Any]) -> None:
+    """Refuse arguments that a CUDA graph would not read again when it is replayed, or can't read.
+
+    Raises:
+        InputError: An array is not on the GPU, or a number that is passed by value is.
+    """
+    found = []
+    for key in array_keys(signature, mode):
+        if key.key not in inputs:
+            continue
+        is_on_gpu = getattr(getattr(inputs[key.key], "device", None), "type", "") == "cuda"
+        if key.value.memory is Memory.UNIFORM and is_on_gpu:
+            found.append(
+                (
+                    f"{key.key} is on the GPU and is passed by value",
+                    "give a number, which the graph keeps, or make it NoDiff[Param[…]]",
+                )
+            )
+        elif key.value.memory is not Memory.UNIFORM and not is_on_gpu:
+            found.append((f"{key.key} is not on the GPU", 'give a tensor on the device "cuda"'))
+    if found:
+        what = f"{signature.name} can't be captured in a CUDA graph"
+        raise InputError([Diagnostic("SA413", f"{what}: {reason}", help=help_) for reason, help_ in found])
 
 
 def function_of(kernel: CallableKernel, device: str) -> Callable[..., Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from contextlib import closing
+from contextlib import closing, nullcontext
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
@@ -201,7 +201,7 @@ def _shared(feed: _Feed) -> tuple[Trainer, tuple[Diagnostic, ...]]:
             )
         count = ranks.total(feed.batches.size)
         data = LoadedData(feed.runnable, feed.inputs, count, ranks, exact, allow_nan=True, batches=feed.batches)
-    with ranks.first_before_others():
+    with ranks.first_before_others() if feed.device.host else nullcontext():  # GPUs do not use the cache
         loaded = feed.load()
     return start_distributed(feed.device, loaded, data, feed.plan, feed.program.source.cache)
 

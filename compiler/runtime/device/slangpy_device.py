@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from slangad.compiler.ir.targets import TARGETS
 from slangad.compiler.runtime.device.choice import is_software
+from slangad.compiler.runtime.device.cuda_capture import CapturedLaunches, is_captured, not_captured
 from slangad.compiler.runtime.device.gpu_launches import KeptBindings, copies_of, leave_busy, spread
 from slangad.compiler.runtime.device.memory import require_memory, too_little_memory
 from slangad.compiler.runtime.device.segments import free_addresses, free_memory
@@ -176,6 +177,7 @@ class GpuDevice:
         self._queue = _SlangpyQueue(device, is_software(self.adapter))
         self._folders: list[weakref.finalize[..., GpuDevice]] = []
         self._kept: KeptBindings[slangpy.ShaderObject] = KeptBindings()
+        self._captured = CapturedLaunches(device)
 
     @property
     def adapter(self) -> str:
@@ -202,6 +204,9 @@ class GpuDevice:
         """Compile entry points of a module, including the driver's part."""
         import slangpy
 
+        if self.name == "cuda" and is_captured():
+            raise not_captured("the kernel is not compiled yet", "call it once before the capture, in the same mode")
+
         folder = self._folder_of(emitted.libraries)
         macros = dict.fromkeys(TARGETS[DEVICES[self.name].target].macros, "")
         folders = [folder, *map(Path, source.include_dirs)]
@@ -218,6 +223,8 @@ class GpuDevice:
                 for entry in entries:
                     linked = session.link_program([module], [module.entry_point(entry)])
                     program.kernels[entry] = self.handle.create_compute_kernel(linked)
+                if self.name == "cuda" and "torch" in sys.modules:
+                    self._captured.prepare()
             except (RuntimeError, slangpy.SlangCompileError) as error:
                 raise self._not_taken(emitted, (*_lines(error), *printed())) from None
         return program
@@ -287,7 +294,10 @@ class GpuDevice:
         )
 
     def submit(self, launches: Sequence[KernelLaunch], cleared: Sequence[DeviceBuffer] = ()) -> None:
-        """Put launches into one command buffer; returns while they run."""
+        """Put launches into one command buffer, or into the graph that torch captures; returns while they run."""
+        if self.name == "cuda" and is_captured():
+            self._record(launches)
+            return
         try:
             encoder = self.handle.create_command_encoder()
             for buffer in cleared:
@@ -303,8 +313,17 @@ class GpuDevice:
         except RuntimeError as error:
             raise _broken(self.name, error) from None
 
+    def _record(self, launches: Sequence[KernelLaunch]) -> None:
+        kernels = []
+        for launch in launches:
+            assert isinstance(launch.program, GpuProgram)  # noqa: S101  (load gave it)
+            kernels.append((launch, launch.program.kernels[launch.entry]))
+        self._captured.record(kernels)
+
     def wait(self) -> None:
-        """Wait until everything submitted is done."""
+        """Wait until everything submitted is done; while torch captures, do nothing."""
+        if self.name == "cuda" and is_captured():
+            return
         try:
             self._queue.finish()
             self.handle.wait()

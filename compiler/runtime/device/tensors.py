@@ -218,7 +218,8 @@ def plus(array: Any, value: Any) -> Any:  # noqa: ANN401  (arrays or tensors)
 
 
 def synchronize(place: Any) -> None:  # noqa: ANN401  (torch is no dependency)
-    """Wait for torch's pending work on a GPU."""
+    """Wait for torch's pending work on a GPU, unless it is captured in a graph."""
     import torch
 
-    torch.cuda.current_stream(place).synchronize()
+    if not torch.cuda.is_current_stream_capturing():
+        torch.cuda.current_stream(place).synchronize()

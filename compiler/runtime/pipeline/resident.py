@@ -139,7 +139,8 @@ class Resident:
         """Return the stage as a run of its kernel, its scratch memory kept from one time to the next."""
         if (stage.number, tangents) not in self.runs:
             shape = self.shapes.stages[stage.number]
-            prepared = Prepared(shape.domain, shape.extents, dict(self._by_value(stage)))
+            arrays = dict(self._by_value(stage))
+            prepared = Prepared(shape.domain, shape.extents, arrays, place=self.prepared.place)
             plan = self.runnable.kernels[stage.stage.kernel]
             self.runs[stage.number, tangents] = Run(self.device, self.program, plan, prepared)
         return self.runs[stage.number, tangents]

@@ -1,0 +1,203 @@
+"""Record launches in a CUDA graph that torch captures, through the driver's API.
+
+slangpy can't do it: it queries an event of each submission later, which the driver refuses for captured ones. The
+compiled modules and the layouts of arguments are slangpy's. Arguments of entry points are part of the graph. Those of a
+module are a variable of it, so a kernel writes them to memory and a copy from there sets the variable, in the graph.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+import sys
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final
+
+from slangad.compiler.runtime.device.tensors import TensorBuffer
+from slangad.compiler.toolchain.messages.failures import failed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    import slangpy
+
+    from slangad.compiler.errors.diagnostics import ToolchainError
+    from slangad.compiler.runtime.device.model import KernelLaunch
+
+_WORDS: Final = 64
+"""Words that one launch of the kernel ``put`` writes."""
+_PUT: Final = f"""
+[shader("compute")] [numthreads({_WORDS}, 1, 1)]
+void put(uint3 thread : SV_DispatchThreadID, uniform uint4 words[{_WORDS // 4}], uniform uint count,
+         RWStructuredBuffer<uint> target)
+{{
+    if (thread.x < count)
+        target[thread.x] = words[thread.x / 4][thread.x % 4];
+}}
+"""
+_FORMATS: Final = {
+    "bool": "I", "int32": "i", "uint32": "I", "int64": "q", "uint64": "Q", "float16": "e", "float32": "f",
+    "float64": "d", "int16": "h", "uint16": "H", "int8": "b", "uint8": "B",
+}  # fmt: skip
+
+
+def is_captured() -> bool:
+    """Return True while torch captures its current stream in a CUDA graph."""
+    torch = sys.modules.get("torch")
+    return torch is not None and torch.cuda.is_initialized() and torch.cuda.is_current_stream_capturing()
+
+
+@dataclass(frozen=True)
+class _Code:
+    """A compiled entry point: its function, its group, the place of each argument, and the module's variable."""
+
+    function: int
+    group: tuple[int, int, int]
+    places: Mapping[str, slangpy.VariableLayoutReflection]
+    shared: Mapping[str, slangpy.VariableLayoutReflection]
+    variable: int
+    bytes_of_variable: int
+
+
+class CapturedLaunches:
+    """The functions of a cuda device for captures. ``prepare`` compiles what a capture can't."""
+
+    def __init__(self, device: slangpy.Device) -> None:
+        self._device = device
+        self._code: dict[int, tuple[slangpy.ComputeKernel, _Code]] = {}
+        self._put: slangpy.ComputeKernel | None = None
+
+    def prepare(self) -> None:
+        """Compile the kernel that writes arguments."""
+        if self._put is None:
+            session = self._device.create_slang_session()
+            module = session.load_module_from_source("slangad_put", _PUT, "slangad_put.slang")
+            self._put = self._device.create_compute_kernel(session.link_program([module], [module.entry_point("put")]))
+            self._of(self._put, "put")
+
+    def record(self, launches: Sequence[tuple[KernelLaunch, slangpy.ComputeKernel]]) -> None:
+        """Add launches to the graph, in order with what torch has captured before.
+
+        Raises:
+            ToolchainError: A launch has arguments that can't be recorded, or the driver failed.
+        """
+        import torch
+
+        stream = torch.cuda.current_stream().cuda_stream
+        for launch, kernel in launches:
+            code = self._of(kernel, launch.entry)
+            shared = {name: value for name, value in launch.bindings.items() if name in launch.shared}
+            own = {name: value for name, value in launch.bindings.items() if name not in launch.shared}
+            if shared and code.variable:
+                self._set_variable(code, packed(shared, code.shared, launch.entry), stream)
+            _launch(code, launch.threads, packed(own, code.places, launch.entry), stream)
+
+    def _set_variable(self, code: _Code, values: bytes, stream: int) -> None:
+        """Write the arguments of a module to memory of the graph, and copy them from there."""
+        import numpy as np
+        import torch
+
+        if self._put is None:
+            raise not_captured("no kernel ran on this device before", "call it once before the capture")
+        put = self._of(self._put, "put")
+        values = values[: code.bytes_of_variable]
+        values += bytes(-len(values) % 4)
+        memory = torch.empty(len(values) // 4, dtype=torch.int32, device=torch.cuda.current_device())
+        for begin in range(0, len(values), 4 * _WORDS):
+            part = values[begin : begin + 4 * _WORDS]
+            target = TensorBuffer(memory[begin // 4 :], np.dtype("u4"), len(part) // 4)
+            words = struct.unpack(f"<{len(part) // 4}I", part)
+            block = packed({"words": list(words), "count": len(words), "target": target}, put.places, "put")
+            _launch(put, (_WORDS, 1, 1), block, stream)
+        _call("cuMemcpyDtoDAsync_v2", _u64(code.variable), _u64(memory.data_ptr()), _size(len(values)), _u64(stream))
+
+    def _of(self, kernel: slangpy.ComputeKernel, entry: str) -> _Code:
+        if id(kernel) not in self._code:
+            self._code[id(kernel)] = kernel, _code_of(kernel, entry)
+        return self._code[id(kernel)][1]
+
+
+def _code_of(kernel: slangpy.ComputeKernel, entry: str) -> _Code:
+    module = _u64(kernel.pipeline.native_handle.value)
+    function, variable, size = ctypes.c_uint64(), ctypes.c_uint64(), ctypes.c_size_t()
+    _call("cuModuleGetFunction", ctypes.byref(function), module, entry.encode())
+    name = b"SLANG_globalParams"
+    has_variable = _driver().cuModuleGetGlobal_v2(ctypes.byref(variable), ctypes.byref(size), module, name) == 0
+    layout = kernel.program.layout
+    (point,) = layout.entry_points
+    x, y, z = (int(point.compute_thread_group_size[axis]) for axis in range(3))
+    places = {one.name: one for one in point.parameters}
+    shared = {one.name: one for one in layout.parameters}
+    return _Code(function.value, (x, y, z), places, shared, variable.value * has_variable, size.value * has_variable)
+
+
+def packed(values: Mapping[str, object], places: Mapping[str, slangpy.VariableLayoutReflection], entry: str) -> bytes:
+    """Return arguments as bytes, as the entry point of a CUDA module takes them.
+
+    Raises:
+        ToolchainError: A value is a texture, a matrix or a struct.
+    """
+    end = max((one.offset + one.type_layout.size for one in places.values()), default=0)
+    block = bytearray(-(-end // 16) * 16)
+    for name, value in values.items():
+        place = places.get(name)
+        if place is None:
+            continue  # removed by the compiler
+        data = _bytes(value, place.type_layout, name, entry)
+        block[place.offset : place.offset + len(data)] = data
+    return bytes(block[:end])
+
+
+def _bytes(value: object, layout: slangpy.TypeLayoutReflection, name: str, entry: str) -> bytes:
+    if isinstance(value, TensorBuffer):
+        return value.view.tobytes()
+    kind, numbers = layout.unwrap_array().type, [*_numbers(value)]
+    scalar = _FORMATS.get(kind.scalar_type.name)
+    if scalar is None or kind.kind.name == "matrix" or any(not isinstance(one, (int, float)) for one in numbers):
+        raise not_captured(
+            f"{name} of {entry} is a texture, a matrix or a struct passed by value",
+            "make it NoDiff[Param[…]], which is in memory",
+        )
+    return struct.pack(f"<{len(numbers)}{scalar}", *numbers)
+
+
+def _numbers(value: object) -> Iterator[object]:
+    if isinstance(value, (list, tuple)):
+        for one in value:
+            yield from _numbers(one)
+    else:
+        yield value.item() if hasattr(value, "item") else value
+
+
+def _launch(code: _Code, threads: tuple[int, int, int], block: bytes, stream: int) -> None:
+    groups = [-(-count // of) for count, of in zip(threads, code.group, strict=True)]
+    data, size = ctypes.create_string_buffer(block, max(1, len(block))), ctypes.c_size_t(len(block))
+    pointer, length, end = 1, 2, 0  # CU_LAUNCH_PARAM_BUFFER_POINTER, _SIZE and _END
+    extra = (ctypes.c_void_p * 5)(pointer, ctypes.addressof(data), length, ctypes.addressof(size), end)
+    sizes = map(ctypes.c_uint, (*groups, *code.group, 0))
+    _call("cuLaunchKernel", _u64(code.function), *sizes, _u64(stream), None, extra)
+
+
+def not_captured(reason: str, help_: str) -> ToolchainError:
+    """Return the error for a call that a CUDA graph can't hold."""
+    return failed("SA252", f"this can't be captured in a CUDA graph: {reason}", help_)
+
+
+def _u64(number: int) -> ctypes.c_uint64:
+    return ctypes.c_uint64(number)
+
+
+def _size(number: int) -> ctypes.c_size_t:
+    return ctypes.c_size_t(number)
+
+
+@cache
+def _driver() -> Any:  # noqa: ANN401  (a library)
+    return ctypes.CDLL("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
+
+
+def _call(name: str, *arguments: object) -> None:
+    status = getattr(_driver(), name)(*arguments)
+    if status:
+        raise failed("SA252", f"the driver failed while a CUDA graph was captured: {name} returned {status}")
