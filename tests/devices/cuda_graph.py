@@ -135,10 +135,10 @@ def kernel_time(run: Callable[[], object], count: int = 50) -> float:
 
 def check_refusals(kernels: Any) -> None:
     """Check that a first call and a number from the GPU are refused in one line, and that the device works after."""
-    x = torch.linspace(0, 1, 1000, device="cuda")
+    x, on_gpu = torch.linspace(0, 1, 1000, device="cuda"), torch.tensor(2.0, device="cuda")
     for name, call in (
         ("the kernel is not compiled yet", lambda: kernels.scaled.torch("cuda")(x, torch.tensor(2.0))),
-        ("s is on the GPU", lambda: kernels.scaled.torch("cuda")(x, torch.tensor(2.0, device="cuda"))),
+        ("s is on the GPU", lambda: kernels.scaled.torch("cuda")(x, on_gpu)),
     ):
         message = ""
         try:
