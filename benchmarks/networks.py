@@ -3,7 +3,8 @@
 A network 16-W-W-3 with rectifiers, written as loops (benchmarks/workloads/network.py), over 2^18 samples (2^14 on the
 CPU): the mean squared error, its gradients in all weights and in the inputs. Times as in ``gradients.py``: the median
 of 5 x 10 runs, buffers on the device. JAX has ``jit`` of ``value_and_grad``, once with the highest matmul precision and
-once with its default. ``error`` is the largest distance of a gradient from float64, by the norm of its array.
+once with its default. ``slangad half`` has products in half, where the device has matrix units. ``error`` is the
+largest distance of a gradient from float64, by the norm of its array.
 """
 
 from __future__ import annotations
@@ -67,10 +68,10 @@ def error_of(given: Arrays, found: Arrays) -> float:
     return max(float(norm(found[k] - v.reshape(found[k].shape)) / norm(v)) for k, v in exact(given).items())
 
 
-def slangad_time(device_name: str, width: int, samples: int) -> dict[str, float]:
+def slangad_time(device_name: str, width: int, samples: int, kernel: str = "loss") -> dict[str, float]:
     """Return slangad's time in microseconds, the error, and the seconds until the first result."""
     given = made(width, samples)
-    run = resident_backward(f"network.py:loss{width}", given, device_name, cache=None)
+    run = resident_backward(f"network.py:{kernel}{width}", given, device_name, cache=None)
     return {"us": run.us, "error": error_of(given, run.results), "first result s": run.first}
 
 
@@ -114,8 +115,9 @@ def main() -> None:
     arguments = parser.parse_args()
     if arguments.one:
         library, device, width, samples = arguments.one
-        if library == "slangad":
-            print(json.dumps(slangad_time(device, int(width), int(samples))))
+        if library.startswith("slangad"):
+            kernel = "half" if library.endswith("half") else "loss"
+            print(json.dumps(slangad_time(device, int(width), int(samples), kernel)))
         else:
             print(json.dumps(jax_time(device, int(width), int(samples), library.partition(" ")[2])))
         return
@@ -124,7 +126,7 @@ def main() -> None:
     for device in arguments.device or ["cpu"]:
         samples = str(arguments.samples or (1 << 14 if device == "cpu" else 1 << 18))
         for width in arguments.width or WIDTHS:
-            for library in ("slangad", *(("jax highest", "jax default") if arguments.peers else ())):
+            for library in ("slangad", "slangad half", *(("jax highest", "jax default") if arguments.peers else ())):
                 command = [sys.executable, __file__, "--one", library, device, str(width), samples]
                 done = subprocess.run(command, capture_output=True, text=True, check=False)
                 if done.returncode:

@@ -330,25 +330,31 @@ def _print_accumulation(session: Session, one: CompiledInput) -> None:
     """Print, with -v, how the gradient of each parameter is added up, and in groups of how many threads."""
     if session.verbosity < 1:
         return
-    from slangad.compiler.emit.entry_points.accumulations import SCATTERED, WORDS, means
+    from slangad.compiler.emit.entry_points.accumulations import SCATTERED, WORDS, means, products
     from slangad.compiler.emit.model import ThreadWork
     from slangad.compiler.ir.targets import TARGETS
 
     for kernel in one.slang.kernels:
         for name, way in kernel.accumulation.items():
-            why = f"; {kernel.deciding[name]} decides" if name in kernel.deciding else ""
+            decided = kernel.deciding.get(name, "")
+            why = f"; not in half: {decided}" if way == "matrix" else f"; {decided} decides"
+            why = why if decided else ""
             session.say(f"{kernel.name}.{name}: {way} ({WORDS[way]}{why})", level=1)
         for entry in one.slang.entries:
             if entry.kernel == kernel.name and entry.work is ThreadWork.STRIDED:
                 tile = " x ".join(str(size) for size in entry.tile)
                 walk = f"that walk the domain in tiles of {tile}" if tile else "along one axis"
                 session.say(f"{entry.name}: adds up in groups of {entry.group_size[0]} threads {walk}", level=1)
-    if any(way in SCATTERED for kernel in one.slang.kernels for way in kernel.accumulation.values()):
-        targets_by_means: dict[str, list[str]] = {}
-        for target in one.targets:
-            targets_by_means.setdefault(means(TARGETS[target].macros), []).append(target)
-        for words, targets in targets_by_means.items():
-            session.say(f"shared, together and scatter on {', '.join(targets)}: {words}", level=1)
+    ways = {way for kernel in one.slang.kernels for way in kernel.accumulation.values()}
+    for title, asked, words_of in (
+        ("shared, together and scatter", SCATTERED, means),
+        ("products of half_matrix", ("half_matrix",), products),
+    ):
+        targets_by_words: dict[str, list[str]] = {}
+        for target in one.targets if ways.intersection(asked) else ():
+            targets_by_words.setdefault(words_of(TARGETS[target].macros), []).append(target)
+        for words, targets in targets_by_words.items():
+            session.say(f"{title} on {', '.join(targets)}: {words}", level=1)
 
 
 def _print_loops(session: Session, one: CompiledInput) -> None:

@@ -4,8 +4,8 @@ import slangad as sa
 from slangad import Array, Each, Mean, NoDiff, Param
 
 
-def network(width: int):
-    """The network of a width and its loss."""
+def network(width: int, precision: str = "float"):
+    """The network of a width, with products in a precision."""
 
     @sa.struct
     class Net:
@@ -18,6 +18,7 @@ def network(width: int):
         w3: Array[Array[float, width], 3]
         b3: Array[float, 3]
 
+        @sa.differentiable(precision=precision)
         def evaluate(self, x: Array[float, 16]) -> Array[float, 3]:
             """The network's answer to one input."""
             h = Array[float, width]()
@@ -47,6 +48,10 @@ Net16 = network(16)
 Net32 = network(32)
 Net64 = network(64)
 Net128 = network(128)
+Half16 = network(16, "half")
+Half32 = network(32, "half")
+Half64 = network(64, "half")
+Half128 = network(128, "half")
 
 
 @sa.differentiable
@@ -80,4 +85,28 @@ def loss64(net: Param[Net64], x: Each[Array[float, 16]], target: NoDiff[Each[Arr
 @sa.kernel
 def loss128(net: Param[Net128], x: Each[Array[float, 16]], target: NoDiff[Each[Array[float, 3]]]) -> Mean[float]:
     """The loss of width 128."""
+    return squared(net.evaluate(x), target)
+
+
+@sa.kernel
+def half16(net: Param[Half16], x: Each[Array[float, 16]], target: NoDiff[Each[Array[float, 3]]]) -> Mean[float]:
+    """The loss of width 16, with products in half."""
+    return squared(net.evaluate(x), target)
+
+
+@sa.kernel
+def half32(net: Param[Half32], x: Each[Array[float, 16]], target: NoDiff[Each[Array[float, 3]]]) -> Mean[float]:
+    """The loss of width 32, with products in half."""
+    return squared(net.evaluate(x), target)
+
+
+@sa.kernel
+def half64(net: Param[Half64], x: Each[Array[float, 16]], target: NoDiff[Each[Array[float, 3]]]) -> Mean[float]:
+    """The loss of width 64, with products in half."""
+    return squared(net.evaluate(x), target)
+
+
+@sa.kernel
+def half128(net: Param[Half128], x: Each[Array[float, 16]], target: NoDiff[Each[Array[float, 3]]]) -> Mean[float]:
+    """The loss of width 128, with products in half."""
     return squared(net.evaluate(x), target)

@@ -17,13 +17,15 @@ from slangad import __version__
 from slangad.compiler.driver.blocks import blocks_of
 from slangad.compiler.driver.header_model import key_of
 from slangad.compiler.driver.requirements import requirements_of
+from slangad.compiler.emit.entry_points.accumulations import products
 from slangad.compiler.emit.launch_plan import plan_mode, tensors_of
 from slangad.compiler.emit.model import Mode
+from slangad.compiler.ir.targets import TARGETS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from slangad.compiler.driver.model import EmittedInput, Output
+    from slangad.compiler.driver.model import EmittedInput, KernelSummary, Output
     from slangad.compiler.emit.launch_plan import Count, ModePlan
     from slangad.compiler.emit.model import EntryParameter, EntryPoint
     from slangad.compiler.ir.nodes import LeftOut, LoopChoice
@@ -99,6 +101,7 @@ def input_record(slang: EmittedInput, outputs: Sequence[Output], sources: Sequen
                 "name": kernel.name,
                 "accumulation": dict(kernel.accumulation),
                 "deciding": dict(kernel.deciding),
+                "products": _products(kernel, outputs),
                 **_plan_record([e for e in slang.entries if e.kernel == kernel.name]),
                 "entry_points": [_entry_record(e, outputs) for e in slang.entries if e.kernel == kernel.name],
             }
@@ -108,6 +111,13 @@ def input_record(slang: EmittedInput, outputs: Sequence[Output], sources: Sequen
         "loops": [_loop_record(choice) for choice in slang.description.loops],
         "left_out": [_left_out_record(left) for left in slang.description.left_out],
     }
+
+
+def _products(kernel: KernelSummary, outputs: Sequence[Output]) -> Record:
+    """Return by target the form of products for which half was asked, and why; empty if there are none."""
+    if "half_matrix" not in kernel.accumulation.values():
+        return {}
+    return {output.target: products(TARGETS[output.target].macros) for output in outputs if output.target in TARGETS}
 
 
 def _left_out_record(left: LeftOut) -> Record:

@@ -111,6 +111,7 @@ def manifest_schema(*, closed: bool = False) -> Schema:
         name=_TEXT,
         accumulation={"type": "object", "additionalProperties": _TEXT},
         deciding={"type": "object", "additionalProperties": _TEXT},
+        products={"type": "object", "additionalProperties": _TEXT, "description": "Forms of products, by target."},
         tensors={"type": "object", "additionalProperties": _NUMBER, "description": "Numbers of axes, by name."},
         modes=_list(mode, "Its modes."),
         entry_points=_list(entry, "Its entry points."),

@@ -39,6 +39,8 @@ EXACT: Final = "slangad_exact.slang"
 TILES: Final = "slangad_tiles.slang"
 TEXTURES: Final = "slangad_textures.slang"
 LINEAR: Final = "slangad_linear.slang"
+LINEAR_HALF: Final = "slangad_linear_half.slang"
+"""``LINEAR``, and the same functions in half: one module, since both use the same memory of the group."""
 
 _BY_TYPE: Final = {
     "float": (FLOAT,),
@@ -107,10 +109,11 @@ def _adds_doubles(entry: EntryPoint, parameter: EntryParameter) -> bool:
 
 def sum_libraries(module: Module) -> Iterator[str]:
     """Yield the libraries for the sums of a thread, if threads add up elements of tensors without atomics."""
-    if any(buffer.accumulation in (Accumulation.SUM, Accumulation.MATRIX) for buffer in module.buffers):
+    ways = {buffer.accumulation for buffer in module.buffers}
+    if any(way is Accumulation.SUM or way.is_matrix for way in ways):
         yield SUMS
-    if any(buffer.accumulation is Accumulation.MATRIX for buffer in module.buffers):
-        yield LINEAR
+    if any(way.is_matrix for way in ways):
+        yield LINEAR_HALF if Accumulation.HALF_MATRIX in ways else LINEAR
 
 
 def sums_namespace(scalar: Scalar) -> str:
@@ -153,4 +156,7 @@ def library_text(name: str) -> str:
             text = re.sub(r"\b(float|double)\b", scalar.name, library_text(SUMS))
             text = text.replace("module slangad_sums;", f"module {library.removesuffix('.slang')};")
             return text.replace("public namespace sa\n", f"public namespace {namespace}\n")
-    return (files("slangad") / "templates" / name).read_text(encoding="utf-8")
+    text = (files("slangad") / "templates" / name).read_text(encoding="utf-8")
+    if name == LINEAR_HALF:
+        return library_text(LINEAR).replace("module slangad_linear;", "module slangad_linear_half;") + "\n" + text
+    return text

@@ -271,7 +271,7 @@ def _matrices(module: ir.Module, names: ModuleNames, exprs: Iterable[ir.Expr]) -
     result: dict[str, MatrixSums] = {}
     added = set(biases.values())
     for buffer in sorted(module.buffers, key=lambda b: b.key not in added):
-        if buffer.accumulation is ir.Accumulation.MATRIX:
+        if buffer.accumulation.is_matrix:
             kernel = next(k for k in module.kernels if k.name == buffer.kernel)
             memory_name, is_bias = names.memory[buffer.key], buffer.key in added
             parts = MatrixNames(

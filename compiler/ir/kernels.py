@@ -102,6 +102,12 @@ class Accumulation(str, Enum):
     TOGETHER = "together"
     EXACT = "exact"
     MATRIX = "matrix"
+    HALF_MATRIX = "half_matrix"
+
+    @property
+    def is_matrix(self) -> bool:
+        """True if every use is a product by all threads of a group."""
+        return self in (Accumulation.MATRIX, Accumulation.HALF_MATRIX)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,8 +125,10 @@ class Buffer:
     - ``scatter``: anything else.
     - ``exact``: ``shared``, ``together`` or ``scatter``, in sums that do not depend on their order.
     - ``matrix``: every use is a ``Linear`` by all threads of a group, which add up outer products together.
+    - ``half_matrix``: the same, with factors in half where a target has matrix units for them.
 
-    ``why`` is the expression that decided between ``together`` and ``scatter``.
+    ``why`` is the expression that decided between ``together`` and ``scatter``, or the reason for ``matrix`` where
+    ``half_matrix`` was asked for.
 
     ``added`` is True for an output tensor that threads add to, and do not store into. ``accumulation`` is then the way
     of its values; its cotangent is read where a thread added.

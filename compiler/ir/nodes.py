@@ -346,6 +346,8 @@ class Function:
     the function it belongs to. ``reads`` is True if it or a callee reads memory that gets a gradient (known after the
     pass that names tensors).
 
+    ``precision`` is ``half`` if products of matrices may have factors in half.
+
     ``on_host`` is the key of the function that Slang differentiates in its place on the CPU, with the same parameters,
     perhaps without the last. One that is not differentiable does nothing there: nobody reads its result. Where
     the function of that key is left out, as in the check, it means nothing.
@@ -359,6 +361,7 @@ class Function:
     differentiable: bool = True
     derivative: Derivative = Automatic()
     prefer: str = ""
+    precision: str = ""
     role: Role = Role.PLAIN
     of: str = ""
     owner: str = ""

@@ -11,6 +11,9 @@ from typing import Final
 SCALAR_LAYOUT = ("-fvk-use-scalar-layout",)
 """Buffers and uniforms packed as in C, CUDA and numpy, so that one host layout serves Vulkan, CUDA and the CPU."""
 
+TILES: Final = "SLANGAD_TILES"
+"""The macro of targets with products of 16 x 16 tiles in half, with sums in float, by waves of 32 threads."""
+
 NOT_FINITE: Final = "table with inf or nan"
 """No type, but there is no way to write it: constants that are not finite, except plain floats."""
 TRANSCENDENTAL: Final = "exponential, logarithm, power or angle function of double"
@@ -48,8 +51,9 @@ class Target:
 
 _WAVES: Final = ("SLANGAD_FILTERS", "SLANGAD_WAVES")
 _METAL: Final = ("SLANGAD_FILTERS", "SLANGAD_FLOAT_ATOMICS", "SLANGAD_WAVES")
-_VULKAN: Final = (*_METAL, "SLANGAD_GROUP_ATOMICS")
-_CUDA: Final = ("SLANGAD_FLOAT_ATOMICS", "SLANGAD_GROUP_ATOMICS", "SLANGAD_WAVES")
+_GLSL: Final = (*_METAL, "SLANGAD_GROUP_ATOMICS")
+_VULKAN: Final = (*_GLSL, TILES)
+_CUDA: Final = ("SLANGAD_FLOAT_ATOMICS", "SLANGAD_GROUP_ATOMICS", "SLANGAD_WAVES", TILES)
 _WEBGPU: Final = ("SLANGAD_FILTERS", "SLANGAD_GROUP_ATOMICS")
 _CPU: Final = ("SLANGAD_HOST",)
 
@@ -79,7 +83,7 @@ _ROWS = (
         title="Vulkan GLSL",
         arguments=SCALAR_LAYOUT,
         whole=False,
-        macros=_VULKAN,
+        macros=_GLSL,
         lacks=(TRANSCENDENTAL,),
     ),
     Target("hlsl", ".hlsl", is_text=True, title="Direct3D source", macros=_WAVES, lacks=(TRANSCENDENTAL, ROOTS)),

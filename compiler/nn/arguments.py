@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 STORAGES: Final[dict[object, type]] = {float: float, half: half, "float": float, "half": half}
 """Values of ``storage=``. Layers always compute in float."""
+PRECISIONS: Final = ("float", "half")
+"""Values of ``precision=``."""
 MOST: Final = 1 << 24
 """Largest size of one axis of a parameter."""
 
@@ -55,6 +57,18 @@ def storage_of(callee: str, position: int, storage: object) -> type:
         shown = getattr(storage, "__name__", repr(storage))
         raise refuse(callee, "storage", position, f"storage of {callee} is {shown}", "float or sa.half")
     return known
+
+
+def precision_of(callee: str, position: int, precision: object) -> str:
+    """Return the precision of a layer's products.
+
+    Raises:
+        ArgumentError: for anything but ``float`` and ``half``.
+    """
+    if not isinstance(precision, str) or precision not in PRECISIONS:
+        message = f"precision of {callee} is {precision!r}"
+        raise refuse(callee, "precision", position, message, '"float" or "half"')
+    return precision
 
 
 def nearest(word: str, known: Iterable[str]) -> str:

@@ -11,13 +11,13 @@ import slangad as sa
 from slangad import Array
 from slangad.compiler.lang.decorators.source import remember_source
 from slangad.compiler.nn.activations import RECTIFIERS, activation_of
-from slangad.compiler.nn.arguments import check_size, refuse, storage_of
+from slangad.compiler.nn.arguments import check_size, precision_of, refuse, storage_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-def Linear(inputs: int, outputs: int, bias: bool = True, storage: object = float) -> Any:
+def Linear(inputs: int, outputs: int, bias: bool = True, storage: object = float, precision: str = "float") -> Any:
     """A fully connected layer: y[i] = b[i] + sum over j of w[i][j] x[j], from ``inputs`` to ``outputs`` floats.
 
     Args:
@@ -25,18 +25,22 @@ def Linear(inputs: int, outputs: int, bias: bool = True, storage: object = float
         outputs: The length of y.
         bias: False to omit ``b``.
         storage: ``float``, or ``sa.half`` to keep ``w`` and ``b`` in half. Sums are always in float.
+        precision: ``half`` if w and x may be rounded to half, each x scaled into its range: where the target has matrix
+            units. Elsewhere products are of floats. Sums are always in float.
 
     Raises:
-        ArgumentError: for sizes that are no positive integers, and other storages.
+        ArgumentError: for sizes that are no positive integers, other storages and other precisions.
     """
     check_size("Linear", "inputs", 0, inputs)
     check_size("Linear", "outputs", 1, outputs)
     if not isinstance(bias, bool):
         raise refuse("Linear", "bias", 2, f"bias of Linear is {bias!r}", "True or False")
-    return (_linear if bias else _linear_without_bias)(inputs, outputs, storage_of("Linear", 3, storage))
+    number, factors = storage_of("Linear", 3, storage), precision_of("Linear", 4, precision)
+    make = _linear if bias else _linear_without_bias
+    return make(inputs, outputs, number) if factors == "float" else make(inputs, outputs, number, factors)
 
 
-def _linear(inputs, outputs, storage=float):
+def _linear(inputs, outputs, storage=float, precision="float"):
     @sa.struct(initial={"w": xavier(inputs, outputs), "b": (0.0, 0.0)})
     class Linear:
         """A fully connected layer; row i of ``w`` gives output i."""
@@ -45,7 +49,7 @@ def _linear(inputs, outputs, storage=float):
         b: Array[storage, outputs]
 
         # without intermediate sums kept for the backward pass, kernels compile three times as fast
-        @sa.differentiable(prefer="recompute")
+        @sa.differentiable(prefer="recompute", precision=precision)
         def __call__(self, x: Array[float, inputs]) -> Array[float, outputs]:
             y = Array[float, outputs]()
             for i in range(outputs):
@@ -58,7 +62,7 @@ def _linear(inputs, outputs, storage=float):
     return Linear
 
 
-def _linear_without_bias(inputs, outputs, storage=float):
+def _linear_without_bias(inputs, outputs, storage=float, precision="float"):
     @sa.struct(initial={"w": xavier(inputs, outputs)})
     class LinearNoBias:
         """A fully connected layer without bias; row i of ``w`` gives output i."""
@@ -66,7 +70,7 @@ def _linear_without_bias(inputs, outputs, storage=float):
         w: Array[Array[storage, inputs], outputs]
 
         # without intermediate sums kept for the backward pass, kernels compile three times as fast
-        @sa.differentiable(prefer="recompute")
+        @sa.differentiable(prefer="recompute", precision=precision)
         def __call__(self, x: Array[float, inputs]) -> Array[float, outputs]:
             y = Array[float, outputs]()
             for i in range(outputs):
@@ -110,6 +114,7 @@ def MLP(
     output: object = "none",
     bias: bool = True,
     storage: object = float,
+    precision: str = "float",
 ) -> Any:
     """A network of fully connected layers ``l1``, ``l2``, …, one for each pair of neighbouring sizes.
 
@@ -119,6 +124,7 @@ def MLP(
         output: After the last layer.
         bias: False for layers without ``b``.
         storage: ``float`` or ``sa.half``, as in ``Linear``.
+        precision: ``float`` or ``half``, as in ``Linear``.
 
     Raises:
         ArgumentError: for fewer than two sizes, sizes that are no positive integers, and unknown activations.
@@ -132,13 +138,14 @@ def MLP(
     if not isinstance(bias, bool):
         raise refuse("MLP", "bias", 3, f"bias of MLP is {bias!r}", "True or False")
     number = storage_of("MLP", 4, storage)
-    key = (tuple(sizes), inner, last, bias, number)
+    factors = precision_of("MLP", 5, precision)
+    key = (tuple(sizes), inner, last, bias, number, factors)
     if key not in _NETWORKS:
-        _NETWORKS[key] = _network(tuple(sizes), inner, last, bias, number)
+        _NETWORKS[key] = _network(tuple(sizes), inner, last, bias, number, factors)
     return _NETWORKS[key]
 
 
-def _network(sizes: tuple[int, ...], inner: Any, last: Any, bias: bool, number: type) -> type:
+def _network(sizes: tuple[int, ...], inner: Any, last: Any, bias: bool, number: type, precision: str) -> type:
     """Return the struct of a network, whose text depends on the number of layers."""
     pairs = [*pairwise(sizes)]
     count = len(pairs)
@@ -146,7 +153,7 @@ def _network(sizes: tuple[int, ...], inner: Any, last: Any, bias: bool, number: 
     names: dict[str, object] = {"sa": sa, "Array": Array, "__name__": __name__, "initial": {}}
     fields, steps, value, initial = [], [], "x", {}
     for k, ((inputs, outputs), function) in enumerate(zip(pairs, functions, strict=True), start=1):
-        names[f"Layer{k}"] = Linear(inputs, outputs, bias, number)
+        names[f"Layer{k}"] = Linear(inputs, outputs, bias, number, precision)
         initial[f"l{k}.w"] = he(inputs) if getattr(function, "name", "") in RECTIFIERS else xavier(inputs, outputs)
         fields.append(f"    l{k}: Layer{k}")
         value = f"self.l{k}({value})"
@@ -159,6 +166,7 @@ def _network(sizes: tuple[int, ...], inner: Any, last: Any, bias: bool, number: 
     words = [*map(str, sizes), *([inner.name] if inner is not None and count > 1 else [])]
     words += [last.name] if last is not None else []
     words += [*([] if bias else ["no_bias"]), *([] if number is float else [number.__name__])]
+    words += [] if precision == "float" else [f"in_{precision}"]
     name = "_".join(("MLP", *words))
     text = _MLP.format(
         name=name, sizes=" - ".join(map(str, sizes)), fields="\n".join(fields), inputs=sizes[0], outputs=sizes[-1],

@@ -43,7 +43,7 @@ _OWN: Final = frozenset({_ENTRY, _INDEX, "entries", "tangents", "entry_pair", "e
 def map_entries(module: ir.Module) -> ir.Module:
     """Return the module with such functions for kernels that multiply by matrices together."""
     functions = {f.key: f for f in module.functions}
-    kernels = {b.kernel for b in module.buffers if b.accumulation is ir.Accumulation.MATRIX}
+    kernels = {b.kernel for b in module.buffers if b.accumulation.is_matrix}
     roots = (kernel.function for kernel in module.kernels if kernel.name in kernels)
     keys = {key for root_ in roots for key in differentiated(functions, root_)}
     if not keys:

@@ -144,6 +144,8 @@ def test_types__of_equal_arguments__are_one() -> None:
     assert sa.nn.MLP([4, 8, 2]) is sa.nn.MLP((4, 8, 2), "relu")
     assert sa.nn.Linear(4, 8) is sa.nn.Linear(4, 8, True)
     assert sa.nn.Linear(4, 8) is not sa.nn.Linear(4, 8, storage=sa.half)
+    assert sa.nn.Linear(4, 8) is sa.nn.Linear(4, 8, precision="float")
+    assert sa.nn.Linear(4, 8) is not sa.nn.Linear(4, 8, precision="half")
 
 
 BAD = {
@@ -152,6 +154,7 @@ BAD = {
     "activation": ("sa.nn.MLP([2, 3], 'rellu')", "'rellu'", "did you mean 'relu'?"),
     "output": ("sa.nn.MLP([2, 3], output='sigmoit')", "'sigmoit'", "did you mean 'sigmoid'?"),
     "storage": ("sa.nn.Linear(2, 3, storage=int)", "int", "float or sa.half"),
+    "precision": ("sa.nn.MLP([2, 3], precision='bf16')", "'bf16'", '"float" or "half"'),
     "width": ("sa.nn.Linear(2, 3.5)", "3.5", "outputs of Linear is 3.5"),
 }
 

@@ -254,8 +254,8 @@ def functions(draw: Draw) -> Function:
     body = draw(st.one_of(statements(scope), st.builds(SlangBody, st.text()), external))
     return Function(
         draw(st.sampled_from(NAMES)), draw(st.sampled_from(NAMES)), params, draw(TYPES), body, draw(st.booleans()),
-        draw(_DERIVATIVES), draw(st.sampled_from(("", "recompute"))), draw(st.sampled_from(Role)),
-        draw(st.sampled_from(("", "f"))), draw(st.sampled_from(("", "S"))), draw(st.booleans()), draw(_LINES),
+        draw(_DERIVATIVES), draw(st.sampled_from(("", "recompute"))), draw(st.sampled_from(("", "half"))),
+        draw(st.sampled_from(Role)), draw(st.sampled_from(("", "f"))), draw(st.sampled_from(("", "S"))), draw(st.booleans()), draw(_LINES),
         tuple(draw(st.lists(st.builds(Range, st.text(), FLOATS, FLOATS), max_size=1))),
     )  # fmt: skip
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.emit.memory.tensors import has_gradient, is_scattered
 from slangad.compiler.ir import nodes as ir
+from slangad.compiler.ir.targets import TILES
 from slangad.compiler.ir.types import Tensor, carries_gradient
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ WORDS: Final = {
     "matrix": (
         "products of a matrix and a vector: groups add up outer products in registers, then the groups in fixed order"
     ),
+    "half_matrix": "``matrix`` with factors in half and sums in float, on matrix units; in float elsewhere",
     "exact": (
         "any element: sums without rounding, in integers, so that their order does not matter; doubles go in as floats"
     ),
@@ -53,6 +55,15 @@ def means(macros: Collection[str]) -> str:
     return ", then ".join(step for step, has in steps.items() if has)
 
 
+def products(macros: Collection[str]) -> str:
+    """Return the form of the products of ``half_matrix`` on a target with these macros, and why."""
+    if TILES in macros:
+        return "half: 16 x 16 tiles on matrix units, by waves of 32 threads"
+    if "SLANGAD_HOST" in macros:
+        return "float: the CPU has no matrix units"
+    return "float: Slang has no products of 16 x 16 tiles there"
+
+
 def accumulations(module: ir.Module, kernel: ir.Kernel) -> dict[str, str]:
     """Return the way for every parameter that has a gradient, or to which threads add: a key of ``WORDS``."""
     buffers_of_kernel = [b for b in module.buffers if b.kernel == kernel.name]
@@ -64,8 +75,9 @@ def accumulations(module: ir.Module, kernel: ir.Kernel) -> dict[str, str]:
 
 
 def deciding(module: ir.Module, kernel: ir.Kernel) -> dict[str, str]:
-    """Return the expressions that decided how tensors are added to."""
-    own = (b for b in module.buffers if b.kernel == kernel.name and _way_of_memory(b) in ("together", "scatter"))
+    """Return the expressions that decided how tensors are added to, and the reasons why products are not in half."""
+    ways = ("together", "scatter", "matrix")
+    own = (b for b in module.buffers if b.kernel == kernel.name and _way_of_memory(b) in ways)
     return {buffer.name: buffer.why for buffer in own if buffer.why}
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from slangad.compiler.emit.model import Mode, summing_group
+from slangad.compiler.ir.nodes import Accumulation
 from slangad.compiler.ir.types import FLOAT, Array
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ class MatrixSums:
         group: The threads of a group.
         is_bias: True of the biases of products, which are matrices of one column.
         bias: The biases that are added to the products; None without.
+        in_half: True if the factors of products are halfs where a target has matrix units for them.
     """
 
     names: MatrixNames
@@ -55,6 +57,7 @@ class MatrixSums:
     group: int
     is_bias: bool = False
     bias: MatrixSums | None = None
+    in_half: bool = False
 
     @property
     def count(self) -> int:
@@ -93,7 +96,11 @@ class MatrixSums:
         """Return the call that multiplies a vector by a matrix of a buffer or its transpose."""
         tile = self._tile(self.columns if function == "times_transposed" else self.rows)
         sizes = (self.rows, self.columns, *tile, self.group)
-        return f"sa.{function}<{', '.join(map(str, sizes))}>({', '.join(arguments)})"
+        return f"sa.{function}{self._half}<{', '.join(map(str, sizes))}>({', '.join(arguments)})"
+
+    @property
+    def _half(self) -> str:
+        return "_half" if self.in_half else ""
 
     @property
     def _held_size(self) -> str:
@@ -124,12 +131,13 @@ class MatrixSums:
         """Print the addition of the outer product of two vectors to matrix ``which``, and of ``rows`` to a bias."""
         if self.bias is None:
             sizes = ", ".join(map(str, (self.names.holder, self.rows, self.columns, *self._grid, self.group)))
-            writer.line(f"sa.add_outer<{sizes}>({self._place(which)}, {columns}, {rows});")
+            writer.line(f"sa.add_outer{self._half}<{sizes}>({self._place(which)}, {columns}, {rows});")
             return
         holders = f"{self.names.holder}, {self.bias.names.holder}"
         numbers = (self.rows, self.columns, *self._grid, self._column[1], self.group)
         places = f"{self._place(which)}, {self.bias._place(bias_which)}"
-        writer.line(f"sa.add_outer_and_rows<{holders}, {', '.join(map(str, numbers))}>({places}, {columns}, {rows});")
+        sizes = ", ".join(map(str, (holders, *numbers)))
+        writer.line(f"sa.add_outer_and_rows{self._half}<{sizes}>({places}, {columns}, {rows});")
 
     def print_store(self, writer: Writer, partials: str, first: int, group: str, parts: str) -> None:
         """Print the store of partial sums from a total on."""
@@ -145,7 +153,8 @@ def matrix_sums(
     rows, columns = buffer.reach
     in_rows = not is_bias and buffer.extents[-2:] == buffer.reach
     before = buffer.extents[:-2] if in_rows else buffer.extents[:-1]
-    return MatrixSums(names, rows, columns, before, summing_group(kernel.group_size), is_bias, bias)
+    in_half = buffer.accumulation is Accumulation.HALF_MATRIX
+    return MatrixSums(names, rows, columns, before, summing_group(kernel.group_size), is_bias, bias, in_half)
 
 
 def print_times(writer: Writer, matrix: MatrixSums, spell: TypeSpeller, modes: tuple[Mode, ...]) -> None:

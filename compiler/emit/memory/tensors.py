@@ -58,7 +58,7 @@ class MemoryNames:
 def name_memory(scope: NameScope, buffer: Buffer) -> MemoryNames:
     """Return names for all parts that a tensor or texture may need."""
     stem = "_".join((buffer.kernel, buffer.param, *buffer.path))
-    summed = buffer.accumulation in (Accumulation.SUM, Accumulation.MATRIX)
+    summed = buffer.accumulation is Accumulation.SUM or buffer.accumulation.is_matrix
     gradient = "adjoint" if _writes(buffer) else "totals" if is_scattered(buffer) else "sums" if summed else "grad"
     write = "_add" if buffer.added else "_write"
     words = (
@@ -275,7 +275,7 @@ class TensorPrinter:
             yield self._cotangent
         elif self.tensor.writes:
             yield self._parameter(self.names.gradient, ParameterRole.ADJOINT, self._written, "change")
-        elif self.buffer.accumulation in (Accumulation.SUM, Accumulation.MATRIX):
+        elif self.buffer.accumulation is Accumulation.SUM or self.buffer.accumulation.is_matrix:
             return
         elif is_scattered(self.buffer):
             yield from totals_parameters(self.buffer, self.names, shape_of(self.tensor.element))
@@ -399,6 +399,7 @@ class TensorPrinter:
             Accumulation.SHARED: ". All threads add to the same elements of its gradient.",
             Accumulation.SUM: ". Every thread adds up the gradients of its few elements.",
             Accumulation.MATRIX: ". The threads of a group multiply by it, and add up its gradient, together.",
+            Accumulation.HALF_MATRIX: ". The threads of a group multiply by it, in half or float, and add up together.",
             Accumulation.TOGETHER: ". The threads of a tile add to the same element of its gradient at a time.",
             Accumulation.EXACT: ". Threads add to any element of its gradient, without rounding.",
         }.get(self.buffer.accumulation, ". Threads add to any element of its gradient.")
@@ -512,7 +513,7 @@ class TensorPrinter:
     @property
     def summed(self) -> SummedTensor | None:
         """Return the sums that entry points add up of it, if every thread has its own sums."""
-        if self.buffer.accumulation not in (Accumulation.SUM, Accumulation.MATRIX):
+        if self.buffer.accumulation is not Accumulation.SUM and not self.buffer.accumulation.is_matrix:
             return None
         extents = next((p for p in self.parameters(Mode.FORWARD) if p.role is ParameterRole.EXTENTS), None)
         reach = self.buffer.extents if self.matrix else self.buffer.reach

@@ -270,7 +270,7 @@ def _lower_function(world: PythonWorld, described: DescribedSource) -> ir.Functi
     body = lower_body(source, scope, signature, role_of(signature), world.constants, world.problems)
     derivative = derivative_of(world, described)
     return plain_function(
-        signature, body.statements, derivative, value.prefer,
+        signature, body.statements, derivative, value.prefer, value.precision,
         doc=_doc(value.__doc__), ranges=_ranges(value), span=source.name_span,
     )  # fmt: skip
 

@@ -51,10 +51,11 @@ def lower_all(world: YamlWorld, definitions: Definitions) -> tuple[dict[str, Fun
 
 
 def _function(world: YamlWorld, routine: Routine) -> Function:
-    signature, prefer = routine.signature, routine.node.get("prefer")
+    signature, prefer, precision = routine.signature, routine.node.get("prefer"), routine.node.get("precision")
     body, doc = _body(world, routine, role_of(signature))
     return plain_function(
         signature, body, derivative_of(world, routine), prefer.text if isinstance(prefer, ScalarNode) else "",
+        precision.text if isinstance(precision, ScalarNode) and precision.text != "float" else "",
         doc=doc, ranges=routine.ranges, span=routine.key.span,
     )  # fmt: skip
 

@@ -14,7 +14,7 @@ from slangad.compiler.ir.bounds import POSITIVE
 from slangad.compiler.lang.decorators.generic import GenericFunction
 from slangad.compiler.lang.errors import ArgumentError
 from slangad.compiler.nn.activations import ACTIVATIONS
-from slangad.compiler.nn.arguments import MOST, STORAGES
+from slangad.compiler.nn.arguments import MOST, PRECISIONS, STORAGES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -46,6 +46,7 @@ _STORAGE: Final = Choice(tuple(word for word in STORAGES if isinstance(word, str
 _WORDS: Final[dict[str, tuple[Shape, str]]] = {
     "activation": (_ACTIVATION, "The activation after each layer but the last."),
     "output": (_ACTIVATION, "The activation after the last layer."),
+    "precision": (Choice(PRECISIONS), "The factors of products, where the target has matrix units."),
     "storage": (_STORAGE, "The type in which trained values are kept."),
 }
 """Arguments that are words in YAML."""

@@ -80,6 +80,7 @@ _CALLABLE: Final = (
     ),
     Key("forward", _OWN, "The forward derivative: parameters are pairs .p and .d; gives value and tangent."),
     Key("prefer", Choice(("recompute", "checkpoint")), "The way reverse mode treats intermediate values."),
+    Key("precision", Choice(("float", "half")), "The factors of its products of matrices. Default: float."),
     Key("ranges", _RANGES, "Where `slangad check` draws samples: parameter to [low, high]."),
 )
 _EXTERN: Final = Key(
@@ -94,7 +95,7 @@ _EXTERN: Final = Key(
     )),
     "The function exists in Slang: true, its name there, or {file, name}.",
 )  # fmt: skip
-_DERIVED: Final = ("derivative", "backward", "forward", "prefer")
+_DERIVED: Final = ("derivative", "backward", "forward", "prefer", "precision")
 _ONE_DERIVATIVE: Final = ("derivative", ("backward", "forward"))
 _UNDIFFERENTIATED: Final = When("differentiable", value=False, never=_DERIVED)
 

@@ -151,6 +151,8 @@ def _attributes(function: ir.Function) -> Iterator[str]:
         yield f"role {function.role.value} {_quote(function.of)}"
     if function.prefer:
         yield f"prefer {_quote(function.prefer)}"
+    if function.precision:
+        yield f"precision {_quote(function.precision)}"
     if function.on_host:
         yield f"on_host {_quote(function.on_host)}"
     if function.owner or function.static:

@@ -22,6 +22,7 @@ _Item = TypeVar("_Item")
 
 _WORDS: Final = """
     module source bound import doc struct constant function kernel no_diff not_differentiable derivative role prefer
+    precision
     static owner range slang external locals let set if else for while limit to step bounded unroll keep break continue
     return nothing comment call new cast pair bwd_diff fwd_diff thread_id thread_count true false inf nan none param
     out inout result dims group from Array tuple DiffPair void weak Tensor OutTensor InOutTensor Texture2D extent sample
@@ -164,6 +165,7 @@ class _Reader:
         derivative: ir.Derivative = self._derivative() if tokens.accept("derivative") else ir.Automatic()
         role, of = (ir.Role(tokens.word()), tokens.string()) if tokens.accept("role") else (ir.Role.PLAIN, "")
         prefer = tokens.string() if tokens.accept("prefer") else ""
+        precision = tokens.string() if tokens.accept("precision") else ""
         on_host = tokens.string() if tokens.accept("on_host") else ""
         static = tokens.accept("static")
         owner = tokens.string() if tokens.accept("owner") else ""
@@ -172,8 +174,8 @@ class _Reader:
         body = self._body(params)
         self.known.results[key] = result
         return ir.Function(
-            key, name, params, result, body, differentiable, derivative, prefer, role, of, owner, static, doc, ranges,
-            on_host=on_host,
+            key, name, params, result, body, differentiable, derivative, prefer, precision, role, of, owner, static,
+            doc, ranges, on_host=on_host,
         )  # fmt: skip
 
     def _params(self) -> tuple[ir.Param, ...]:

@@ -26,6 +26,7 @@ S = TypeVar("S")
 F = TypeVar("F", bound=Callable[..., object])
 
 PREFERENCES: Final = ("recompute", "checkpoint")
+PRECISIONS: Final = ("float", "half")
 
 
 class DescribedFunction(SampledObject, Generic[P, R]):
@@ -38,6 +39,7 @@ class DescribedFunction(SampledObject, Generic[P, R]):
         differentiable: False for ``@sa.function``.
         policy: The policy of ``derivative=``.
         prefer: ``recompute``, ``checkpoint`` or empty.
+        precision: ``half`` if products of matrices may have factors in half; else empty.
         ranges: The ranges of samples of the check, parameter to (low, high).
         sampling: The number of samples and their seed.
         backward_function: The custom backward derivative.
@@ -68,7 +70,7 @@ class DescribedFunction(SampledObject, Generic[P, R]):
         self.forward_function: FunctionType | None = None
         settings = dict(options or {})
         self.sampling = read_check(self.name, settings.pop("check", None))
-        self.policy, self.prefer, self.ranges = _read_options(self.name, settings)
+        self.policy, self.prefer, self.precision, self.ranges = _read_options(self.name, settings)
         self.__name__, self.__qualname__ = python.__name__, python.__qualname__
         self.__doc__, self.__module__ = python.__doc__, python.__module__
         self.__wrapped__ = python
@@ -152,14 +154,17 @@ def _own_derivative(name: str, mode: str, function: object, before: FunctionType
     return function
 
 
-def _read_options(name: str, options: dict[str, object]) -> tuple[Policy | None, str, dict[str, tuple[float, float]]]:
+def _read_options(
+    name: str, options: dict[str, object]
+) -> tuple[Policy | None, str, str, dict[str, tuple[float, float]]]:
     policy, prefer = options.pop("derivative", None), options.pop("prefer", "")
+    precision = options.pop("precision", "float")
     ranges = options.pop("ranges", None)
     if options:
         unknown = next(iter(options))
         at = Argument(unknown, unknown=True)
         raise ArgumentError(
-            at, f"unknown keyword {unknown}= at {name}", "derivative=, prefer=, ranges= and check= exist"
+            at, f"unknown keyword {unknown}= at {name}", "derivative=, prefer=, precision=, ranges= and check= exist"
         )
     if policy is not None and not isinstance(policy, Policy):
         message, help_ = f"derivative= of {name} is not a policy", "derivative=sa.finite_difference(step=1e-3)"
@@ -167,7 +172,10 @@ def _read_options(name: str, options: dict[str, object]) -> tuple[Policy | None,
     if prefer not in ("", *PREFERENCES):
         help_ = 'prefer="recompute" or prefer="checkpoint"'
         raise ArgumentError(Argument("prefer"), f"prefer= of {name} is {prefer!r}", help_)
-    return policy, str(prefer), read_ranges(name, ranges)
+    if precision not in PRECISIONS:
+        help_ = 'precision="float" or precision="half"'
+        raise ArgumentError(Argument("precision"), f"precision= of {name} is {precision!r}", help_)
+    return policy, str(prefer), "half" if precision == "half" else "", read_ranges(name, ranges)
 
 
 def read_ranges(name: str, ranges: object, keyword: str = "ranges") -> dict[str, tuple[float, float]]:
@@ -267,6 +275,7 @@ def differentiable(
     *,
     derivative: Policy | None = None,
     prefer: str = "",
+    precision: str = "float",
     ranges: Mapping[str, tuple[float, float]] | None = None,
     check: Mapping[str, int] | None = None,
 ) -> Callable[[Callable[P, R]], DescribedFunction[P, R]]: ...
@@ -277,8 +286,8 @@ def differentiable(python: object = None, /, **options: object) -> object:
 
     Args:
         python: The function, when used bare.
-        **options: ``derivative=`` a policy, ``prefer=`` recompute or checkpoint, ``ranges=`` for samples,
-            ``check=`` their number and seed.
+        **options: ``derivative=`` a policy, ``prefer=`` recompute or checkpoint, ``precision=`` float or half for
+            products of matrices, ``ranges=`` for samples, ``check=`` their number and seed.
 
     Raises:
         DescriptionError: for unknown keywords and values that make no sense.
@@ -308,7 +317,7 @@ def function(python: object = None, /, **options: object) -> object:
     Raises:
         DescriptionError: for unknown keywords and values that make no sense.
     """
-    refused = next((keyword for keyword in ("derivative", "prefer", "check") if keyword in options), None)
+    refused = next((keyword for keyword in ("derivative", "prefer", "precision", "check") if keyword in options), None)
     if refused is not None:
         at = Argument(refused, unknown=True)
         raise ArgumentError(at, "@sa.function is not differentiated", f"use @sa.differentiable with {refused}=")

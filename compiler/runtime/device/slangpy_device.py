@@ -19,7 +19,7 @@ from pathlib import Path
 from threading import RLock
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from slangad.compiler.ir.targets import TARGETS
+from slangad.compiler.ir.targets import TARGETS, TILES
 from slangad.compiler.runtime.device.choice import is_software
 from slangad.compiler.runtime.device.cuda_capture import CapturedLaunches, is_captured, not_captured
 from slangad.compiler.runtime.device.gpu_launches import KeptBindings, copies_of, leave_busy, spread
@@ -167,6 +167,16 @@ class GpuBuffer:
         """Do nothing: the memory is freed with the last reference."""
 
 
+def macros_of(name: str, adapter: str, features: Collection[str]) -> tuple[str, ...]:
+    """Return the macros of slangad's libraries for a device: without tiles in half where it has none.
+
+    A wave must have 32 threads, in the order of their numbers, and tiles must be 16 x 16. slangpy tells neither.
+    NVIDIA's devices are so.
+    """
+    has_tiles = name == "cuda" or ("cooperative_matrix" in features and "nvidia" in adapter.lower())
+    return tuple(m for m in TARGETS[DEVICES[name].target].macros if m != TILES or has_tiles)
+
+
 class GpuDevice:
     """A slangpy device."""
 
@@ -208,7 +218,7 @@ class GpuDevice:
             raise not_captured("the kernel is not compiled yet", "call it once before the capture, in the same mode")
 
         folder = self._folder_of(emitted.libraries)
-        macros = dict.fromkeys(TARGETS[DEVICES[self.name].target].macros, "")
+        macros = dict.fromkeys(macros_of(self.name, self.adapter, {f.name for f in self.handle.features}), "")
         folders = [folder, *map(Path, source.include_dirs)]
         options = slangpy.SlangCompilerOptions(
             {"include_paths": folders, "defines": {**macros, **dict(source.defines)}}

@@ -1,0 +1,52 @@
+"""Networks with products in half, where the device has matrix units."""
+
+import slangad as sa
+from slangad import Array, Each, Param, Sum
+
+
+def network(width: int, activation: str):
+    """A network, and a kernel of its results."""
+    Net = sa.nn.MLP([16, width, width, 3], activation, precision="half")
+
+    @sa.kernel
+    def results(net: Param[Net], x: Each[Array[float, 16]]) -> Each[Array[float, 3]]:
+        return net(x)
+
+    return results
+
+
+w16 = network(16, "tanh")
+w17 = network(17, "tanh")
+w32 = network(32, "tanh")
+w64 = network(64, "tanh")
+w128 = network(128, "tanh")
+straight = network(17, "none")
+
+
+@sa.struct
+class Stack:
+    """Layers of one size, without biases, that a loop chooses."""
+
+    w: Array[Array[Array[float, 16], 16], 3]
+
+
+@sa.differentiable(precision="half")
+def through(w: Array[Array[float, 16], 16], x: Array[float, 16]) -> Array[float, 16]:
+    y = Array[float, 16]()
+    for i in range(16):
+        total = 0.0
+        for j in range(16):
+            total += w[i][j] * x[j]
+        y[i] = x[i] + total
+    return y
+
+
+@sa.kernel
+def stacked(net: Param[Stack], x: Each[Array[float, 16]]) -> Sum[float]:
+    y = sa.copy(x)
+    for k in range(3):
+        y = through(net.w[k], y)
+    total = 0.0
+    for i in range(16):
+        total += y[i] * y[i]
+    return total

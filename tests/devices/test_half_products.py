@@ -1,0 +1,199 @@
+"""Products in half: values and gradients are near those of float64, however small or large vectors are.
+
+Devices without matrix units compute them in float, to its accuracy.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from support.devices import device_of
+
+from slangad.compiler.frontends import load
+from slangad.compiler.ir.text_form.printer import parse, show
+from slangad.compiler.passes import run_passes
+from slangad.compiler.runtime.device.slangpy_device import macros_of
+
+if TYPE_CHECKING:
+    from slangad.compiler.api.load import LoadedFile
+
+pytestmark = pytest.mark.toolchain
+
+DESCRIBED = Path(__file__).with_name("half_products.py")
+HALF = 2e-3
+FLOAT = 1e-5
+Arrays = dict[str, np.ndarray]
+
+
+def weights(width: int) -> Arrays:
+    rng, net = np.random.default_rng(width), {}
+    for k, (n, m) in enumerate(pairwise((16, width, width, 3)), start=1):
+        net[f"l{k}.w"] = (rng.uniform(-1, 1, (m, n)) * (3 / n) ** 0.5).astype("f4")
+        net[f"l{k}.b"] = rng.uniform(-0.5, 0.5, m).astype("f4")
+    return net
+
+
+def nested(net: Arrays) -> dict[str, Arrays]:
+    return {f"l{k}": {part: net[f"l{k}.{part}"] for part in "wb"} for k in (1, 2, 3)}
+
+
+def reference(net: Arrays, x: np.ndarray, cotangent: np.ndarray, *, bent: bool) -> Arrays:
+    """The result and the gradients in float64."""
+    inputs = [x.astype(np.float64)]
+    for k in (1, 2, 3):
+        z = inputs[-1] @ net[f"l{k}.w"].T.astype(np.float64) + net[f"l{k}.b"]
+        inputs.append(np.tanh(z) if bent and k < 3 else z)
+    found, moved = {"result": inputs[3]}, cotangent.astype(np.float64)
+    for k in (3, 2, 1):
+        if bent and k < 3:
+            moved = moved * (1 - inputs[k] ** 2)
+        found |= {f"grad.net.l{k}.w": moved.T @ inputs[k - 1], f"grad.net.l{k}.b": moved.sum(0)}
+        moved = moved @ net[f"l{k}.w"].astype(np.float64)
+    return found | {"grad.x": moved}
+
+
+def tolerance(kernels: LoadedFile) -> float:
+    """The tolerance of a device: that of half where it has matrix units."""
+    device = device_of(kernels.stacked.device)
+    if device.name not in ("cuda", "vulkan"):
+        return FLOAT
+    features = {feature.name for feature in device.handle.features}
+    return HALF if "SLANGAD_TILES" in macros_of(device.name, device.adapter, features) else FLOAT
+
+
+def agree(kernels: LoadedFile, name: str, x: np.ndarray, cotangent: np.ndarray) -> None:
+    width = 17 if name == "straight" else int(name[1:])
+    net, kernel = weights(width), kernels[f"results_{width}_{'none' if name == 'straight' else 'tanh'}"]
+    expected = reference(net, x, cotangent, bent=name != "straight")
+    out = kernel.backward(net=nested(net), x=x, cotangent=cotangent)
+    found = {key: out[key] for key in expected if key != "result"}
+    found["result"] = kernel.forward(net=nested(net), x=x).result
+    for key, wanted in expected.items():
+        array = np.asarray(found[key], np.float64)
+        assert array.shape == wanted.shape, key
+        error = np.linalg.norm(array - wanted)
+        assert error <= tolerance(kernels) * np.linalg.norm(wanted), (key, error / np.linalg.norm(wanted))
+
+
+def samples(count: int) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(count)
+    return rng.uniform(-1, 1, (count, 16)).astype("f4"), rng.uniform(-1, 1, (count, 3)).astype("f4")
+
+
+@pytest.mark.parametrize("count", [0, 1, 33, 700])
+def test_networks__of_any_batch__are_near_float64(kernels: LoadedFile, count: int) -> None:
+    agree(kernels, "w17", *samples(count))
+
+
+@pytest.mark.parametrize("width", [16, 32, 64, 128])
+def test_networks__of_any_width__are_near_float64(kernels: LoadedFile, width: int) -> None:
+    if kernels.stacked.device in ("vulkan", "webgpu") and tolerance(kernels) == FLOAT and width > 16:
+        pytest.skip("drivers in software take minutes to compile wide networks")
+    agree(kernels, f"w{width}", *samples(700))
+
+
+@pytest.mark.parametrize("factor", [1e-30, 1e-7, 1e-4, 1e4, 1e20])
+def test_networks__of_small_and_large_cotangents__neither_underflow_nor_overflow(
+    kernels: LoadedFile, factor: float
+) -> None:
+    x, cotangent = samples(300)
+    agree(kernels, "w17", x, (cotangent * factor).astype("f4"))
+
+
+@pytest.mark.parametrize("factor", [1e-7, 300.0, 1e7])
+def test_networks__of_small_and_large_inputs__neither_underflow_nor_overflow(
+    kernels: LoadedFile, factor: float
+) -> None:
+    x, cotangent = samples(300)
+    agree(kernels, "straight", (x * factor).astype("f4"), cotangent)
+
+
+def test_networks__of_vectors_of_very_different_sizes__are_near_float64(kernels: LoadedFile) -> None:
+    x, cotangent = samples(300)
+    sizes = 10.0 ** np.random.default_rng(1).uniform(-6, 0, (300, 1))
+    agree(kernels, "w17", x, (cotangent * sizes).astype("f4"))
+
+
+def test_stack__of_matrices_without_biases__is_near_float64(kernels: LoadedFile) -> None:
+    x = samples(300)[0]
+    w = (np.random.default_rng(4).uniform(-1, 1, (3, 16, 16)) * 0.4).astype("f4")
+    inputs = [x.astype(np.float64)]
+    for k in range(3):
+        inputs.append(inputs[-1] + inputs[-1] @ w[k].T.astype(np.float64))
+    moved, d_w = 2 * inputs[3], np.zeros(w.shape)
+    for k in (2, 1, 0):
+        d_w[k] = moved.T @ inputs[k]
+        moved = moved + moved @ w[k].astype(np.float64)
+    out = kernels.stacked.backward(net={"w": w}, x=x)
+    for found, wanted in ((out["grad.net.w"], d_w), (out["grad.x"], moved), (out["result"], (inputs[3] ** 2).sum())):
+        assert np.linalg.norm(np.asarray(found) - wanted) <= tolerance(kernels) * np.linalg.norm(wanted)
+
+
+DIFFERENT = """
+import slangad as sa
+from slangad import Array, Each, Param
+
+Wide = sa.nn.Linear(65, 3, precision="half")
+Shared = sa.nn.Linear(16, 16, precision="half")
+
+@sa.kernel
+def wide(x: Each[Array[float, 65]], net: Param[Wide]) -> Each[Array[float, 3]]:
+    return net(x)
+
+@sa.kernel(group_size=512)
+def grouped(x: Each[Array[float, 16]], net: Param[Shared]) -> Each[Array[float, 16]]:
+    return net(x)
+
+@sa.kernel
+def mixed(x: Each[Array[float, 16]], net: Param[Shared]) -> Each[Array[float, 16]]:
+    y = net(x)
+    z = Array[float, 16]()
+    for i in range(16):
+        total = 0.0
+        for j in range(16):
+            total += net.w[i][j] * y[j]
+        z[i] = total
+    return z
+
+@sa.kernel
+def plain(x: Each[Array[float, 16]], net: Param[Shared]) -> Each[Array[float, 16]]:
+    return net(x)
+"""
+
+
+def test_products__that_cannot_be_in_half__are_in_float_with_the_reason(tmp_path: Path) -> None:
+    file = tmp_path / "different.py"
+    file.write_text(DIFFERENT)
+    module = run_passes(load(file))
+    found = {b.key: (b.accumulation.value, b.why) for b in module.buffers if b.path[-1:] == ("w",)}
+    assert found == {
+        "wide.net.w": ("matrix", "3 x 65 is more than 64 rows or columns"),
+        "grouped.net.w": ("matrix", "the kernel's groups have 512 threads, more than 256"),
+        "mixed.net.w": ("matrix", "a function of precision float multiplies by it too"),
+        "plain.net.w": ("half_matrix", ""),
+    }
+
+
+def test_products__in_half__are_text_that_is_read_again() -> None:
+    text = show(run_passes(load(DESCRIBED)))
+    assert 'precision "half"' in text
+    assert " half_matrix " in text
+    assert show(parse(text)) == text
+
+
+def test_macros__of_devices__have_tiles_where_waves_have_32_threads() -> None:
+    tiles = {
+        (name, adapter): "SLANGAD_TILES" in macros_of(name, adapter, features)
+        for name, adapter, features in (
+            ("cuda", "NVIDIA H100", ()),
+            ("vulkan", "NVIDIA H100", ("cooperative_matrix",)),
+            ("vulkan", "NVIDIA GTX 1060", ()),
+            ("vulkan", "AMD Radeon", ("cooperative_matrix",)),
+            ("metal", "Apple M3", ("cooperative_matrix",)),
+        )
+    }
+    assert [name for name, has in tiles.items() if has] == [("cuda", "NVIDIA H100"), ("vulkan", "NVIDIA H100")]
