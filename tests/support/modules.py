@@ -255,7 +255,8 @@ def functions(draw: Draw) -> Function:
     return Function(
         draw(st.sampled_from(NAMES)), draw(st.sampled_from(NAMES)), params, draw(TYPES), body, draw(st.booleans()),
         draw(_DERIVATIVES), draw(st.sampled_from(("", "recompute"))), draw(st.sampled_from(("", "half"))),
-        draw(st.sampled_from(Role)), draw(st.sampled_from(("", "f"))), draw(st.sampled_from(("", "S"))), draw(st.booleans()), draw(_LINES),
+        draw(st.sampled_from(Role)), draw(st.sampled_from(("", "f"))),
+        draw(st.sampled_from(("", "S"))), draw(st.booleans()), draw(_LINES),
         tuple(draw(st.lists(st.builds(Range, st.text(), FLOATS, FLOATS), max_size=1))),
     )  # fmt: skip
 
