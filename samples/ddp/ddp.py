@@ -28,7 +28,7 @@ def train(steps: int, *, fsdp: bool = False) -> tuple[float, float]:
     device = f"cuda:{torch.cuda.current_device()}" if torch.cuda.is_available() else "cpu"
     loss_of = misfit.torch(device.partition(":")[0])
 
-    class Curve(torch.nn.Module):
+    class Curve(torch.nn.Module):  # type: ignore[misc, unused-ignore]  # torch has no types where it is absent
         """The parameters; its value is the loss, so that the kernel is all of the network."""
 
         def __init__(self) -> None:
