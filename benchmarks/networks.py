@@ -68,10 +68,10 @@ def error_of(given: Arrays, found: Arrays) -> float:
     return max(float(norm(found[k] - v.reshape(found[k].shape)) / norm(v)) for k, v in exact(given).items())
 
 
-def slangad_time(device_name: str, width: int, samples: int, kernel: str = "loss") -> dict[str, float]:
+def slangad_time(device_name: str, width: int, samples: int, precision: str) -> dict[str, float]:
     """Return slangad's time in microseconds, the error, and the seconds until the first result."""
     given = made(width, samples)
-    run = resident_backward(f"network.py:{kernel}{width}", given, device_name, cache=None)
+    run = resident_backward(f"network.py:loss_{width}_{precision}", given, device_name, cache=None)
     return {"us": run.us, "error": error_of(given, run.results), "first result s": run.first}
 
 
@@ -116,8 +116,8 @@ def main() -> None:
     if arguments.one:
         library, device, width, samples = arguments.one
         if library.startswith("slangad"):
-            kernel = "half" if library.endswith("half") else "loss"
-            print(json.dumps(slangad_time(device, int(width), int(samples), kernel)))
+            precision = "half" if library.endswith("half") else "float"
+            print(json.dumps(slangad_time(device, int(width), int(samples), precision)))
         else:
             print(json.dumps(jax_time(device, int(width), int(samples), library.partition(" ")[2])))
         return

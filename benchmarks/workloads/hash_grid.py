@@ -5,36 +5,38 @@ from typing import Annotated, Any
 import slangad as sa
 from slangad import Each, Mean, NoDiff, Param, float2, float3
 
-Grid = Annotated[Any, sa.nn.HashGrid(levels=8, features=2, table=65536, base=16, growth=1.6)]
-Net = Annotated[Any, sa.nn.MLP([16, 64, 64, 3], activation="relu")]
-SmallGrid = Annotated[Any, sa.nn.HashGrid(levels=4, features=2, table=512, base=4, growth=1.8)]
-SmallNet = Annotated[Any, sa.nn.MLP([8, 16, 3], activation="relu")]
+
+def field_of(features: Any, layers: Any) -> Any:
+    """The struct of features of the position, then a network."""
+
+    @sa.struct
+    class Field:
+        """An image by position."""
+
+        grid: Annotated[Any, features]
+        net: Annotated[Any, layers]
+
+        def __call__(self, at: float2) -> float3:
+            """The colour at a position in [0, 1]."""
+            c = self.net(self.grid(at))
+            return float3(c[0], c[1], c[2])
+
+    return Field
 
 
-@sa.struct
-class Field:
-    """Features of the position, then a network."""
-
-    grid: Grid
-    net: Net
-
-    def __call__(self, at: float2) -> float3:
-        """The colour at a position in [0, 1]."""
-        c = self.net(self.grid(at))
-        return float3(c[0], c[1], c[2])
-
-
-@sa.struct
-class SmallField:
-    """The same with fewer parameters."""
-
-    grid: SmallGrid
-    net: SmallNet
-
-    def __call__(self, at: float2) -> float3:
-        """The colour at a position in [0, 1]."""
-        c = self.net(self.grid(at))
-        return float3(c[0], c[1], c[2])
+Field = Annotated[
+    Any,
+    field_of(
+        sa.nn.HashGrid(levels=8, features=2, table=65536, base=16, growth=1.6),
+        sa.nn.MLP([16, 64, 64, 3], activation="relu"),
+    ),
+]
+SmallField = Annotated[
+    Any,
+    field_of(
+        sa.nn.HashGrid(levels=4, features=2, table=512, base=4, growth=1.8), sa.nn.MLP([8, 16, 3], activation="relu")
+    ),
+]
 
 
 @sa.kernel

@@ -44,16 +44,6 @@ def network(width: int, precision: str = "float"):
     return Net
 
 
-Net16 = network(16)
-Net32 = network(32)
-Net64 = network(64)
-Net128 = network(128)
-Half16 = network(16, "half")
-Half32 = network(32, "half")
-Half64 = network(64, "half")
-Half128 = network(128, "half")
-
-
 @sa.differentiable
 def squared(y: Array[float, 3], target: NoDiff[Array[float, 3]]) -> float:
     """The squared error of an answer."""
@@ -64,49 +54,23 @@ def squared(y: Array[float, 3], target: NoDiff[Array[float, 3]]) -> float:
     return total
 
 
-@sa.kernel
-def loss16(net: Param[Net16], x: Each[Array[float, 16]], target: NoDiff[Each[Array[float, 3]]]) -> Mean[float]:
-    """The loss of width 16."""
-    return squared(net.evaluate(x), target)
+def loss_of(width: int, precision: str):
+    """The kernel of a network's loss, such as ``loss_64_half``."""
+    net_type = network(width, precision)
+
+    @sa.kernel
+    def loss(net: Param[net_type], x: Each[Array[float, 16]], target: NoDiff[Each[Array[float, 3]]]) -> Mean[float]:
+        """The loss."""
+        return squared(net.evaluate(x), target)
+
+    return loss
 
 
-@sa.kernel
-def loss32(net: Param[Net32], x: Each[Array[float, 16]], target: NoDiff[Each[Array[float, 3]]]) -> Mean[float]:
-    """The loss of width 32."""
-    return squared(net.evaluate(x), target)
-
-
-@sa.kernel
-def loss64(net: Param[Net64], x: Each[Array[float, 16]], target: NoDiff[Each[Array[float, 3]]]) -> Mean[float]:
-    """The loss of width 64."""
-    return squared(net.evaluate(x), target)
-
-
-@sa.kernel
-def loss128(net: Param[Net128], x: Each[Array[float, 16]], target: NoDiff[Each[Array[float, 3]]]) -> Mean[float]:
-    """The loss of width 128."""
-    return squared(net.evaluate(x), target)
-
-
-@sa.kernel
-def half16(net: Param[Half16], x: Each[Array[float, 16]], target: NoDiff[Each[Array[float, 3]]]) -> Mean[float]:
-    """The loss of width 16, with products in half."""
-    return squared(net.evaluate(x), target)
-
-
-@sa.kernel
-def half32(net: Param[Half32], x: Each[Array[float, 16]], target: NoDiff[Each[Array[float, 3]]]) -> Mean[float]:
-    """The loss of width 32, with products in half."""
-    return squared(net.evaluate(x), target)
-
-
-@sa.kernel
-def half64(net: Param[Half64], x: Each[Array[float, 16]], target: NoDiff[Each[Array[float, 3]]]) -> Mean[float]:
-    """The loss of width 64, with products in half."""
-    return squared(net.evaluate(x), target)
-
-
-@sa.kernel
-def half128(net: Param[Half128], x: Each[Array[float, 16]], target: NoDiff[Each[Array[float, 3]]]) -> Mean[float]:
-    """The loss of width 128, with products in half."""
-    return squared(net.evaluate(x), target)
+loss_16_float = loss_of(16, "float")
+loss_32_float = loss_of(32, "float")
+loss_64_float = loss_of(64, "float")
+loss_128_float = loss_of(128, "float")
+loss_16_half = loss_of(16, "half")
+loss_32_half = loss_of(32, "half")
+loss_64_half = loss_of(64, "half")
+loss_128_half = loss_of(128, "half")
