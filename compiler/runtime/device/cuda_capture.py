@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
+from slangad.compiler.runtime.device.layout import SCALARS
 from slangad.compiler.runtime.device.tensors import TensorBuffer
 from slangad.compiler.toolchain.messages.failures import failed
 
@@ -36,10 +37,8 @@ void put(uint3 thread : SV_DispatchThreadID, uniform uint4 words[{_WORDS // 4}],
         target[thread.x] = words[thread.x / 4][thread.x % 4];
 }}
 """
-_FORMATS: Final = {
-    "bool": "I", "int32": "i", "uint32": "I", "int64": "q", "uint64": "Q", "float16": "e", "float32": "f",
-    "float64": "d", "int16": "h", "uint16": "H", "int8": "b", "uint8": "B",
-}  # fmt: skip
+_SCALARS: Final = {**SCALARS, "bool": "u4"}
+"""Slang's scalar types and numpy's codes for them in the arguments of a CUDA module."""
 
 
 def is_captured() -> bool:
@@ -150,16 +149,18 @@ def packed(values: Mapping[str, object], places: Mapping[str, slangpy.VariableLa
 
 
 def _bytes(value: object, layout: slangpy.TypeLayoutReflection, name: str, entry: str) -> bytes:
+    import numpy as np
+
     if isinstance(value, TensorBuffer):
         return value.view.tobytes()
     kind, numbers = layout.unwrap_array().type, [*_numbers(value)]
-    scalar = _FORMATS.get(kind.scalar_type.name)
+    scalar = _SCALARS.get(kind.scalar_type.name)
     if scalar is None or kind.kind.name == "matrix" or any(not isinstance(one, (int, float)) for one in numbers):
         raise not_captured(
             f"{name} of {entry} is a texture, a matrix or a struct passed by value",
             "make it NoDiff[Param[…]], which is in memory",
         )
-    return struct.pack(f"<{len(numbers)}{scalar}", *numbers)
+    return np.array(numbers, scalar).tobytes()
 
 
 def _numbers(value: object) -> Iterator[object]:

@@ -214,7 +214,7 @@ class GpuDevice:
         """Compile entry points of a module, including the driver's part."""
         import slangpy
 
-        if self.name == "cuda" and is_captured():
+        if self._is_captured:
             raise not_captured("the kernel is not compiled yet", "call it once before the capture, in the same mode")
 
         folder = self._folder_of(emitted.libraries)
@@ -305,7 +305,7 @@ class GpuDevice:
 
     def submit(self, launches: Sequence[KernelLaunch], cleared: Sequence[DeviceBuffer] = ()) -> None:
         """Put launches into one command buffer, or into the graph that torch captures; returns while they run."""
-        if self.name == "cuda" and is_captured():
+        if self._is_captured:
             self._record(launches)
             return
         try:
@@ -323,6 +323,11 @@ class GpuDevice:
         except RuntimeError as error:
             raise _broken(self.name, error) from None
 
+    @property
+    def _is_captured(self) -> bool:
+        """Return True while torch captures what is submitted here in a CUDA graph."""
+        return self.name == "cuda" and is_captured()
+
     def _record(self, launches: Sequence[KernelLaunch]) -> None:
         kernels = []
         for launch in launches:
@@ -332,7 +337,7 @@ class GpuDevice:
 
     def wait(self) -> None:
         """Wait until everything submitted is done; while torch captures, do nothing."""
-        if self.name == "cuda" and is_captured():
+        if self._is_captured:
             return
         try:
             self._queue.finish()
