@@ -10,6 +10,7 @@ from slangad.compiler.emit.print.statements import Returner, print_body, print_r
 from slangad.compiler.emit.text.intrinsics import spelling
 from slangad.compiler.emit.text.names import NameScope
 from slangad.compiler.ir import nodes as ir
+from slangad.compiler.ir.calls import reached_in_order, value_callees
 from slangad.compiler.ir.types import Struct, carries_gradient
 from slangad.compiler.ir.walk import body_exprs, statements
 
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 DIRECTIONS = {"in": "", "out": "out ", "inout": "inout "}
 _PREFER = {"recompute": "[PreferRecompute]", "checkpoint": "[PreferCheckpoint]"}
+_RECOMPUTE_TOGETHER = "[PreferRecompute(SideEffectBehavior.Allow)]"
+"""Of products that a group computes in its memory: its barriers are side effects to Slang, which warns."""
 
 
 def new_context(names: ModuleNames, writer: Writer, function: ir.Function, dims: int = 0) -> PrintContext:
@@ -144,7 +147,15 @@ def _attributes(names: ModuleNames, function: ir.Function) -> Iterator[str]:
         case _:
             raise AssertionError(f"{function.key}: policy {function.derivative} was not lowered")
     if function.prefer:
-        yield _PREFER[function.prefer]
+        together = function.prefer == "recompute" and _multiplies_together(names, function)
+        yield _RECOMPUTE_TOGETHER if together else _PREFER[function.prefer]
+
+
+def _multiplies_together(names: ModuleNames, function: ir.Function) -> bool:
+    """Return True if a function's products of a group are all that could be a side effect: it runs no user's Slang."""
+    run = [*reached_in_order(names.functions, function.key, value_callees)]
+    linear = any(isinstance(expr, ir.Linear) for one in run for expr in body_exprs(statements(one)))
+    return linear and not any(isinstance(one.body, (ir.SlangBody, ir.External)) for one in run)
 
 
 def signature(ctx: PrintContext, function: ir.Function) -> list[str]:

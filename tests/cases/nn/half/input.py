@@ -1,3 +1,4 @@
+# flags: --targets cpp spirv
 """A kernel with a layer in half, and one whose layer is too wide for that."""
 
 import slangad as sa
