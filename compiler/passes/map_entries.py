@@ -6,7 +6,7 @@
 
 Slang's reverse mode of a store into an array adds up the gradient of the whole array: a loop over 64 entries takes
 64 * 64 additions and copies. The derivatives of ``map`` are loops over those of ``entry``. Only kernels with products
-of matrices have such functions: there arrays are long.
+of matrices have such functions: there arrays are long. A loop that copies all entries of an array becomes ``h = z``.
 """
 
 from __future__ import annotations
@@ -116,9 +116,13 @@ class _Mapper:
             rest = (body[number + 1 :], *after)
             if isinstance(stmt, ir.For):
                 loop = _read_loop(stmt, rest)
-                result.append(
-                    self._call(stmt, loop) if loop else replace(stmt, body=self.block(stmt.body, (stmt.body, *rest)))
-                )
+                copied = _copied(stmt, loop) if loop else None
+                if loop and copied:
+                    result.append(ir.Assign(loop.out, copied, stmt.span))
+                elif loop and loop.count >= _FEWEST:
+                    result.append(self._call(stmt, loop))
+                else:
+                    result.append(replace(stmt, body=self.block(stmt.body, (stmt.body, *rest))))
             else:
                 result.append(map_blocks(stmt, partial(self._inner, rest)))
         return tuple(result)
@@ -264,7 +268,7 @@ def _forward(loop: _Loop, entry: ir.Function, plain: ir.Function) -> ir.Function
 def _read_loop(stmt: ir.For, after: tuple[tuple[ir.Stmt, ...], ...]) -> _Loop | None:
     """Return the entries that a loop sets; None if it does anything else that can be seen after it."""
     match stmt:
-        case ir.For(start=ir.Const(value=0), stop=ir.Const(value=int(count)), step=1) if count >= _FEWEST:
+        case ir.For(start=ir.Const(value=0), stop=ir.Const(value=int(count)), step=1):
             pass
         case _:
             return None
@@ -283,6 +287,21 @@ def _read_loop(stmt: ir.For, after: tuple[tuple[ir.Stmt, ...], ...]) -> _Loop | 
     if any(_needs(block, stmt.variable) for block in after):
         return None
     return _with_reads(stmt, out, locals_, count, is_read=_needs(body, _ENTRY) or not _sets(body, _ENTRY))
+
+
+def _copied(stmt: ir.For, loop: _Loop) -> ir.Var | None:
+    """Return the array of which a loop copies every entry; None if it does anything else."""
+    values: dict[ir.Expr, ir.Var] = {ir.Index(v, ir.Var(stmt.variable, INT), _element(v.type)): v for v in loop.arrays}
+    target: ir.Expr = loop.out
+    for part in stmt.body:
+        match part:
+            case ir.Comment():
+                continue
+            case ir.Assign(target=target, value=value) if value in values:
+                values[target] = values[value]
+            case _:
+                return None
+    return values.get(target) if isinstance(target, ir.Index) else None
 
 
 def _set_array(stmt: ir.For) -> ir.Var | None:
