@@ -71,7 +71,7 @@ def _annotated(
 ) -> Sequence[ir.Stmt]:
     type_ = ctx.annotation(annotation)
     if not isinstance(target, ast.Name):
-        raise ctx.error("SA034", ctx.span(target), "only a name can be annotated")
+        raise ctx.error("SA034", ctx.span(target), "only a name can be annotated", help="omit the annotation")
     known = ctx.params.get(target.id)
     if known is not None and known != type_:
         raise ctx.error("SA020", ctx.span(annotation), f"'{target.id}' is {types.show(known)}")
@@ -178,7 +178,8 @@ def _parts(ctx: Context, target: ast.expr, value: ir.Expr, node: ast.expr) -> tu
     if isinstance(value, ir.Construct) and isinstance(value.type, types.Tuple):
         return list(value.args), []
     if not isinstance(value.type, (types.Tuple, types.Vector, types.Array)):
-        raise ctx.error("SA034", ctx.span(node), f"{types.show(types.strengthen(value.type))} can't be unpacked")
+        shown = types.show(types.strengthen(value.type))
+        raise ctx.error("SA034", ctx.span(node), f"{shown} can't be unpacked", help=_instead(target, value, node))
     before: list[ir.Stmt] = []
     if not isinstance(value, ir.Var) or value.name in _names_in(target):
         stmt, value = hold(ctx, value, "results" if isinstance(value.type, types.Tuple) else "parts", value.span)
@@ -191,6 +192,25 @@ def _parts(ctx: Context, target: ast.expr, value: ir.Expr, node: ast.expr) -> tu
         indices = (ir.Const(i, types.INT, value.span) for i in range(value.type.size))
         return [ir.Index(value, index, element, value.span) for index in indices], before
     return [ir.Swizzle(value, c, element, value.span) for c in "xyzw"[: value.type.size]], before
+
+
+def _instead(target: ast.expr, value: ir.Expr, node: ast.expr) -> str:
+    """Return what works where the parts of a value can't be unpacked."""
+    targets = target.elts if isinstance(target, (ast.Tuple, ast.List)) else [target]
+    whole = ast.unparse(node)
+    called = whole.partition("(")[0]
+    match value.type:
+        case _ if isinstance(value, (ir.ThreadId, ir.ThreadCount)):
+            parts = [f"{called}({axis})" for axis in range(len(targets))]
+        case types.DiffPair():
+            parts = [f"{whole}.p", f"{whole}.d"]
+        case types.Struct(fields=fields):
+            parts = [f"{whole}.{field.name}" for field in fields]
+        case types.Matrix():
+            parts = [f"{whole}[{row}]" for row in range(len(targets))]
+        case _:
+            return "write one value for each name"
+    return f"{', '.join(map(ast.unparse, targets))} = {', '.join(parts)}"
 
 
 def hold(ctx: Context, value: ir.Expr, wish: str, span: Span) -> tuple[ir.Stmt, ir.Expr]:
@@ -218,7 +238,8 @@ def store(ctx: Context, target: ast.expr, value: ir.Expr, span: Span) -> Sequenc
         case ast.Tuple() | ast.List():
             return unpack(ctx, target, value, target)
         case _:
-            raise ctx.error("SA034", ctx.span(target), "this can't be assigned to")
+            help_ = "assign to a name, a field, a component or an entry"
+            raise ctx.error("SA034", ctx.span(target), "this can't be assigned to", help=help_)
 
 
 def _place(ctx: Context, target: ast.Attribute | ast.Subscript) -> ir.Expr:
@@ -239,7 +260,7 @@ def _place(ctx: Context, target: ast.Attribute | ast.Subscript) -> ir.Expr:
         if not isinstance(swizzle, ir.Swizzle):
             continue
         if len(set(swizzle.components)) != len(swizzle.components):
-            raise ctx.error("SA034", span, f"'{swizzle.components}' names a component twice")
+            raise ctx.error("SA034", span, f"'{swizzle.components}' names a component twice", help="name each once")
         if depth > 0:
             message = f"'{swizzle.components}' makes a new vector, so this would change nothing in Python"
             raise ctx.error("SA034", span, message, help="name the component itself: v.x = …")

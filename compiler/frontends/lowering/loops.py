@@ -225,7 +225,7 @@ def _counter(ctx: Context, node: ast.For, iteration: Iteration) -> tuple[ir.Var,
     if iteration.counts and isinstance(node.target, ast.Name) and node.target.id in ctx.private_counters:
         return ir.Var(node.target.id, types.INT, span), True
     if not isinstance(node.target, (ast.Name, ast.Tuple)):
-        raise ctx.error("SA034", span, "a loop variable must be a name")
+        raise ctx.error("SA034", span, "a loop variable must be a name", help="for i in …: then assign i")
     return ir.Var(ctx.fresh("turn"), types.INT, span), False
 
 
