@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -232,3 +233,27 @@ def test_check__wrong_only_where_gradients_have_faded__fails(checked: Checked) -
     result = checked(HEAD + FADING, seed=1)["f"]
     assert result.verdict is Verdict.FAIL
     assert "1.25" in result.reason
+
+
+FINE = """
+[Differentiable]
+float turned(float a, float b, float x, float y, float z)
+{
+    float r = sqrt(x * x + y * y + 1e-24);
+    return r < 1e-20 ? 0.0 : a * x * atan2(r, z) / r + b;
+}
+"""
+
+
+def test_check__structure_finer_than_the_screens_windows__is_in_the_expected_slope(checked: Checked) -> None:
+    """Slang clamps the gradient of ``sqrt`` here. Wide windows take the small term for nothing."""
+    (failure,) = checked(FINE, ".slang")["turned"].failures
+    assert failure.sample is not None
+    at = {one.path: float(one.value) for one in failure.sample.inputs}
+    a, x, y, z = at["a"], at["x"], at["y"], at["z"]
+    r = math.hypot(x, y, 1e-12)
+    theta = math.atan2(r, z)
+    radial = x / r * (z / (r * r + z * z) / r - theta / (r * r))
+    assert failure.column == "x"
+    assert failure.expected == pytest.approx(a * (theta / r + x * radial), abs=failure.error, rel=1e-6)
+    assert failure.error < 1e-4

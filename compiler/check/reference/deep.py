@@ -294,9 +294,15 @@ class DeepComparison:
         return self.pairs[which[place], 0], result, self.pairs[which[place], 1]
 
     def _note_expected(self, estimate: Estimate, sharp: Bools) -> None:
-        """Keep estimates that are more certain than what is known."""
+        """Keep estimates that are more certain than those of the screen, or contradict them.
+
+        A wide window of the screen overlooks structure that is narrower than it.
+        """
         for pair, (sample, column) in enumerate(self.pairs):
-            better = sharp[pair] & ~(self.findings.error[sample, :, column] < estimate.bar[pair])
+            known, error = (a[sample, :, column] for a in (self.findings.expected, self.findings.error))
+            with np.errstate(all="ignore"):
+                agrees = np.abs(known - estimate.slope[pair]) <= error + estimate.bar[pair]
+            better = sharp[pair] & ~(agrees & (error < estimate.bar[pair]))
             self.findings.expected[sample, better, column] = estimate.slope[pair, better]
             self.findings.error[sample, better, column] = estimate.bar[pair, better]
 
