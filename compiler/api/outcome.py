@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from slangad.compiler.errors.diagnostics import nearest_of
 from slangad.compiler.runtime.arrays.array_keys import HVP
 from slangad.compiler.runtime.arrays.flatten import nested
 from slangad.compiler.runtime.arrays.summary import as_numpy, rows, table
@@ -14,13 +15,43 @@ if TYPE_CHECKING:
 
 
 class Named(dict[str, Any]):
-    """Values by name, as items and as attributes: ``grad["m"]["albedo"]`` is ``grad.m.albedo``."""
+    """Values by name, as items and as attributes: ``grad["m"]["albedo"]``, ``grad["m.albedo"]``, ``grad.m.albedo``."""
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401  (numpy, torch or Named)
         if name in self:
             return self[name]
-        there = ", ".join(map(str, self)) or "nothing"
-        raise AttributeError(f"there is no {name}; there is {there}")
+        raise AttributeError(f"there is no {name}; {nearest_of(name, map(str, self))}")
+
+    def __missing__(self, key: object) -> Any:  # noqa: ANN401  (numpy, torch or Named)
+        found = self._below(key)
+        if found is self:
+            names = [".".join(map(str, path)) for path in self._paths()]
+            raise KeyError(f"there is no {key}; {nearest_of(str(key), names)}")
+        return found
+
+    def __contains__(self, key: object) -> bool:
+        return super().__contains__(key) or self._below(key) is not self
+
+    def get(self, key: str, default: Any = None) -> Any:  # noqa: ANN401  (numpy, torch or Named)
+        """Return the value of a name, which may have dots."""
+        found = super().get(key, self._below(key))
+        return default if found is self else found
+
+    def _below(self, key: object) -> Any:  # noqa: ANN401  (numpy, torch or Named)
+        """Return the value of a name with dots; this object itself if there is none."""
+        found: Any = self
+        for name in key.split(".") if isinstance(key, str) else ():
+            known = {str(k): k for k in found} if isinstance(found, Named) else {}
+            if name not in known:
+                return self
+            found = dict.__getitem__(found, known[name])
+        return found
+
+    def _paths(self) -> Iterator[tuple[object, ...]]:
+        """Yield the path of every value that has no names itself."""
+        for name, value in self.items():
+            inner = value._paths() if isinstance(value, Named) else [()]
+            yield from ((name, *path) for path in inner)
 
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *map(str, self)]
@@ -64,6 +95,8 @@ class Outcome(Mapping[str, Any]):
         return {key.removeprefix(prefix): array for key, array in self.arrays.items() if key.startswith(prefix)}
 
     def __getitem__(self, key: str) -> Any:  # noqa: ANN401  (numpy or torch)
+        if key not in self.arrays:
+            raise KeyError(f"there is no {key}; {nearest_of(key, self.arrays)}")
         return self.arrays[key]
 
     def __iter__(self) -> Iterator[str]:

@@ -184,6 +184,11 @@ def test_methods__of_a_kernel__agree_with_a_loaded_file() -> None:
     found = fit.backward(Material(float3(0.2, 0.4, 0.6), 0.3), ANGLES, SEEN, device="cpu")
     assert found.result == expected.result
     np.testing.assert_array_equal(found.grad.m.albedo, expected.grad["m"]["albedo"])
+    np.testing.assert_array_equal(found.grad["m.albedo"], expected["grad.m.albedo"])
+    assert ("m.gloss" in found.grad, "m.glos" in found.grad, found.grad.get("m.glos", 0.5)) == (True, False, 0.5)
+    for names, wrong, there in ((found.grad, "m.glos", "m.gloss"), (found, "grad.m.glos", "grad.m.gloss")):
+        with pytest.raises(KeyError, match=rf"there is no {wrong}; did you mean {there}\? it has: "):
+            names[wrong]
     assert fit.forward(MATERIAL, ANGLES, SEEN, device="cpu").result == pytest.approx(float(expected.result))
     tangent = {"m": {"gloss": 1.0}}
     change = fit.jvp(MATERIAL, ANGLES, SEEN, tangent=tangent, device="cpu").jvp.result
