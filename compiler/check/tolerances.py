@@ -248,6 +248,8 @@ ACCUSED: Final = 60
 takes longer."""
 POINTS_AT_ONCE: Final = 400_000
 """Rows. Rows that are evaluated in one call. Larger: more memory."""
+NUMBERS_AT_ONCE: Final = 1 << 22
+"""Numbers. Numbers of rows that are evaluated in one call: fewer rows if they are long. Larger: more memory."""
 
 # == Pictures
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from slangad.compiler.check import tolerances as tol
+from slangad.compiler.check.model.arrays import stretches_of_rows
 from slangad.compiler.check.reference.stencil import Stencil, central, confirming, one_sided
 
 if TYPE_CHECKING:
@@ -115,10 +116,14 @@ def measure(evaluate: Evaluate, slices: Slices, levels: Sequence[int], stencil: 
 def _measure(evaluate: Evaluate, slices: Slices, widths: Floats, stencil: Stencil) -> tuple[Floats, ...]:
     count, depth = widths.shape
     nodes = depth * len(stencil.nodes)
-    base = np.repeat(slices.rows, nodes, axis=0)
-    rows = base.copy()
-    rows[np.arange(len(rows)), np.repeat(slices.columns, nodes)] += (widths[:, :, None] * stencil.nodes).reshape(-1)
-    values = evaluate(rows, base).reshape(count, depth, len(stencil.nodes), -1).swapaxes(2, 3)
+    moves = (widths[:, :, None] * stencil.nodes).reshape(count, nodes)
+    parts = []
+    for some in stretches_of_rows(count, nodes * slices.rows.shape[1]):
+        base = np.repeat(slices.rows[some], nodes, axis=0)
+        rows = base.copy()
+        rows[np.arange(len(rows)), np.repeat(slices.columns[some], nodes)] += moves[some].reshape(-1)
+        parts.append(evaluate(rows, base))
+    values = np.concatenate(parts).reshape(count, depth, len(stencil.nodes), parts[0].shape[1]).swapaxes(2, 3)
     slope, bar = stencil.fit(values)
     exact = widths >= tol.WINDOW_GRAIN * np.abs(slices.rows[np.arange(count), slices.columns])[:, None]
     with np.errstate(all="ignore"):

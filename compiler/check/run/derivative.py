@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from slangad.compiler.check.model.arrays import stretches_of_rows
 from slangad.compiler.emit.model import Mode
 from slangad.compiler.report.model import Leg
 
@@ -60,9 +61,12 @@ class ModeDerivative:
             sizes: Those of the weights where they are not 1, shape (samples, weights). Entries are divided by them.
         """
         columns, count = self.weighted.differentiable, len(self.weighted.differentiable)
-        units = np.zeros((len(rows), count, len(self.weighted.columns)))
-        units[:, range(count), columns] = 1.0 if sizes is None else sizes
-        entries = self.along(np.repeat(rows, count, axis=0), units.reshape(-1, units.shape[2]))
+        parts = []
+        for some in stretches_of_rows(len(rows), count * (rows.shape[1] + len(self.weighted.columns))):
+            units = np.zeros((len(rows[some]), count, len(self.weighted.columns)))
+            units[:, range(count), columns] = 1.0 if sizes is None else sizes[some]
+            parts.append(self.along(np.repeat(rows[some], count, axis=0), units.reshape(-1, units.shape[2])))
+        entries = np.concatenate(parts)
         by_weight = entries.reshape(len(rows), count, entries.shape[1])
         if sizes is not None:
             by_weight = by_weight / sizes[:, :, None]

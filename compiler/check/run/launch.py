@@ -23,7 +23,7 @@ from slangad.compiler.runtime.arrays.signature import DTYPES
 from slangad.compiler.runtime.device.cpu_rows import all_threads, first_threads, launch_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
     import numpy.typing as npt
 
@@ -97,11 +97,10 @@ class LaunchRunner:
     def tangents(self, rows: Floats, directions: Floats) -> tuple[Floats, Floats]:
         """Return the results as forward mode computes them, and their tangents for one direction a row."""
         inputs = {Role.INPUT: rows, Role.TANGENT: directions}
-        parts = list(self._parts(Mode.JVP, inputs))
-        width = len(self.results.columns)
-        values = [part.read(Role.RESULT) for part in parts] or [np.zeros((0, width))]
-        moved = [part.read(Role.RESULT_TANGENT) for part in parts] or [np.zeros((0, width))]
-        return np.concatenate(values), np.concatenate(moved)
+        both = [(part.read(Role.RESULT), part.read(Role.RESULT_TANGENT)) for part in self._parts(Mode.JVP, inputs)]
+        none = np.zeros((0, len(self.results.columns)))
+        values, moved = (np.concatenate([none, *parts]) for parts in zip(*(both or [(none, none)]), strict=True))
+        return values, moved
 
     def index_ranges(self, rows: Floats) -> npt.NDArray[np.int64]:
         """Return the smallest and the largest index of each axis, shape (rows, axes, 2). The kernel records indices."""
@@ -131,16 +130,14 @@ class LaunchRunner:
         width = len((self.inputs if wanted is Role.GRADIENT else self.results).columns)
         return np.concatenate(rows_of_parts) if rows_of_parts else np.zeros((0, width))
 
-    def _parts(self, mode: Mode, arrays: Columns) -> Sequence[_Launches]:
-        """Run launches for as many rows as fit in memory at a time."""
+    def _parts(self, mode: Mode, arrays: Columns) -> Iterator[_Launches]:
+        """Run launches for as many rows as fit in memory at a time, and yield them."""
         rows = arrays[Role.INPUT]
         step = 2 * max(1, tol.SCALARS_AT_ONCE // (8 * (len(self.inputs.columns) + len(self.results.columns)) + 64))
-        batches = []
         for start in range(0, len(rows), step):
             batch = _Launches(self, mode, {role: array[start : start + step] for role, array in arrays.items()})
             batch.launch()
-            batches.append(batch)
-        return batches
+            yield batch
 
 
 @dataclass(slots=True)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from slangad.compiler.check import tolerances as tol
+from slangad.compiler.check.model.arrays import stretches_of_rows
 from slangad.compiler.check.reference.median import known_median
 from slangad.compiler.check.reference.stencil import central
 from slangad.compiler.check.run.derivative import ModeDerivative
@@ -68,12 +69,16 @@ def slopes_along(
 ) -> tuple[Floats, Floats]:
     """Return slopes of the weighted results along directions, and half their error bars, from the sharpest windows."""
     stencil = central()
+    nodes = len(stencil.nodes)
     slopes, bars = [], []
     for width in windows:
-        moved = rows[:, None, :] + (width * stencil.nodes)[None, :, None] * directions[:, None, :]
-        base = np.repeat(rows, len(stencil.nodes), axis=0)
-        values = evaluate(moved.reshape(-1, rows.shape[1]), base).reshape(len(rows), len(stencil.nodes), -1)
-        slope, bar = stencil.fit((values * weights[:, None, :]).sum(axis=2))
+        parts = []
+        for some in stretches_of_rows(len(rows), nodes * rows.shape[1]):
+            moved = rows[some, None, :] + (width * stencil.nodes)[None, :, None] * directions[some, None, :]
+            base = np.repeat(rows[some], nodes, axis=0)
+            values = evaluate(moved.reshape(base.shape), base).reshape(len(moved), nodes, weights.shape[1])
+            parts.append((values * weights[some, None, :]).sum(axis=2))
+        slope, bar = stencil.fit(np.concatenate(parts))
         slopes.append(slope / width)
         bars.append(bar / width)
     best = np.argmin(bars, axis=0)
