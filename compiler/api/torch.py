@@ -291,9 +291,16 @@ def function_of(kernel: CallableKernel, device: str) -> Callable[..., Any]:
     """
     import torch
 
-    def call(*args: object, domain: object = None, **kwargs: object) -> Any:  # noqa: ANN401  (tensors)
+    def run(*args: object, domain: object = None, **kwargs: object) -> Any:  # noqa: ANN401  (tensors)
         return run_tracked(kernel, device, args, kwargs, domain)
 
+    outside = torch._disable_dynamo(run)  # unlike torch.compiler.disable, it loads torch's compiler (2 s) when called
+
+    def call(*args: object, **kwargs: object) -> Any:  # noqa: ANN401  (tensors)
+        if not torch.compiler.is_compiling():
+            return run(*args, **kwargs)
+        torch._dynamo.graph_break(msg="a kernel of slangad runs outside of the graph")
+        return outside(*args, **kwargs)
+
     call.__name__ = call.__qualname__ = kernel.signature.name
-    outside: Callable[..., Any] = torch.compiler.disable(call, reason="a kernel of slangad runs outside of the graph")
-    return outside
+    return call
