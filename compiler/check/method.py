@@ -77,7 +77,7 @@ def check_subject(plan: SubjectPlan, functions: SubjectFunctions) -> Result:
             continue
         drawn = region.draw(plan, scope)
         if drawn.empty:
-            parts.append(part_without_samples(drawn, parts))
+            parts.append(part_without_samples(plan, scope, drawn, parts))
             continue
         samples = drawn.samples
         values, jacobians = _evaluated(scope, samples.rows)

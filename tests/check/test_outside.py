@@ -134,7 +134,7 @@ def test_check__outside_everywhere__is_inconclusive(checked: Checked) -> None:
     (result,) = checked(NOWHERE).values()
     assert result.verdict is Verdict.INCONCLUSIVE
     assert "an index is out of bounds" in result.reason
-    assert "declare ranges" in result.reason
+    assert "declare ranges of the integers that it depends on (--range " in result.reason
 
 
 def test_check__a_declared_range_far_outside__is_inconclusive_and_no_crash(checked: Checked) -> None:

@@ -93,7 +93,17 @@ def test_check__nan_nearly_everywhere__is_not_a_pass(checked: Checked) -> None:
     assert 0 < result.counts.compared < 8
     assert result.verdict is Verdict.INCONCLUSIVE
     told = f"only {result.counts.compared} of {result.counts.drawn} samples could be compared"
-    assert result.reason == f"{told}, it is not finite at {result.counts.not_finite}: declare ranges where it is"
+    remedy = "declare ranges where it is (--range f.x=LO:HI)"
+    assert result.reason == f"{told}, it is not finite at {result.counts.not_finite}: {remedy}"
+
+
+def test_check__too_few_samples_of_which_enough_are_finite__asks_for_more(checked: Checked) -> None:
+    text = "[Differentiable]\nfloat f(float x) { return sqrt(x - 0.75); }\n"
+    result = checked(text, ".slang", samples=20)["f"]
+    assert result.verdict is Verdict.INCONCLUSIVE
+    assert "take more samples (--samples " in result.reason
+    number = int(result.reason.partition("--samples ")[2].partition(")")[0])
+    assert checked(text, ".slang", samples=number)["f"].verdict is Verdict.PASS
 
 
 def test_check__nan_nearly_everywhere_with_the_range_that_is_asked_for__passes(checked: Checked) -> None:

@@ -17,15 +17,16 @@ from slangad.compiler.check.model.findings import State
 from slangad.compiler.check.model.outcomes import CheckOutcome, Reason
 from slangad.compiler.check.sampling.samples import AT_NUMBER
 from slangad.compiler.check.verdict.decide import failure_of, reason_of, result_of, verdict_of
-from slangad.compiler.check.verdict.describe import Describer
+from slangad.compiler.check.verdict.describe import FINITE, NOISY, SMOOTH, Describer
 from slangad.compiler.check.verdict.explain.ignored import ignored
 from slangad.compiler.check.verdict.explain.races import with_races
 from slangad.compiler.check.verdict.explain.stages import with_stages
 from slangad.compiler.emit.model import Mode
+from slangad.compiler.ir.types import FLOATING, INTEGRAL
 from slangad.compiler.report.model import Counts, LeftAside, Leg, LegResult, LegState, Note, NoteKind, Result
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from slangad.compiler.check.model.arrays import Floats
     from slangad.compiler.check.model.findings import Compared, Findings
@@ -90,7 +91,7 @@ def _part_in_range(plan: SubjectPlan, scope: CheckScope, evidence: Evidence) -> 
         failures = [failure for failure in failures if failure.verdict is noise]
     legs = [*(describer.leg(leg) for leg in evidence.jacobians), *(one.result for one in evidence.legs)]
     return ResultPart(
-        tuple(_reasons(scope, evidence, describer)),
+        tuple(_reasons(plan, scope, evidence, describer)),
         (*legs, *_missing_legs(plan)),
         tuple(failures),
         (
@@ -134,9 +135,12 @@ def _part_out_of_range(plan: SubjectPlan, scope: CheckScope, evidence: Evidence,
     )
 
 
-def part_without_samples(drawn: RegionSamples, before: Sequence[ResultPart]) -> ResultPart:
+def part_without_samples(
+    plan: SubjectPlan, scope: CheckScope, drawn: RegionSamples, before: Sequence[ResultPart]
+) -> ResultPart:
     """Return the part of the result from a region without samples."""
-    return ResultPart(() if before else (Reason(CheckOutcome.OUT_OF_BOUNDS, _outside(drawn)),), notes=drawn.notes)
+    reasons = () if before else (Reason(CheckOutcome.OUT_OF_BOUNDS, _outside(plan, scope, drawn)),)
+    return ResultPart(reasons, notes=drawn.notes)
 
 
 def conclude(
@@ -203,19 +207,20 @@ def _explained(plan: SubjectPlan, scope: CheckScope, failures: Iterable[Failure]
     return with_stages(raced, companions.frozen, plan.seed)
 
 
-def _reasons(scope: CheckScope, evidence: Evidence, describer: Describer) -> Iterator[Reason]:
+def _reasons(plan: SubjectPlan, scope: CheckScope, evidence: Evidence, describer: Describer) -> Iterator[Reason]:
     """Yield the reasons why samples in range are too few, and the kinks that they met."""
     entries, blocks, drawn = evidence.entries, scope.blocks, evidence.drawn
+    ranges = _ranges(plan, scope, FLOATING)
     if not entries.finite.any():
-        yield Reason(CheckOutcome.NOT_FINITE, "it is not finite at any sample: declare ranges where it is")
+        yield Reason(CheckOutcome.NOT_FINITE, f"it is not finite at any sample: {FINITE}{ranges}")
     if blocks is not None and blocks.compared < tol.BLOCKS_ENOUGH * blocks.blocks:
         compared = f"{blocks.compared} of {blocks.blocks} blocks of inputs"
-        yield Reason(CheckOutcome.FEW_BLOCKS, f"only {compared} could be compared: too noisy or too steep")
+        yield Reason(CheckOutcome.FEW_BLOCKS, f"only {compared} could be compared: {NOISY}; {SMOOTH}{ranges}")
     if drawn.outside > tol.OUTSIDE_INDICES_MOST * drawn.number:
-        yield Reason(CheckOutcome.OUT_OF_BOUNDS, _outside(drawn))
+        yield Reason(CheckOutcome.OUT_OF_BOUNDS, _outside(plan, scope, drawn))
     few = describer.untested(tol.SAMPLES_ENOUGH, tol.SAMPLES_ENOUGH_LEAST) or describer.uncompared(tol.ENTRY_ENOUGH)
     if few:
-        yield Reason(CheckOutcome.FEW_SAMPLES, few)
+        yield Reason(CheckOutcome.FEW_SAMPLES, f"{few}{ranges}")
     device = scope.functions.companions.device
     if isinstance(device, str):
         yield Reason(CheckOutcome.NOT_ON_DEVICE, f"it was not compared on the device: {device}")
@@ -261,9 +266,22 @@ def _float32(plan: SubjectPlan, scope: CheckScope, legs: Sequence[Compared]) -> 
     return None if single is None else replace(single, device=plan.device if elsewhere else "cpu")
 
 
-def _outside(drawn: RegionSamples) -> str:
+def _outside(plan: SubjectPlan, scope: CheckScope, drawn: RegionSamples) -> str:
     where = f"at {drawn.outside} of {drawn.number} samples"
-    return f"an index is out of bounds {where}: declare ranges of the integers that it depends on"
+    ranges = _ranges(plan, scope, INTEGRAL)
+    return f"an index is out of bounds {where}: declare ranges of the integers that it depends on{ranges}"
+
+
+def _ranges(plan: SubjectPlan, scope: CheckScope, scalars: Collection[str]) -> str:
+    """Return the option that declares a range of an input of these types, of one without a range if there is one."""
+    names = [
+        column.anywhere or column.group or column.path
+        for column in scope.functions.f64.inputs.columns
+        if column.scalar in scalars
+    ]
+    declared = {one.path for one in plan.ranges}
+    name = next((name for name in names if name not in declared), names[0] if names else "")
+    return f" (--range {plan.subject.label}.{name}=LO:HI)" if name else ""
 
 
 def _outside_note(drawn: RegionSamples) -> Iterator[Note]:

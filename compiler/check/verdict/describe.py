@@ -39,6 +39,9 @@ if TYPE_CHECKING:
 
 _NAMED: Final = 6
 """Entries or inputs that a message names."""
+NOISY: Final = "too noisy or too steep"
+FINITE: Final = "declare ranges where it is"
+SMOOTH: Final = "declare ranges where it is smooth"
 _MODES = {Leg.REVERSE: "reverse mode", Leg.FORWARD: "forward mode"}
 
 
@@ -239,7 +242,7 @@ class Describer:
             if shares.size and shares.min() < share:
                 row, column = np.unravel_index(int(shares.argmin()), shares.shape)
                 what = f"d {self.rows[int(row)]} / d {self.columns[int(column)].path} in {_MODES[leg]}"
-                return f"{what} could be compared at {shares.min():.0%} of the samples only: too noisy or too steep"
+                return f"{what} could be compared at {shares.min():.0%} of the samples only: {NOISY}; {SMOOTH}"
         return ""
 
     def untested(self, share: float, number: int) -> str:
@@ -253,11 +256,12 @@ class Describer:
         if tested >= max(share * drawn, min(number, 0.5 * drawn)):
             return ""
         lost = int((~self.findings.finite).sum())
-        if lost > drawn - tested - lost:
-            why = f"it is not finite at {lost}: declare ranges where it is"
-        else:
-            why = "others are jumps, too noisy or too steep: declare ranges where it is smooth"
-        return f"only {tested} of {drawn} samples could be compared, {why}"
+        finite = lost <= drawn - tested - lost
+        why = f"others are jumps, {NOISY}" if finite else f"it is not finite at {lost}"
+        # where the share is enough, it is their number that is not
+        more = f"take more samples (--samples {2 * number * drawn // tested}), or " if tested >= share * drawn else ""
+        remedy = SMOOTH if finite else FINITE
+        return f"only {tested} of {drawn} samples could be compared, {why}: {more}{remedy}"
 
     def kink_reason(self) -> str:
         """Return a sentence on the kinks and jumps that samples met."""
