@@ -285,11 +285,13 @@ def _explained(arguments: RunArguments, signature: KernelSignature) -> Iterator[
     except InputError as error:
         if arguments["random"] is not None:
             raise explain_undrawn(error, signature) from None
-        if arguments["inputs"] or arguments["values"] or error.diagnostics[0].code != "SA410":
+        first, *rest = error.diagnostics
+        if first.code != "SA410" or first.help:
             raise
         axes = "x".join(("1024", "64", "16")[signature.dims - 1 :][:1] * signature.dims)
         help_ = f"give -i FILE.npz, or draw them: --random 0 --domain {axes}"
-        first, *rest = error.diagnostics
+        if arguments["inputs"] or arguments["values"]:
+            help_ = "give it with -i or --set, or draw what is missing: --random 0"
         raise InputError([replace(first, help=help_), *rest]) from None
 
 

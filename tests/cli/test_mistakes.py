@@ -30,6 +30,8 @@ def fit(line: Param[Line], x: NoDiff[Each[float]]) -> Sum[float]:
 """
 TWO = GOOD + "\n@sa.kernel\ndef other(x: Each[float]) -> Sum[float]:\n    return x\n"
 
+FROZEN = GOOD.replace("fit(line", "fit(base: NoDiff[Param[Line]], line").replace("** 2", "- at(base, x)")
+
 TYPED = {
     "compil ok.py": ("'compil'", "'compile'"),
     "compile okk.py": ("okk.py", "did you mean ok.py?"),
@@ -58,6 +60,8 @@ TYPED = {
     "run ok.py -i goood.npz": ("goood.npz", "did you mean good.npz?"),
     "run ok.py -i good.npz": ("good.npz", "numpy.savez"),
     "run ok.py --mode hvp --set x=[1,2] --set line.slope=1 --set line.offset=1": ("direction", "tangent.line.slope"),
+    "run ok.py --set x=[1,2]": ("line.slope is missing", "draw what is missing: --random 0"),
+    "train frozen.py --lr 1 --set x=[1,2]": ("base.slope is missing", "base is not trained, so it is not drawn"),
     "train ok.py --optimizer adamm": ("'--optimizer'", "Did you mean 'adam'?"),
     "train ok.py --lr=-0.1": ("'--lr'", "x>0"),
     "train ok.py --plot loss.gif": ("loss.gif", ".svg"),
@@ -100,6 +104,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "ok.py").write_text(GOOD, encoding="utf-8")
     (tmp_path / "two.py").write_text(TWO, encoding="utf-8")
+    (tmp_path / "frozen.py").write_text(FROZEN, encoding="utf-8")
     (tmp_path / "good.npz").write_text("no arrays", encoding="utf-8")
     return tmp_path
 

@@ -11,15 +11,16 @@ from slangad.compiler.ir.optimizers import LEARNING_RATE, OPTIMIZERS
 from slangad.compiler.ir.pipelines import Optimizer
 from slangad.compiler.runtime.arrays.array_keys import needs_domain
 from slangad.compiler.runtime.arrays.modes import RunMode
-from slangad.compiler.runtime.arrays.prepare import prepare
+from slangad.compiler.runtime.arrays.prepare import InputError, prepare
 from slangad.compiler.runtime.pipeline.flow import flow_of
 from slangad.compiler.runtime.pipeline.random_inputs import draw_missing
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from slangad.compiler.runtime.arrays.array_keys import Shape
     from slangad.compiler.runtime.arrays.prepare import Prepared
+    from slangad.compiler.runtime.arrays.signature import KernelSignature
     from slangad.compiler.runtime.pipeline.runnable import RunnablePipeline
     from slangad.compiler.runtime.training.train import TrainingPlan
 
@@ -88,7 +89,10 @@ def prepare_training(
     trained = {p.key for v in signature.parameters if v.name in runnable.trained for p in v.parts}
     drawn = draw_missing(signature, RunMode.FORWARD, inputs, domain, plan.seed, training=True)
     added = {key: array for key, array in drawn.items() if key in trained and key not in inputs}
-    prepared = prepare(signature, RunMode.FORWARD, {**inputs, **added}, domain)
+    try:
+        prepared = prepare(signature, RunMode.FORWARD, {**inputs, **added}, domain)
+    except InputError as error:
+        raise InputError([*_explained(error.diagnostics, signature, trained)]) from None
     if plan.batch and not each:
         raise _refused(runnable, f"{runnable.pipeline.name} has no batches: it has no Each parameter", "omit --batch")
     if plan.batch > prepared.domain[0]:
@@ -97,6 +101,22 @@ def prepare_training(
         return prepared, []
     message = f"{', '.join(added)}: not given, drawn at random with seed {plan.seed}"
     return prepared, [Diagnostic("SA423", message, severity=Severity.NOTE)]
+
+
+def _explained(
+    problems: Iterable[Diagnostic], signature: KernelSignature, trained: Collection[str]
+) -> Iterator[Diagnostic]:
+    """Return the problems, with a remedy at the first missing part of each parameter that is not trained."""
+    fixed = {p.key: v.name for v in signature.parameters if not v.per_element for p in v.parts if p.key not in trained}
+    for problem in problems:
+        key = problem.message.partition(" is missing: ")[0]
+        name = fixed.get(key) if problem.code == "SA410" and not problem.help else None
+        if name is None:
+            yield problem
+            continue
+        fixed = {key: other for key, other in fixed.items() if other != name}
+        how = f"give its values, such as the output of a training of {name}"
+        yield replace(problem, help=f"{name} is not trained, so it is not drawn: {how}")
 
 
 def _refused(runnable: RunnablePipeline, message: str, help_: str = "") -> CompileError:
