@@ -9,6 +9,7 @@ from slangad.compiler.driver.model import Description, EmittedInput, KernelSumma
 from slangad.compiler.driver.unsupported import first_uses, supported_targets
 from slangad.compiler.emit import emit_module
 from slangad.compiler.errors.diagnostics import CompileError, Diagnostic, nearest_of
+from slangad.compiler.ir.built_in_stages import is_built_in
 from slangad.compiler.slang_text.endings import is_slang
 from slangad.compiler.slang_text.search import folders_of, search
 from slangad.compiler.toolchain.jobs.request import CompileJob
@@ -106,7 +107,8 @@ def _pipelines(module: Module) -> tuple[tuple[str, tuple[str, ...]], ...]:
     """Return the pipelines with their kernels, those of their products with Hessians too."""
     found: dict[str, dict[str, None]] = {}
     for pipeline in module.pipelines:
-        found.setdefault(pipeline.product_of or pipeline.name, {}).update((s.kernel, None) for s in pipeline.stages)
+        called = (stage.kernel for stage in pipeline.stages if not is_built_in(stage))
+        found.setdefault(pipeline.product_of or pipeline.name, {}).update(dict.fromkeys(called))
     return tuple((name, tuple(kernels)) for name, kernels in found.items())
 
 

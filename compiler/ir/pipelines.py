@@ -59,10 +59,10 @@ class Stage:
     """One kernel call.
 
     Attributes:
-        kernel: The kernel's name.
+        kernel: The kernel's name; that of a built-in stage is in ``built_in_stages``.
         arguments: One for each parameter of the kernel.
         results: The names of its results.
-        domain: The extents of its domain, if the user names them.
+        domain: The extents of its domain, if the user names them. For ``sa.bin``, the tiles and then the capacity.
         span: The call.
     """
 

@@ -9,6 +9,7 @@ from slangad.compiler.lang.decorators.external import extern
 from slangad.compiler.lang.decorators.functions import differentiable, function
 from slangad.compiler.lang.decorators.generic import generic
 from slangad.compiler.lang.decorators.kernels import SGD, Adam, AdamW, kernel, pipeline
+from slangad.compiler.lang.decorators.lists import bin  # noqa: A004  (sa.bin)
 from slangad.compiler.lang.decorators.loops import max_iters, range, static_assert, thread_count, thread_id  # noqa: A004  (sa.range)
 from slangad.compiler.lang.decorators.policies import (
     clip_gradient,
@@ -68,6 +69,7 @@ __all__ = [
     "asuint",
     "atan",
     "atan2",
+    "bin",
     "bool2",
     "bool3",
     "bool4",

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 from slangad.compiler.ir import nodes as ir
 from slangad.compiler.ir import pipelines as pipes
 from slangad.compiler.ir.build import Fresh, fresh_keys
+from slangad.compiler.ir.built_in_stages import BUILT_IN
 from slangad.compiler.ir.calls import callees_first
 from slangad.compiler.ir.types import carries_gradient
 from slangad.compiler.passes.derivatives import lower_derivatives
@@ -126,7 +127,7 @@ class _Products:
         Raises:
             NoTangentError: There is none.
         """
-        kernels = {kernel.name: kernel for kernel in self.module.kernels}
+        kernels = {**BUILT_IN, **{kernel.name: kernel for kernel in self.module.kernels}}
         fresh = Fresh({p.name for p in pipeline.params} | {name for s in pipeline.stages for name in s.results})
         tangents = {p.name: fresh.name(f"{PREFIX}{p.name}") for p in pipeline.params if is_active(p)}
         params = (*pipeline.params, *(replace(p, name=tangents[p.name]) for p in pipeline.params if p.name in tangents))
@@ -138,7 +139,7 @@ class _Products:
             bound = _values(kernel, stage)
             given = {p.name: tangents[a.value] for p, a in bound if is_active(p) and a.value in tangents}
             stages.append(stage)
-            if not given:
+            if not given or not _has_derivative(kernel):
                 continue
             made = self.kernel(kernel, frozenset(given))
             moved = {name: fresh.name(f"{PREFIX}{name}") for name in stage.results}

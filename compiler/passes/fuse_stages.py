@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Literal
 
 from slangad.compiler.ir import nodes as ir
 from slangad.compiler.ir.build import Fresh
+from slangad.compiler.ir.built_in_stages import is_built_in
 from slangad.compiler.ir.calls import reached_in_order, value_callees
 from slangad.compiler.ir.pipelines import ValueArgument, used_values
 from slangad.compiler.ir.types import Tensor, Tuple, Type, Void, carries_gradient
@@ -66,6 +67,8 @@ class _Fused:
         return replace(pipeline, stages=tuple(stages))
 
     def _may_join(self, pipeline: Pipeline, first: Stage, second: Stage) -> bool:
+        if is_built_in(first) or is_built_in(second):
+            return False
         a, b = self.kernels[first.kernel], self.kernels[second.kernel]
         if (a.dims, a.group_size, a.tile) != (b.dims, b.group_size, b.tile):
             return False

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.ir import nodes as ir
+from slangad.compiler.ir.built_in_stages import BUILT_IN, is_built_in, shown_name
 from slangad.compiler.ir.gradient_flow import Carrying, stops_gradient
 from slangad.compiler.ir.pipelines import ValueArgument
 from slangad.compiler.ir.types import Tensor, Texture, carries_gradient, show
@@ -113,7 +114,7 @@ def names_of(module: ir.Module) -> dict[str, str]:
 def _add_pipeline(
     graph: DerivativeGraph, pipeline: Pipeline, module: ir.Module, functions: Mapping[str, ir.Function], depth: int
 ) -> None:
-    kernels = {kernel.name: kernel for kernel in module.kernels}
+    kernels = {**BUILT_IN, **{kernel.name: kernel for kernel in module.kernels}}
     made: dict[str, tuple[str, bool]] = {}
     for param in pipeline.params:
         why = _inactive(param)
@@ -126,13 +127,13 @@ def _add_pipeline(
         bound = [(p, a.value) for p, a in pairs if isinstance(a, ValueArgument)]
         carries = any(made[value][1] and not _inactive(param) for param, value in bound)
         key = f"{pipeline.name} stage {number}"
-        label = f"{', '.join(stage.results)} = {stage.kernel}({', '.join(value for _, value in bound)})"
+        label = f"{', '.join(stage.results)} = {shown_name(stage.kernel)}({', '.join(value for _, value in bound)})"
         graph.nodes[key] = GraphNode(key, _cut(label), "stage", carries, (), pipeline.name)
         for param, value in bound:
             source, flows = made[value]
             _edge(graph, source, key, value, _inactive(param) or ("" if flows else "no gradient"))
         made |= dict.fromkeys(stage.results, (key, carries))
-        if depth > 1:
+        if depth > 1 and not is_built_in(stage):
             _add_function(graph, functions[kernel.function], functions, depth - 1, kernel)
     for result in pipeline.results:
         source, carries = made[result.value]

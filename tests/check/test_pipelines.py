@@ -81,6 +81,26 @@ def gather(i: Each[int], w: Tensor[float, 1]) -> Each[float]:
 def gathered(i: Each[int], w: Tensor[float, 1], k: Param[float]) -> Sum[float]:
     return total(scale(gather(i, w), k))
 """,
+    "listed": """
+@sa.kernel
+def after(i: Each[int]) -> Each[int]:
+    return i + 1
+
+
+@sa.kernel
+def blend(start: Each[int], count: Each[int], order: Tensor[int, 1], w: Tensor[float, 1]) -> Sum[float]:
+    light = 0.0
+    for k in sa.range(count, max_iters=8):
+        light = 0.5 * light + w[order[start + k]]
+    return light * light
+
+
+@sa.pipeline
+def listed(i: Each[int], w: Tensor[float, 1], k: Param[float]) -> Sum[float]:
+    y = scale(w, k)
+    start, count, order = sa.bin(i, after(i), y, tiles=2, capacity=w.shape[0])
+    return blend(start, count, order, y)
+""",
     "in_place_twice": """
 @sa.kernel
 def advance(p: InOutTensor[float, 1], v: Tensor[float, 1]) -> None:

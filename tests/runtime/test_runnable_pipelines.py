@@ -32,6 +32,7 @@ GIVEN: dict[str, dict[str, tuple[int, ...]]] = {
     "written": {"x": (N,), "p": (), "out": (N,)},
     "in_place": {"v": (N,), "p": ()},
     "shared": {"x": (N,)},
+    "listed": {"x": (N,)},
     "neighbours": {"x": (N,), "y": (N,)},
     "apart": {"x": (N,), "y": (N,)},
     "textured": {"at": (N, 2), "tiles": (4, 3, 3)},
@@ -70,7 +71,7 @@ def drawn(name: str, prefix: str = "", seed: int = 0) -> Arrays:
     return {f"{prefix}{k}": stream.uniform(-1, 1, shape).astype("f4") for k, shape in GIVEN[name].items()}
 
 
-@pytest.mark.parametrize("name", ["images", "written", "in_place", "shared", "neighbours"])
+@pytest.mark.parametrize("name", ["images", "written", "in_place", "shared", "listed", "neighbours"])
 def test_forward__of_a_pipeline__is_what_python_computes(name: str, run: Callable[..., Arrays]) -> None:
     given = drawn(name)
     found = run(name, RunMode.FORWARD, given)

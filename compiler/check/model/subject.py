@@ -9,6 +9,7 @@ from slangad.compiler.check.model.integers import NO_INTEGERS, Integers
 from slangad.compiler.check.model.names import broken_of
 from slangad.compiler.frontends.reading.directives import NO_DIRECTIVES, Directives
 from slangad.compiler.frontends.slang.generics import without_arguments
+from slangad.compiler.ir.built_in_stages import is_built_in
 from slangad.compiler.ir.nodes import Kernel, KernelResult, Range
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ class CheckedPipeline:
     def kernels(self) -> tuple[str, ...]:
         """Return the kernels of all stages."""
         stages = (*self.apart.stages, *self.joined.stages)
-        return tuple(dict.fromkeys(stage.kernel for stage in stages))
+        return tuple(dict.fromkeys(stage.kernel for stage in stages if not is_built_in(stage)))
 
     @property
     def outside(self) -> Kernel:

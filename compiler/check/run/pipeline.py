@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from slangad.compiler.check import tolerances as tol
+from slangad.compiler.check.run.list_rows import as_columns, list_rows
 from slangad.compiler.check.run.row_device import RowBuffer, RowDevice, padded
 from slangad.compiler.emit.model import Mode, ParameterRole
 from slangad.compiler.ir.nodes import Memory
 from slangad.compiler.runtime.pipeline.flow import flow_of
 from slangad.compiler.runtime.pipeline.resident import Resident
 from slangad.compiler.runtime.pipeline.run import outputs_of
+from slangad.compiler.runtime.pipeline.steps import HostWork
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
     from slangad.compiler.runtime.pipeline.run_kernel import Run
     from slangad.compiler.runtime.pipeline.runnable import RunnablePipeline
     from slangad.compiler.runtime.pipeline.stages import Shapes
+    from slangad.compiler.runtime.pipeline.tile_lists import ListBuffers
 
 
 Role = ParameterRole
@@ -120,6 +123,16 @@ class _RowResident(Resident):
                 if use.value.memory is Memory.TEXTURE2D:
                     self._bind_texture(run, use, tangents=tangents)
         return run
+
+    def _list_work(self, lists: ListBuffers) -> HostWork:
+        sources, targets = lists.sources, lists.targets
+
+        def run() -> None:
+            made = list_rows([_array(buffer) for buffer in sources], lists.tiles, lists.capacity)
+            for buffer, array in zip(targets, as_columns(made), strict=True):
+                _set(buffer, array)
+
+        return HostWork(run)
 
     def _bind_texture(self, run: Run, use: Use, *, tangents: bool) -> None:
         inputs = {Role.INPUT: self.textures} | ({Role.TANGENT: self.texture_tangents} if tangents else {})

@@ -13,6 +13,7 @@ import numpy as np
 
 from slangad.compiler.check.model.columns import Column, ColumnTable
 from slangad.compiler.check.model.effort import work_of
+from slangad.compiler.check.run.list_rows import ListRunner
 from slangad.compiler.check.run.pipeline import roots_of
 from slangad.compiler.check.run.thread import F32
 from slangad.compiler.check.twins.index_ranges import axes_of
@@ -49,16 +50,22 @@ class StageRunner:
         watch: The twin that watches loops, where it has bounded ones.
     """
 
-    plain: LaunchRunner
+    plain: LaunchRunner | ListRunner
     frozen: LaunchRunner | None
     indices: LaunchRunner | None
     shown: str
     watch: LaunchRunner | None = None
 
     @property
-    def oracle(self) -> LaunchRunner:
+    def oracle(self) -> LaunchRunner | ListRunner:
         """The kernel that gives the stage's values."""
         return self.frozen or self.plain
+
+    def inside(self, taken: Floats) -> npt.NDArray[np.bool_]:
+        """Return True for each row at which no index leads outside, and lists have room."""
+        if isinstance(self.plain, ListRunner):
+            return self.plain.inside(taken)
+        return np.ones(len(taken), bool) if self.indices is None else self.indices.inside(taken)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,11 +111,10 @@ class PipelineStages:
             self._keep(stage, runner.plain, runner.plain.values(taken), values)
 
     def inside(self, rows: Floats) -> npt.NDArray[np.bool_]:
-        """Return True for each row at which no index leads outside a tensor or an array."""
+        """Return True for each row at which no index leads outside a tensor or an array, and all lists have room."""
         good = np.ones(len(rows), bool)
         for _, runner, taken in self.taken(rows):
-            if runner.indices is not None:
-                good &= runner.indices.inside(taken)
+            good &= runner.inside(taken)
         return good
 
     @property
@@ -135,7 +141,7 @@ class PipelineStages:
     def _start(self, rows: Floats) -> Values:
         return {place: rows[:, start:end] for place, (start, end) in self.inputs.stretches.items()}
 
-    def _taken(self, stage: StageFlow, runner: LaunchRunner, values: Values, *, pairs: bool) -> Floats:
+    def _taken(self, stage: StageFlow, runner: LaunchRunner | ListRunner, values: Values, *, pairs: bool) -> Floats:
         """Return the rows with which a stage's kernel is launched. Parameters without gradient are frozen."""
         count = len(next(iter(values.values())))
         taken = np.zeros((count, len(runner.inputs.columns)))
@@ -157,7 +163,9 @@ class PipelineStages:
                     at += end - start
         return taken
 
-    def _keep(self, stage: StageFlow, runner: LaunchRunner, values_of_stage: Floats, values: Values) -> None:
+    def _keep(
+        self, stage: StageFlow, runner: LaunchRunner | ListRunner, values_of_stage: Floats, values: Values
+    ) -> None:
         for use in (*stage.makes, *(use for use in stage.uses if use.made)):
             for part in use.value.parts:
                 start, end = runner.results.stretches[use.value.name, part.path]

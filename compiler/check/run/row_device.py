@@ -16,7 +16,7 @@ from slangad.compiler.check import tolerances as tol
 from slangad.compiler.emit.model import EmittedModule, ThreadWork
 from slangad.compiler.runtime.device.cpu_rows import all_threads, first_threads, launch_rows
 from slangad.compiler.runtime.device.model import KernelLaunch, Sliced
-from slangad.compiler.runtime.pipeline.steps import scalar_name
+from slangad.compiler.runtime.pipeline.steps import HostWork, scalar_name
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -124,12 +124,14 @@ class RowDevice:
             buffer.fill(0.0)
         self.run(launches)
 
-    def run(self, planned: Iterable[KernelLaunch | Step]) -> None:
+    def run(self, planned: Iterable[KernelLaunch | Step | HostWork]) -> None:
         """Run launches and the steps between them."""
         with np.errstate(all="ignore"):
             for one in planned:
                 if isinstance(one, KernelLaunch):
                     self._launch(one)
+                elif isinstance(one, HostWork):
+                    one.run()
                 else:
                     _step(one)
 

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING
 
 from slangad.compiler.check import tolerances as tol
 from slangad.compiler.check.sampling.samples import draw
+from slangad.compiler.ir.built_in_stages import is_built_in
 from slangad.compiler.ir.nodes import Memory
 from slangad.compiler.ir.pipelines import ValueArgument
 from slangad.compiler.runtime.arrays.prepare import InputError, Prepared
-from slangad.compiler.runtime.pipeline.stages import shapes_of, size_of
+from slangad.compiler.runtime.pipeline.stages import list_shapes, shapes_of, size_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -113,6 +114,14 @@ class PipelineShapeSearch:
         free = {v.name for v in self.runnable.signature.parameters if v.name not in self.declared}
         for stage in self.runnable.pipeline.stages:
             signature = self.runnable.kernels[stage.kernel].signature
+            if is_built_in(stage):
+                names = [a.value for a in stage.arguments if isinstance(a, ValueArgument)]
+                items = known[next((name for name in names if name not in free), names[0])]
+                for name in names:
+                    if known[name] != items and name in free:
+                        return _with(prepared, name, items)
+                known |= list_shapes(stage, known)
+                continue
             sizes = [known[name] for name in self._elementwise(stage) if name not in free]
             sizes = [tuple(size_of(size, known) for size in stage.domain), *sizes] if stage.domain else sizes
             sizes += [known[name] for name in self._elementwise(stage) if name in free]

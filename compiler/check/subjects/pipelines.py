@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from slangad.compiler.check.model.names import OF_STAGE, STAGE
 from slangad.compiler.check.model.subject import CheckedPipeline
 from slangad.compiler.check.subjects.integers import integers_of
+from slangad.compiler.ir.built_in_stages import BIN, BUILT_IN, is_built_in
 from slangad.compiler.ir.nodes import Kernel, Memory, Range
 from slangad.compiler.ir.pipelines import ValueArgument
 from slangad.compiler.passes.fuse_stages import fuse_stages
@@ -59,7 +60,7 @@ class _Stages:
 
     def __init__(self, described: Module, made: Module) -> None:
         self.known = {kernel.name: kernel for kernel in described.kernels}
-        self.shown: dict[str, str] = {}
+        self.shown: dict[str, str] = dict.fromkeys(BUILT_IN, BIN)
         self._functions = {function.key: function for function in made.functions}
         self._described = {function.key: function for function in described.functions}
         self._kernels = {kernel.name: kernel for kernel in made.kernels}
@@ -74,7 +75,10 @@ class _Stages:
 
     def pipeline(self, pipeline: Pipeline) -> Pipeline:
         """Return the pipeline with kernels that are checked launch by launch."""
-        stages = tuple(replace(stage, kernel=self._kernel(stage.kernel)) for stage in pipeline.stages)
+        stages = tuple(
+            stage if is_built_in(stage) else replace(stage, kernel=self._kernel(stage.kernel))
+            for stage in pipeline.stages
+        )
         params = as_launch(Kernel("", "", pipeline.params, ())).params
         return replace(pipeline, stages=stages, params=params)
 
@@ -110,7 +114,7 @@ def _moved_out(
 ) -> Iterator[Range]:
     """Yield the ranges of kernels' parameters as ranges of the pipeline's parameters."""
     names = {param.name for param in pipeline.params}
-    for stage in pipeline.stages:
+    for stage in _described(pipeline):
         kernel = kernels[stage.kernel]
         passed = _passed(stage, [param.name for param in kernel.params])
         for known in ranges(kernel.function):
@@ -121,10 +125,15 @@ def _moved_out(
 
 def _shapes(pipeline: Pipeline, kernels: Mapping[str, Kernel]) -> Iterator[tuple[str, tuple[int, ...]]]:
     names = {param.name for param in pipeline.params}
-    for stage in pipeline.stages:
+    for stage in _described(pipeline):
         kernel = kernels[stage.kernel]
         passed = _passed(stage, [param.name for param in kernel.params])
         yield from ((passed[name], shape) for name, shape in kernel.shapes if passed.get(name) in names)
+
+
+def _described(pipeline: Pipeline) -> Iterator[Stage]:
+    """Yield the stages that call a kernel of the module."""
+    return (stage for stage in pipeline.stages if not is_built_in(stage))
 
 
 def _passed(stage: Stage, params: Sequence[str]) -> dict[str, str]:

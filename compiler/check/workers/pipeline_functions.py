@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from slangad.compiler.check.model.launch_columns import Extents, launch_inputs, launch_results
 from slangad.compiler.check.model.outcomes import CheckOutcome, Reason
 from slangad.compiler.check.run.companions import Companions, SubjectFunctions
+from slangad.compiler.check.run.list_rows import ListRunner
 from slangad.compiler.check.run.on_device import PipelineOnDevice
 from slangad.compiler.check.run.pipeline import PipelineRunner
 from slangad.compiler.check.run.pipeline_stages import PipelineStages, PipelineWatch, StageRunner
@@ -15,6 +16,7 @@ from slangad.compiler.check.run.row_device import LoadedProgram
 from slangad.compiler.check.run.thread import F32, F64
 from slangad.compiler.check.sampling.pipeline_shapes import PipelineShapeSearch
 from slangad.compiler.emit.model import EmittedModule, Mode
+from slangad.compiler.ir.built_in_stages import is_built_in
 from slangad.compiler.ir.nodes import Module
 from slangad.compiler.runtime.arrays.signature import signatures
 from slangad.compiler.runtime.pipeline.run_kernel import KernelPlan
@@ -70,8 +72,8 @@ class _Maker:
     def runner(self, pipeline: Pipeline, sizes: Prepared, *, f64: bool) -> PipelineRunner | None:
         """Return the pipeline as the runtime runs it; None if a kernel does not compile."""
         entries: dict[str, tuple[CpuModule, EntryPoint]] = {}
-        for stage in pipeline.stages:
-            held = self.libraries.holding(stage.kernel, f64=f64)
+        for name in _described(pipeline):
+            held = self.libraries.holding(name, f64=f64)
             if held is None:
                 return None
             entries |= {point.name: (held[0], point) for point in held[1]}
@@ -83,7 +85,7 @@ class _Maker:
     def on_device(self, sizes: Prepared) -> PipelineOnDevice | str | None:
         """Return the pipeline on the device, as users run it, or why the device does not take it."""
         pipeline = self.task.pipeline.joined
-        held = self.libraries.on_device(*dict.fromkeys(stage.kernel for stage in pipeline.stages))
+        held = self.libraries.on_device(*_described(pipeline))
         if held is None or isinstance(held, str):
             return held
         module, points = held
@@ -97,8 +99,13 @@ class _Maker:
         shapes = shapes_of(runnable, sizes)
         stages = []
         for stage, shape in zip(checked.apart.stages, shapes.stages, strict=True):
-            frozen, watch, indices, *_ = self.task.twins[stage.kernel]
             extents = Extents(shape.domain, shape.extents)
+            if is_built_in(stage):
+                stages.append(
+                    StageRunner(ListRunner.of(stage.kernel, extents), None, None, checked.shown[stage.kernel])
+                )
+                continue
+            frozen, watch, indices, *_ = self.task.twins[stage.kernel]
             stages.append(
                 StageRunner(
                     launch(self.task.kernels[stage.kernel], extents),
@@ -118,7 +125,7 @@ class _Maker:
         return launch_inputs(outside, extents), launch_results(outside, extents)
 
     def _runnable(self, pipeline: Pipeline, entries_of: Callable[[str], Sequence[EntryPoint]]) -> RunnablePipeline:
-        kernels = tuple(self.task.kernels[name] for name in dict.fromkeys(s.kernel for s in pipeline.stages))
+        kernels = tuple(self.task.kernels[name] for name in _described(pipeline))
         module = Module(pipeline.name, "", kernels=kernels, pipelines=(pipeline,))
         plans = {}
         for name, signature in signatures(module).items():
@@ -131,3 +138,8 @@ class _Maker:
         """Return the entry points of a kernel in float64."""
         held = self.libraries.holding(name, f64=True)
         return held[1] if held else ()
+
+
+def _described(pipeline: Pipeline) -> tuple[str, ...]:
+    """Return the kernels of the module that a pipeline calls."""
+    return tuple(dict.fromkeys(stage.kernel for stage in pipeline.stages if not is_built_in(stage)))

@@ -1,11 +1,11 @@
-"""The diagnostic codes of inputs, settings, outputs, runs and training: SA306, SA307 and SA401 to SA426."""
+"""The diagnostic codes of inputs, settings, outputs, runs and training: SA306, SA307 and SA401 to SA429."""
 
 from __future__ import annotations
 
 from typing import Final
 
 from slangad.compiler.errors.diagnostics import Explanation
-from slangad.compiler.errors.examples import file, python, slang
+from slangad.compiler.errors.examples import Example, file, python, slang
 
 _SHADE: Final = python("""
     @sa.kernel
@@ -30,6 +30,24 @@ _SECOND: Final = """
     def tone(x: Each[float]) -> Each[float]:
         return x * 0.5
 """
+
+_LIST: Final = "slangad run shade.py --device cpu --set low=[0,1,0] --set high=[2,3,4]"
+
+
+def _listed(capacity: str) -> Example:
+    """Return an example with lists of a capacity."""
+    return python(f"""
+        @sa.kernel
+        def crowd(count: Each[int]) -> Sum[int]:
+            return count * count
+
+
+        @sa.pipeline
+        def crowded(low: Tensor[int, 1], high: Tensor[int, 1]) -> Sum[int]:
+            start, count, order = sa.bin(low, high, tiles=4, capacity={capacity})
+            return crowd(count)
+    """).run(_LIST)
+
 
 CODES: Final[dict[str, Explanation]] = {
     "SA306": Explanation(
@@ -329,5 +347,13 @@ the example makes the import of torch fail, as it does where torch is not instal
             f"{_TRAIN.replace('slangad', 'python -m slangad.cli')} --set p=0 {_SGD} --distributed 2"
         ),
         right=_FIT.run(f"{_TRAIN} --set p=0 {_SGD}"),
+    ),
+    "SA429": Explanation(
+        "the lists of sa.bin are longer than their capacity",
+        """The lists of all tiles lie one after the other in order. Its length is capacity=, and memory is allocated
+before the lists are known. The message says how many places they need. Training stops at the first step whose lists
+are too long: give a capacity with some room, for example 8 * centre.shape[0].""",
+        wrong=_listed("4"),
+        right=_listed("4 * low.shape[0]"),
     ),
 }

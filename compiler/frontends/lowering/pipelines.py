@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 from slangad.compiler.frontends.lowering.sizes import lower_domain
 from slangad.compiler.frontends.lowering.values import ARRAYS, PipelineValue, bind, constant_argument, element
 from slangad.compiler.frontends.reading.problems import Rejected, did_you_mean
+from slangad.compiler.ir.built_in_stages import BIN, BUILT_IN, bin_name, result_ranks, shown_name
 from slangad.compiler.ir.nodes import Memory
 from slangad.compiler.ir.pipelines import Pipeline, Returned, Stage, ValueArgument
 from slangad.compiler.ir.types import show
@@ -27,6 +28,10 @@ if TYPE_CHECKING:
     from slangad.compiler.ir.pipelines import Argument, Optimizer, Size
 
 DOMAIN: Final = "domain"
+TILES: Final = "tiles"
+CAPACITY: Final = "capacity"
+_MOST_AXES: Final = 3
+_BIN_LINE: Final = f"start, count, order = {BIN}(lower, upper, depth, tiles=(4, 6), capacity=100)"
 _LINE: Final = "for example small = halve(image, domain=(64, 64)); return the result of the last kernel"
 
 
@@ -40,10 +45,18 @@ class CalledKernel:
     dims: int
 
 
+class BinEntity:
+    """The built-in stage ``sa.bin``."""
+
+
+if TYPE_CHECKING:
+    PipelineMeaning = CalledKernel | BinEntity | ValueEntity | RefusedEntity
+
+
 class PipelineScope(Protocol):
     """The meanings of free names in a pipeline's body."""
 
-    def meaning(self, node: ast.expr) -> CalledKernel | ValueEntity | RefusedEntity | None:
+    def meaning(self, node: ast.expr) -> PipelineMeaning | None:
         """Return the meaning of a name or ``module.name``; None if it is unknown."""
 
     def names(self) -> Sequence[str]:
@@ -158,23 +171,63 @@ class _Lowering:
 
     def _call(self, node: ast.Call, wanted: tuple[str, ...] = ()) -> list[str]:
         kernel = self._kernel(node.func)
+        if isinstance(kernel, BinEntity):
+            return self._bin(node, wanted)
         arguments = self._arguments(node, kernel)
         domain = next((k.value for k in node.keywords if k.arg == DOMAIN and k.arg not in _names(kernel)), None)
         sizes = () if domain is None else lower_domain(domain, kernel.dims, self)
         self._check_domain(node, kernel, sizes)
         self._check_writes(node, kernel, arguments)
+        ranks = tuple(kernel.dims if result.memory is Memory.EACH else 0 for result in kernel.results)
+        return self._add(node, kernel, (arguments, sizes, ranks), wanted)
+
+    def _add(
+        self,
+        node: ast.Call,
+        kernel: CalledKernel,
+        call: tuple[Sequence[Argument], tuple[Size, ...], tuple[int, ...]],
+        wanted: tuple[str, ...],
+    ) -> list[str]:
+        """Add a stage, and return the names of its results. ``call`` has arguments, domain, and axes of the results."""
+        arguments, sizes, ranks = call
         named = wanted if len(wanted) == len(kernel.results) else [_default_name(kernel, r) for r in kernel.results]
         names = tuple(self._fresh(name) for name in named)
         self.stages.append(Stage(kernel.name, tuple(arguments), names, sizes, self.locations.span(node)))
-        for name, result in zip(names, kernel.results, strict=True):
-            rank = kernel.dims if result.memory is Memory.EACH else 0
+        for name, result, rank in zip(names, kernel.results, ranks, strict=True):
             self.known[name] = PipelineValue(result.memory, result.type, name, rank)
         return [*names]
 
-    def _kernel(self, node: ast.expr) -> CalledKernel:
+    def _bin(self, node: ast.Call, wanted: tuple[str, ...]) -> list[str]:
+        """Add a stage that lists the items of tiles."""
+        sizes = {k.arg: k.value for k in node.keywords if k.arg in (TILES, CAPACITY)}
+        if len(sizes) != len((TILES, CAPACITY)):
+            missing = " and ".join(f"{name}=" for name in (TILES, CAPACITY) if name not in sizes)
+            raise self._error("SA046", self.locations.span(node.func), f"{BIN} lacks {missing}", _BIN_LINE)
+        dims = self._axes(sizes[TILES])
+        if not 1 <= dims <= _MOST_AXES:
+            message = f"the tiles of {BIN} have {dims} axes"
+            raise self._error("SA046", self.locations.span(sizes[TILES]), message, "tiles= has one to three sizes")
+        domain = (*lower_domain(sizes[TILES], dims, self), *lower_domain(sizes[CAPACITY], 1, self))
+        depth = len(node.args) > len(("lower", "upper")) or any(k.arg == "depth" for k in node.keywords)
+        kernel = BUILT_IN[bin_name(dims, depth=depth)]
+        called = CalledKernel(BIN, kernel.params, kernel.results, dims)
+        plain = ast.Call(node.func, node.args, [k for k in node.keywords if k.arg not in sizes])
+        arguments = self._arguments(plain, called)
+        called = replace(called, name=kernel.name)
+        return self._add(node, called, (arguments, domain, result_ranks(kernel)), wanted)
+
+    def _axes(self, node: ast.expr) -> int:
+        """Return the number of sizes of an expression."""
+        shaped = self.extent(node.value) if isinstance(node, ast.Attribute) and node.attr == "shape" else None
+        if shaped is not None:
+            return shaped[1]
+        value = self.constant(node)
+        return len(node.elts) if isinstance(node, ast.Tuple) else len(value) if isinstance(value, tuple) else 1
+
+    def _kernel(self, node: ast.expr) -> CalledKernel | BinEntity:
         meaning = self.scope.meaning(node) if isinstance(node, (ast.Name, ast.Attribute)) else None
         match meaning:
-            case CalledKernel():
+            case CalledKernel() | BinEntity():
                 return meaning
             case None if isinstance(node, ast.Name) and node.id not in self.names:
                 raise self._unknown(node)
@@ -335,7 +388,8 @@ def _names(kernel: CalledKernel) -> list[str]:
 
 
 def _default_name(kernel: CalledKernel, result: KernelResult) -> str:
-    return kernel.name if result.name == "result" else f"{kernel.name}.{result.name.rpartition('.')[2]}"
+    name = shown_name(kernel.name)
+    return name if result.name == "result" else f"{name}.{result.name.rpartition('.')[2]}"
 
 
 def _is_docstring(stmt: ast.stmt) -> bool:

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING
 from slangad.compiler.errors.spans import Span
 from slangad.compiler.frontends.lowering import vocabulary
 from slangad.compiler.frontends.lowering.entities import RefusedEntity, ValueEntity
-from slangad.compiler.frontends.lowering.pipelines import CalledKernel, PipelineHead, lower_pipeline
+from slangad.compiler.frontends.lowering.pipelines import BinEntity, CalledKernel, PipelineHead, lower_pipeline
 from slangad.compiler.frontends.python.annotations import Annotations
 from slangad.compiler.frontends.python.kernels import kernel_params, kernel_results
 from slangad.compiler.frontends.python.live import NameRead
 from slangad.compiler.frontends.python.signatures import argument_span
 from slangad.compiler.frontends.reading.locations import SourceLocations
 from slangad.compiler.ir.pipelines import Optimizer
+from slangad.compiler.lang.decorators import lists
 from slangad.compiler.lang.decorators.kernels import KernelObject, PipelineObject
 from slangad.compiler.lang.decorators.resolve import closure_of, scope_of
 from slangad.compiler.lang.decorators.source import definition_of
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from types import FunctionType
 
+    from slangad.compiler.frontends.lowering.pipelines import PipelineMeaning
     from slangad.compiler.frontends.python.kernels import DescribedKernel
     from slangad.compiler.frontends.python.world import PythonWorld
     from slangad.compiler.frontends.reading.problems import Problems
@@ -42,7 +44,7 @@ class PythonPipelineScope:
     function: FunctionType
     declare: Callable[[KernelObject[object]], DescribedKernel | None]
 
-    def meaning(self, node: ast.expr) -> CalledKernel | ValueEntity | RefusedEntity | None:
+    def meaning(self, node: ast.expr) -> PipelineMeaning | None:
         """Return the meaning of a name or ``module.name``."""
         is_known, value = self._value(node)
         if not is_known:
@@ -53,6 +55,8 @@ class PythonPipelineScope:
             if described is None:
                 return RefusedEntity(f"'{value.name}' was refused", reported=True)
             return CalledKernel(described.signature.name, described.params, described.results, value.dims)
+        if value is lists.bin:
+            return BinEntity()
         if isinstance(value, (int, float, tuple)) or vocabulary.meaning_of(value) is None:
             self.world.bound[ast.unparse(node)] = vocabulary.constant_text(value)
             return ValueEntity(value)

@@ -6,8 +6,8 @@ import ast
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from slangad.compiler.frontends.lowering.entities import RefusedEntity, ValueEntity
-from slangad.compiler.frontends.lowering.pipelines import CalledKernel, PipelineHead, lower_pipeline
+from slangad.compiler.frontends.lowering.entities import RefusedEntity
+from slangad.compiler.frontends.lowering.pipelines import BinEntity, CalledKernel, PipelineHead, lower_pipeline
 from slangad.compiler.frontends.yaml.bodies import read_body
 from slangad.compiler.frontends.yaml.docs import full_doc
 from slangad.compiler.frontends.yaml.kernels import kernel_params, kernel_results
@@ -19,6 +19,7 @@ from slangad.compiler.ir.pipelines import Optimizer
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from slangad.compiler.frontends.lowering.pipelines import PipelineMeaning
     from slangad.compiler.frontends.yaml.kernels import DeclaredKernel
     from slangad.compiler.frontends.yaml.world import YamlWorld
     from slangad.compiler.ir.pipelines import Pipeline
@@ -31,7 +32,7 @@ class YamlPipelineScope:
     world: YamlWorld
     kernels: Mapping[str, CalledKernel]
 
-    def meaning(self, node: ast.expr) -> CalledKernel | ValueEntity | RefusedEntity | None:
+    def meaning(self, node: ast.expr) -> PipelineMeaning | None:
         """Return the meaning of a name."""
         name = node.id if isinstance(node, ast.Name) else ""
         if name in self.kernels:
@@ -41,6 +42,8 @@ class YamlPipelineScope:
         known = (*self.world.functions, *self.world.structs, *self.world.kernels)
         if name in known:
             return RefusedEntity(f"'{name}' is no kernel")
+        if name == "bin":
+            return BinEntity()
         return None if name else RefusedEntity("no kernel")
 
     def names(self) -> Sequence[str]:

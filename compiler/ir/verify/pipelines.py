@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from slangad.compiler.errors.diagnostics import Diagnostic
+from slangad.compiler.ir.built_in_stages import BUILT_IN
 from slangad.compiler.ir.kernels import Memory
 from slangad.compiler.ir.optimizers import OPTIMIZERS
 from slangad.compiler.ir.pipelines import Fixed, ValueArgument, used_values
@@ -30,7 +31,7 @@ def verify_pipeline(pipeline: Pipeline, kernels: Mapping[str, Kernel]) -> Iterat
     """Yield the errors of a pipeline."""
     known = {p.name: (p.memory, element(p.type)) for p in pipeline.params}
     for stage in pipeline.stages:
-        kernel = kernels.get(stage.kernel)
+        kernel = BUILT_IN.get(stage.kernel) or kernels.get(stage.kernel)
         if kernel is None:
             yield Diagnostic("SA905", f"{pipeline.name} calls {stage.kernel!r}, which is not there", stage.span)
             return
@@ -56,7 +57,8 @@ def _verify_stage(
     if len(stage.arguments) != len(kernel.params) or len(stage.results) != len(returned):
         yield Diagnostic("SA905", f"{pipeline.name}: {stage.kernel} has other parameters or results", stage.span)
         return
-    if len(stage.domain) not in (0, kernel.dims):
+    allowed = (kernel.dims + 1,) if stage.kernel in BUILT_IN else (0, kernel.dims)
+    if len(stage.domain) not in allowed:
         yield Diagnostic("SA905", f"{pipeline.name}: {stage.kernel} has {kernel.dims} dimensions", stage.span)
     for name in stage.results:
         if name in known:

@@ -6,7 +6,7 @@ The room ``execution`` stands above this one and needs numpy. ``lang/__init__.py
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,6 +23,7 @@ class PythonExecution:
         forward: Run ``sa.fwd_diff(g)``: function, arguments, keywords.
         make_pair: Make a pair of a value and its tangent.
         cut: Return a value without its derivative.
+        bin_items: Run ``sa.bin``: lower, upper, depth, tiles, capacity.
     """
 
     call: Callable[..., object]
@@ -31,6 +32,7 @@ class PythonExecution:
     forward: Callable[..., object]
     make_pair: Callable[..., object]
     cut: Callable[..., object]
+    bin_items: Callable[..., Any]
 
 
 _LOADERS: Final[list[Callable[[], PythonExecution]]] = []

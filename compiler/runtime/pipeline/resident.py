@@ -12,13 +12,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 from slangad.compiler.emit.entry_points.steps import state_scalar
 from slangad.compiler.emit.model import Mode, ParameterRole
+from slangad.compiler.ir.built_in_stages import ORDER, is_built_in
 from slangad.compiler.ir.nodes import Memory
 from slangad.compiler.runtime.arrays.prepare import Prepared
 from slangad.compiler.runtime.arrays.signature import DTYPES
 from slangad.compiler.runtime.device.tensors import borrowed_buffer, buffer_on, is_tensor, set_to, synchronize
 from slangad.compiler.runtime.pipeline.flow import flow_of
 from slangad.compiler.runtime.pipeline.run_kernel import Run
-from slangad.compiler.runtime.pipeline.steps import Steps, scalar_name
+from slangad.compiler.runtime.pipeline.steps import Steps, scalar_name, submit
+from slangad.compiler.runtime.pipeline.tile_lists import ListBuffers
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -30,11 +32,11 @@ if TYPE_CHECKING:
     from slangad.compiler.runtime.pipeline.flow import GradientFlow, StageFlow, Use
     from slangad.compiler.runtime.pipeline.runnable import RunnablePipeline
     from slangad.compiler.runtime.pipeline.stages import Shapes
-    from slangad.compiler.runtime.pipeline.steps import Step
+    from slangad.compiler.runtime.pipeline.steps import HostWork, Step
 
     Array = npt.NDArray[Any]
     Place = tuple[str, Path]
-    Planned = KernelLaunch | Step
+    Planned = KernelLaunch | Step | HostWork
 
 Role = ParameterRole
 _ROLES: Final = {Memory.UNIFORM: (Role.UNIFORM,), Memory.TEXTURE2D: (Role.INPUT, Role.TANGENT)}
@@ -192,10 +194,27 @@ class Resident:
     def forward(self, flow: GradientFlow, *, only: Collection[int] | None = None) -> Iterator[Planned]:
         """Yield the results of all stages, or of some."""
         for stage in flow.stages:
-            if only is None or stage.number in only:
+            if only is not None and stage.number not in only:
+                continue
+            if is_built_in(stage.stage):
+                yield from self._lists(stage)
+            else:
                 run = self._run(stage)
                 yield from self._inputs(run, stage, Mode.FORWARD)
                 yield from self._launches(run, Mode.FORWARD)
+
+    def _lists(self, stage: StageFlow) -> Iterator[Planned]:
+        """Yield the work that lists items by tile."""
+        uses = ((use, part) for use in (*stage.uses, *stage.makes) for part in use.value.parts)
+        buffers = tuple(self._value(use.version, part, part.scalar.name) for use, part in uses)
+        shape, count = self.shapes.stages[stage.number], len(stage.uses)
+        (capacity,) = shape.extents[ORDER]
+        lists = ListBuffers(buffers[:count], buffers[count:], shape.domain, capacity, stage.stage.span)
+        yield self._list_work(lists)
+
+    def _list_work(self, lists: ListBuffers) -> HostWork:
+        """Return the work of the host that makes lists."""
+        return lists.work()
 
     def _inputs(self, run: Run, stage: StageFlow, mode: Mode) -> Iterator[Planned]:
         """Bind the values that a stage reads and makes; a written tensor starts as a copy of the version before."""
@@ -305,6 +324,9 @@ class Resident:
     def jvp(self, flow: GradientFlow) -> Iterator[Planned]:
         """Yield the results of all stages and their tangents, from those of the roots."""
         for stage in flow.stages:
+            if is_built_in(stage.stage):
+                yield from self._lists(stage)
+                continue
             run = self._run(stage, tangents=True)
             mode = Mode.JVP if stage.active else Mode.FORWARD
             yield from self._inputs(run, stage, mode)
@@ -354,7 +376,7 @@ class Resident:
         """Run the planned launches in one submission."""
         if self.prepared.place is not None:
             synchronize(self.prepared.place)
-        self.device.submit(self.steps.launches(planned))
+        submit(self.device, self.steps.launches(planned))
         if self.prepared.place is not None:
             self.device.wait()
 

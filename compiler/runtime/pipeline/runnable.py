@@ -13,13 +13,14 @@ from slangad.compiler.ir.nodes import Kernel, Memory, Module, Range
 from slangad.compiler.ir.pipelines import Pipeline, Returned, Stage, ValueArgument
 from slangad.compiler.ir.types import Scalar, is_floating
 from slangad.compiler.runtime.arrays.signature import signatures
+from slangad.compiler.runtime.pipeline.run_kernel import KernelPlan
+from slangad.compiler.runtime.pipeline.tile_lists import built_in_signatures
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping
 
     from slangad.compiler.ir.pipelines import Optimizer
     from slangad.compiler.runtime.arrays.signature import KernelSignature
-    from slangad.compiler.runtime.pipeline.run_kernel import KernelPlan
 
 TRAINED = (Memory.PARAM, Memory.TENSOR)
 
@@ -66,9 +67,14 @@ def runnable_pipelines(module: Module, kernels: Mapping[str, KernelPlan]) -> dic
     """Return the pipelines of a module by name."""
     made = {}
     for pipeline in module.pipelines:
-        used = {stage.kernel: kernels[stage.kernel] for stage in pipeline.stages}
+        used = {stage.kernel: kernels.get(stage.kernel) or _built_in(stage.kernel) for stage in pipeline.stages}
         made[pipeline.name] = RunnablePipeline(pipeline, _signature(pipeline, used), used)
     return made
+
+
+def _built_in(name: str) -> KernelPlan:
+    """Return the plan of a built-in stage, which has no entry points."""
+    return KernelPlan(built_in_signatures()[name], {}, {})
 
 
 def pipeline_of_kernel(

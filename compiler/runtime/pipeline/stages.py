@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from slangad.compiler.errors.diagnostics import Diagnostic
 from slangad.compiler.errors.exhaustive import assert_never
+from slangad.compiler.ir.built_in_stages import BIN, ORDER, is_built_in
 from slangad.compiler.ir.nodes import Memory
 from slangad.compiler.ir.pipelines import Computed, Extended, ValueArgument
 from slangad.compiler.runtime.arrays.prepare import InputError
@@ -48,13 +49,33 @@ def shapes_of(runnable: RunnablePipeline, prepared: Prepared) -> Shapes:
     stages = []
     for stage in runnable.pipeline.stages:
         signature = runnable.kernels[stage.kernel].signature
-        domain = _domain(stage, signature, known)
         bound = list(zip(signature.parameters, stage.arguments, strict=True))
         extents = {v.name: known[a.value] for v, a in bound if v.is_tensor and isinstance(a, ValueArgument)}
+        if is_built_in(stage):
+            stages.append(_list_stage(stage, extents, known))
+            known |= list_shapes(stage, known)
+            continue
+        domain = _domain(stage, signature, known)
         stages.append(StageShape(domain, extents))
         returned = [r for r in signature.results if not r.param]
         known |= {n: domain if r.per_element else () for n, r in zip(stage.results, returned, strict=True)}
     return Shapes(known, tuple(stages))
+
+
+def list_shapes(stage: Stage, known: Mapping[str, Shape]) -> dict[str, Shape]:
+    """Return the shapes of the results of ``sa.bin``: the grid, the grid, and the length of the list."""
+    *tiles, capacity = (size_of(size, known) for size in stage.domain)
+    return dict(zip(stage.results, ((*tiles,), (*tiles,), (capacity,)), strict=True))
+
+
+def _list_stage(stage: Stage, extents: Mapping[str, Shape], known: Mapping[str, Shape]) -> StageShape:
+    tiles, _, order = list_shapes(stage, known).values()
+    first, *others = extents.items()
+    for name, shape in (first, *others):
+        if len(shape) != 1 or shape != first[1]:
+            message = f"{BIN}: {name} has {_elements(shape)} and {first[0]} has {_elements(first[1])}"
+            raise _refused(stage, message, "each item has a box, and they are in one row")
+    return StageShape(tiles, {**extents, ORDER: order})
 
 
 def _parameter_shapes(runnable: RunnablePipeline, prepared: Prepared) -> Iterator[tuple[str, Shape]]:

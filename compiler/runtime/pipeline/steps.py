@@ -6,6 +6,7 @@ A step becomes a launch once its module is on the device.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
@@ -15,7 +16,7 @@ from slangad.compiler.runtime.arrays.signature import DTYPES
 from slangad.compiler.runtime.device.model import BuildOptions, KernelLaunch
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from slangad.compiler.runtime.device.model import Device, DeviceBuffer, DeviceProgram
     from slangad.compiler.toolchain.cache import Cache
@@ -39,6 +40,13 @@ class Step:
     entry: str
     count: int
     bindings: Mapping[str, object]
+
+
+@dataclass(frozen=True, eq=False)
+class HostWork:
+    """Work of the host between launches. The launches before it are done when it runs."""
+
+    run: Callable[[], None]
 
 
 @dataclass(slots=True)
@@ -79,7 +87,7 @@ class Steps:
             loaded[wanted] = device.load(emitted, BuildOptions(cache=cache), names)
         self.program = loaded[wanted]
 
-    def launches(self, planned: Iterable[KernelLaunch | Step]) -> list[KernelLaunch]:
+    def launches(self, planned: Iterable[KernelLaunch | Step | HostWork]) -> list[KernelLaunch | HostWork]:
         """Return the planned launches, ready to submit; steps over nothing are left out."""
         return [self._launch(one) if isinstance(one, Step) else one for one in planned if not _is_empty(one)]
 
@@ -89,7 +97,19 @@ class Steps:
         return KernelLaunch(self.program, step.entry, _folded(step.count), bindings)
 
 
-def _is_empty(one: KernelLaunch | Step) -> bool:
+def submit(device: Device, planned: Iterable[KernelLaunch | HostWork]) -> None:
+    """Submit launches to a device, and do the work of the host between them."""
+    for is_work, group in groupby(planned, lambda one: isinstance(one, HostWork)):
+        if not is_work:
+            device.submit([one for one in group if not isinstance(one, HostWork)])
+            continue
+        device.wait()
+        for one in group:
+            assert isinstance(one, HostWork)  # noqa: S101  (grouped)
+            one.run()
+
+
+def _is_empty(one: KernelLaunch | Step | HostWork) -> bool:
     return isinstance(one, Step) and one.count == 0
 
 

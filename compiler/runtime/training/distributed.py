@@ -15,6 +15,7 @@ from slangad.compiler.errors.diagnostics import CompileError, Diagnostic
 from slangad.compiler.runtime.arrays.modes import RunMode
 from slangad.compiler.runtime.arrays.prepare import prepare, refuse_nan
 from slangad.compiler.runtime.device.tensors import TensorBuffer, copy_buffer, set_to, tensor_of
+from slangad.compiler.runtime.pipeline.steps import submit
 from slangad.compiler.runtime.training.flat import buckets_of
 from slangad.compiler.runtime.training.shares import PARTS, element_keys, is_mean, parts_of
 from slangad.compiler.runtime.training.train import HISTORY, Trainer
@@ -270,7 +271,7 @@ class DistributedTrainer(Trainer):
         self._load(engine, positions, step)
         buckets = self.flat[len(positions)]
         for bucket in buckets:
-            self.device.submit(bucket.launches)
+            submit(self.device, bucket.launches)
             bucket.take_in()
             if bucket is buckets[-1]:
                 loss = tensor_of(engine._loss, bucket.flat.device)
@@ -306,7 +307,7 @@ class DistributedTrainer(Trainer):
         else:
             self._loss.upload(flat[-2:-1].cpu().numpy().astype(self._loss.dtype))
         update = [self._record(index), *self._update(self.step + index + 1)]
-        self.device.submit(self.resident.steps.launches(update))
+        submit(self.device, self.resident.steps.launches(update))
         self._pass_on()
 
     def _pass_on(self) -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from slangad.compiler.runtime.device.model import Sliced
 from slangad.compiler.runtime.device.tensors import TensorBuffer
+from slangad.compiler.runtime.pipeline.steps import HostWork
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -41,7 +42,7 @@ class Bucket:
         shared: True if the gradients are parts of the tensor.
     """
 
-    launches: Sequence[KernelLaunch]
+    launches: Sequence[KernelLaunch | HostWork]
     flat: Any
     places: Sequence[tuple[DeviceBuffer, int]]
     shared: bool
@@ -63,7 +64,7 @@ class Bucket:
 
 
 def buckets_of(
-    body: Sequence[KernelLaunch], gradients: Sequence[DeviceBuffer], place: str, *, overlap: bool = True
+    body: Sequence[KernelLaunch | HostWork], gradients: Sequence[DeviceBuffer], place: str, *, overlap: bool = True
 ) -> tuple[Bucket, ...]:
     """Return the buckets of a step in the order in which its launches complete them; the last has the tail.
 
@@ -103,11 +104,11 @@ def _share(flat: Any, places: Sequence[tuple[DeviceBuffer, int]]) -> bool:  # no
     return True
 
 
-def _ends(body: Sequence[KernelLaunch], gradients: Sequence[DeviceBuffer]) -> dict[int, int]:
+def _ends(body: Sequence[KernelLaunch | HostWork], gradients: Sequence[DeviceBuffer]) -> dict[int, int]:
     """Return the number of launches after which each gradient is complete, by its identity."""
     ends = {id(gradient): 0 for gradient in gradients}
     for number, launch in enumerate(body, 1):
-        for value in launch.bindings.values():
+        for value in () if isinstance(launch, HostWork) else launch.bindings.values():
             buffer = value.buffer if isinstance(value, Sliced) else value
             if id(buffer) in ends:
                 ends[id(buffer)] = number

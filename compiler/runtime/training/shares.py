@@ -101,8 +101,8 @@ def _unshared_sums(runnable: RunnablePipeline, stage: Stage) -> Iterator[str]:
 
 def _uses_ids(module: Module, kernel: str) -> bool:
     functions = {function.key: function for function in module.functions}
-    found = next(one for one in module.kernels if one.name == kernel)
-    expressions = body_exprs(statements(functions[found.function])) if found.function in functions else ()
+    found = next((one.function for one in module.kernels if one.name == kernel), "")
+    expressions = body_exprs(statements(functions[found])) if found in functions else ()
     return any(isinstance(one, (ThreadId, ThreadCount)) for one in expressions)
 
 

@@ -20,7 +20,7 @@ from slangad.compiler.ir.optimizers import OPTIMIZERS
 from slangad.compiler.runtime.device.tensors import set_to, typed
 from slangad.compiler.runtime.pipeline.resident import Resident
 from slangad.compiler.runtime.pipeline.stages import shapes_of
-from slangad.compiler.runtime.pipeline.steps import scalar_name
+from slangad.compiler.runtime.pipeline.steps import scalar_name, submit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from slangad.compiler.runtime.device.model import Device, DeviceBuffer, DeviceProgram, KernelLaunch
     from slangad.compiler.runtime.pipeline.flow import GradientFlow
     from slangad.compiler.runtime.pipeline.runnable import RunnablePipeline
-    from slangad.compiler.runtime.pipeline.steps import Step
+    from slangad.compiler.runtime.pipeline.steps import HostWork, Step
     from slangad.compiler.toolchain.cache import Cache
 
     Array = npt.NDArray[Any]
@@ -214,7 +214,7 @@ class Trainer:
                 OPTIMIZERS[optimizer.name].kernel, one.part.scalar.name, one.values.count, **bound
             )
 
-    def _launches(self, count: int) -> Iterator[KernelLaunch]:
+    def _launches(self, count: int) -> Iterator[KernelLaunch | HostWork]:
         resolve = self.resident.steps.launches
         for index in range(count):
             step = self.step + index
@@ -233,7 +233,7 @@ class Trainer:
         if self.plan.batch and self.step // self.epoch_steps != self._epoch:
             self._shuffle(self.step // self.epoch_steps)
         self._stop.fill(0)
-        self.device.submit([*self._launches(count)])
+        submit(self.device, self._launches(count))
         stop = int(self._stop.download()[0])
         seen = stop or count
         self.losses += [float(loss) for loss in self._history.download()[:seen]]

@@ -1,7 +1,7 @@
 """Pipelines of every shape: values used twice, sums that others take, tensors that are written, structs, half."""
 
 import slangad as sa
-from slangad import Each, InOutTensor, Mean, NoDiff, OutTensor, Param, Sum, Tensor, Uniform, float2, float3
+from slangad import Each, InOutTensor, Mean, NoDiff, OutTensor, Param, Sum, Tensor, Uniform, float2, float3, int2
 
 
 @sa.struct
@@ -50,6 +50,20 @@ def watch_sum(x: Each[float]) -> Sum[float]:
 def bend(v: InOutTensor[float, 1], p: Param[float]):
     i = sa.thread_id(0)
     v[i] = sa.sin(v[i]) + p * v[i]
+
+
+@sa.kernel
+def boxes(x: Each[float]) -> tuple[Each[int2], Each[int2], Each[float]]:
+    i = sa.thread_id(0)
+    return int2(i % 3 - 1, i // 3), int2(i % 3 + 1, i // 3 + 2), float(i % 4)
+
+
+@sa.kernel(dims=2)
+def along_list(start: Each[int], count: Each[int], order: Tensor[int, 1], x: Tensor[float, 1]) -> Sum[float]:
+    light = 0.1
+    for k in sa.range(count, max_iters=8):
+        light = sa.sin(light) + x[order[start + k]] * light
+    return light
 
 
 @sa.kernel
@@ -168,3 +182,10 @@ def textured(at: Each[float2], tiles: Tiles) -> Sum[float]:
 @sa.pipeline
 def watched_twice(x: Each[float], p: Param[float]) -> Sum[float]:
     return watch_sum(watch(watch(x, p), p))
+
+
+@sa.pipeline
+def listed(x: Tensor[float, 1]) -> Sum[float]:
+    lower, upper, depth = boxes(x)
+    start, count, order = sa.bin(lower, upper, depth, tiles=(3, 2), capacity=3 * x.shape[0])
+    return along_list(start, count, order, x)
