@@ -87,10 +87,14 @@ def run_command(session: Session, **arguments: Unpack[RunArguments]) -> None:
       slangad run brdf.py:fit -i in.npz -o out.npz             arrays from and to files
       slangad run brdf.py:fit --mode backward -i in.npz -o grad.npz --set exposure=2.0
     """  # noqa: D301  (click's mark for text that it must not wrap)
+    from slangad.compiler.runtime.arrays.images import check_output
+
     if arguments["output_format"] == "json":
         session.document = {}
         if arguments["output"] == "-":
             raise click.UsageError("-o - and --format json both write to stdout: give one of them.")
+    if arguments["output"] not in (None, "-"):
+        check_output(Path(arguments["output"]))
     file, _, name = arguments["kernel"].rpartition(":")
     is_entry = bool(file) and name in _user_entries(Path(file))
     outputs = (_run_user_entry if is_entry else _run)(session, arguments)

@@ -117,6 +117,7 @@ def train_command(session: Session, **arguments: Unpack[TrainArguments]) -> None
       slangad train fit.py -i data.npz --checkpoint fit.ckpt --resume --plot loss.png
       slangad train fit.py -i x.npy -i y.npy --batch 4096 --distributed 2
     """  # noqa: D301  (click's mark for text that it must not wrap)
+    from slangad.compiler.runtime.arrays.images import check_output
     from slangad.compiler.runtime.training.ranks import is_rank
 
     if arguments["output_format"] == "json" and os.environ.get("RANK", "0") == "0":
@@ -124,6 +125,8 @@ def train_command(session: Session, **arguments: Unpack[TrainArguments]) -> None
     if arguments["resume"] and arguments["checkpoint"] is None:
         raise click.UsageError("--resume needs --checkpoint FILE.")
     _refuse_overwriting(arguments)
+    if arguments["output"] is not None:
+        check_output(arguments["output"])
     draw = _curve(arguments)
     if is_rank():
         with as_rank(arguments["device"]) as ranks:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -62,6 +63,7 @@ TYPED = {
     "run ok.py --mode hvp --set x=[1,2] --set line.slope=1 --set line.offset=1": ("direction", "tangent.line.slope"),
     "run ok.py --set x=[1,2]": ("line.slope is missing", "draw what is missing: --random 0"),
     "train frozen.py --lr 1 --set x=[1,2]": ("base.slope is missing", "base is not trained, so it is not drawn"),
+    "run ok.py -o out.jpg": ("can't write out.jpg", "-o out.png"),
     "train ok.py --optimizer adamm": ("'--optimizer'", "Did you mean 'adam'?"),
     "train ok.py --lr=-0.1": ("'--lr'", "x>0"),
     "train ok.py --plot loss.gif": ("loss.gif", ".svg"),
@@ -115,6 +117,17 @@ def test_mistake__at_the_command_line__gets_its_place_and_a_remedy(folder: Path,
     said = " ".join(result.stderr.split())
     assert result.exit_code in (1, 2), said
     assert all(part in said for part in TYPED[words]), said
+
+
+@pytest.mark.parametrize("command", ["run", "train"])
+def test_mistake__picture_without_pillow__is_refused_before_anything_runs(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    monkeypatch.setitem(sys.modules, "PIL", None)
+    (folder / "ok.py").write_text("raise SystemExit('read')", encoding="utf-8")
+    result = CliRunner().invoke(cli, [command, "ok.py", "-o", "out.png"])
+    assert "can't write out.png: pictures need Pillow" in result.stderr
+    assert "pip install 'slangad[images]'" in result.stderr
 
 
 @pytest.mark.parametrize("part", WRITTEN)

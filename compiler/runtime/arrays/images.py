@@ -12,12 +12,14 @@ from slangad.compiler.runtime.arrays.files import unreadable, write_arrays
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
+    from types import ModuleType
 
     import numpy.typing as npt
     from PIL.Image import Image
 
 _KEPT: Final = ("L", "RGB", "RGBA")
 _CHANNELS: Final = (1, 3, 4)
+_OTHERS: Final = frozenset((".jpg", ".jpeg", ".gif", ".bmp", ".tif", ".tiff", ".webp", ".exr", ".hdr", ".pfm", ".svg"))
 
 
 def read_images(named: Iterable[tuple[str, Path]]) -> dict[str, npt.NDArray[Any]]:
@@ -63,6 +65,26 @@ def is_picture_file(path: Path) -> bool:
     return path.suffix.lower() == ".png"
 
 
+def check_output(path: Path) -> None:
+    """Refuse an output file that could not be written after the run.
+
+    Raises:
+        CompileError: It is a picture of another kind than ``.png``, or Pillow isn't there.
+    """
+    if path.suffix.lower() in _OTHERS:
+        raise _unwritable(path, "pictures are written as .png", f"-o {path.with_suffix('.png')}, or .npz for arrays")
+    if is_picture_file(path):
+        _pillow(path)
+
+
+def _pillow(path: Path) -> ModuleType:
+    try:
+        from PIL import Image
+    except ImportError:
+        raise _unwritable(path, "pictures need Pillow", "pip install 'slangad[images]'") from None
+    return Image
+
+
 def array_writer(path: Path, arrays: Mapping[str, npt.NDArray[Any]]) -> Callable[[IO[bytes]], object]:
     """Return what writes an output file: a picture if its name says so, else all arrays.
 
@@ -86,14 +108,11 @@ def as_picture(path: Path, arrays: Mapping[str, npt.NDArray[Any]]) -> bytes | No
         return None
     import numpy as np
 
-    try:
-        from PIL import Image
-    except ImportError:
-        raise _unwritable(path, "pictures need Pillow", "pip install 'slangad[images]'") from None
+    image = _pillow(path)
     array = np.nan_to_num(np.asarray(_picture(path, arrays), np.float64), nan=0.0)
     levels = np.rint(np.clip(array, 0.0, 1.0) * 255.0).astype(np.uint8)
     stream = io.BytesIO()
-    Image.fromarray(levels[..., 0] if levels.shape[2:] == (1,) else levels).save(stream, "PNG")
+    image.fromarray(levels[..., 0] if levels.shape[2:] == (1,) else levels).save(stream, "PNG")
     return stream.getvalue()
 
 
