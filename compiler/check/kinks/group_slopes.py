@@ -50,14 +50,19 @@ def pairs_of(sample: int, columns: Iterable[int]) -> Iterator[InputGroup]:
 def slopes_of_group(
     evaluate: Evaluate, inputs: Indices, group: InputGroup, row: Floats, scales: Floats
 ) -> tuple[Floats, Floats]:
-    """Return the least and the largest slope of every result along a group; infinite where they are not known."""
+    """Return the least and the largest slope of every result along a group; infinite where they are not known.
+
+    They are not known for results that jump there. A sharp slope in wide windows counts too: steps that are finer than
+    those windows, as those of float32 numbers, have slopes of zero in narrow ones.
+    """
     size = np.array([scales[list(group.columns)].min()])
     here = Slices(np.append(row, 0.0)[None], np.array([len(row)]), size)
 
     def along(rows: Floats, base: Floats) -> Floats:
         return evaluate(group.moved(rows), group.moved(base))
 
-    sides = [one_sided_estimate(along, here, sign)[0] for sign in (-1, 1)]
+    sides, values, doubts = zip(*(one_sided_estimate(along, here, sign) for sign in (-1, 1)), strict=True)
+    value = along(here.rows, here.rows)
     around = measure(along, _close_by(here, group, scales, inputs), tol.NEAR_LEVELS, central())
     slopes = np.concatenate([*(side.slope for side in sides), *around.slope.swapaxes(0, 1)])
     bars = np.concatenate([*(side.bar for side in sides), *around.bar.swapaxes(0, 1)])
@@ -67,7 +72,13 @@ def slopes_of_group(
         known &= bars <= tol.CERTAIN * sizes + tol.CORNER_ZERO * np.nanmax(sizes, initial=0.0)
         low = np.where(known, slopes - bars, np.inf).min(axis=0)
         high = np.where(known, slopes + bars, -np.inf).max(axis=0)
-    enough = known.sum(axis=0) >= tol.CORNER_PLACES_KNOWN
+        apart = np.abs(np.concatenate(values) - value) - np.concatenate(doubts)
+        jump = (known[: len(sides)] & (apart > tol.SIDE_VALUE * np.abs(value))).any(axis=0)
+        wide = measure(along, here, tol.SCREEN_LEVELS, central())
+        sharp = wide.bar <= tol.SHARP * np.abs(wide.slope)
+        low = np.minimum(low, np.where(sharp, wide.slope - wide.bar, np.inf).min(axis=(0, 1)))
+        high = np.maximum(high, np.where(sharp, wide.slope + wide.bar, -np.inf).max(axis=(0, 1)))
+    enough = (known.sum(axis=0) >= tol.CORNER_PLACES_KNOWN) & ~jump
     if len(group.columns) > 2:  # nothing else shows that there is a kink
         enough &= known[: len(sides)].all(axis=0)
     return np.where(enough, low, -np.inf), np.where(enough, high, np.inf)
