@@ -520,6 +520,8 @@ CORNER_PLACES_KNOWN: Final = 24
 """Places. Places at which the slope must be known. Larger: fewer entries are accused."""
 CORNER_RADIUS: Final = 2.0**-19
 """Relative. Maximum distance of these places. Larger: slopes from farther count as right."""
+CORNER_CLOSER: Final = 10
+"""Binary places. How much closer a second set of places is, in narrower windows. Larger: rounding hides its slopes."""
 CORNER_ZERO: Final = 1e-6
 """Relative to the largest slope. A smaller error bar is certain even at a slope of zero. Larger: blunter slopes
 count."""

@@ -53,7 +53,8 @@ def slopes_of_group(
     """Return the least and the largest slope of every result along a group; infinite where they are not known.
 
     They are not known for results that jump there. A sharp slope in wide windows counts too: steps that are finer than
-    those windows, as those of float32 numbers, have slopes of zero in narrow ones.
+    those windows, as those of float32 numbers, have slopes of zero in narrow ones. Slopes much closer to the sample
+    count too, where the function is bent so much that those of the other places differ.
     """
     size = np.array([scales[list(group.columns)].min()])
     here = Slices(np.append(row, 0.0)[None], np.array([len(row)]), size)
@@ -63,30 +64,41 @@ def slopes_of_group(
 
     sides, values, doubts = zip(*(one_sided_estimate(along, here, sign) for sign in (-1, 1)), strict=True)
     value = along(here.rows, here.rows)
-    around = measure(along, _close_by(here, group, scales, inputs), tol.NEAR_LEVELS, central())
-    slopes = np.concatenate([*(side.slope for side in sides), *around.slope.swapaxes(0, 1)])
-    bars = np.concatenate([*(side.bar for side in sides), *around.bar.swapaxes(0, 1)])
+    near, closer = (
+        measure(along, _close_by(here, group, scales, inputs, n), [level + n for level in tol.NEAR_LEVELS], central())
+        for n in (0, tol.CORNER_CLOSER)
+    )
+    wide = measure(along, here, tol.SCREEN_LEVELS, central())
     with np.errstate(all="ignore"):
+        wide_bar = np.where(wide.bar <= tol.SHARP * np.abs(wide.slope), wide.bar, np.inf)
+        slopes = np.concatenate([*(side.slope for side in sides), *_by_level(near.slope, closer.slope, wide.slope)])
+        bars = np.concatenate([*(side.bar for side in sides), *_by_level(near.bar, closer.bar, wide_bar)])
         sizes = np.abs(slopes)
-        known = np.isfinite(bars)
-        known &= bars <= tol.CERTAIN * sizes + tol.CORNER_ZERO * np.nanmax(sizes, initial=0.0)
+        counted = len(sides) + near.slope.shape[0] * near.slope.shape[1]
+        largest = np.nanmax(sizes[:counted], axis=None, initial=0.0)
+        known = np.isfinite(bars) & (bars <= tol.CERTAIN * sizes + tol.CORNER_ZERO * largest)
         low = np.where(known, slopes - bars, np.inf).min(axis=0)
         high = np.where(known, slopes + bars, -np.inf).max(axis=0)
         apart = np.abs(np.concatenate(values) - value) - np.concatenate(doubts)
         jump = (known[: len(sides)] & (apart > tol.SIDE_VALUE * np.abs(value))).any(axis=0)
-        wide = measure(along, here, tol.SCREEN_LEVELS, central())
-        sharp = wide.bar <= tol.SHARP * np.abs(wide.slope)
-        low = np.minimum(low, np.where(sharp, wide.slope - wide.bar, np.inf).min(axis=(0, 1)))
-        high = np.maximum(high, np.where(sharp, wide.slope + wide.bar, -np.inf).max(axis=(0, 1)))
-    enough = (known.sum(axis=0) >= tol.CORNER_PLACES_KNOWN) & ~jump
+    enough = (known[:counted].sum(axis=0) >= tol.CORNER_PLACES_KNOWN) & ~jump
     if len(group.columns) > 2:  # nothing else shows that there is a kink
         enough &= known[: len(sides)].all(axis=0)
     return np.where(enough, low, -np.inf), np.where(enough, high, np.inf)
 
 
-def _close_by(here: Slices, group: InputGroup, scales: Floats, inputs: Indices) -> Slices:
-    """Return slices at locations close by: every other one moved along the group alone, the rest along all inputs."""
-    rng, radius = np.random.default_rng(group.sample), tol.CORNER_RADIUS
+def _by_level(*ladders: Floats) -> Iterator[Floats]:
+    """Yield arrays of shape (slices, levels, results) level by level."""
+    for one in ladders:
+        yield from one.swapaxes(0, 1)
+
+
+def _close_by(here: Slices, group: InputGroup, scales: Floats, inputs: Indices, closer: int) -> Slices:
+    """Return slices at locations close by: every other one moved along the group alone, the rest along all inputs.
+
+    They are ``closer`` binary places closer than the usual radius.
+    """
+    rng, radius = np.random.default_rng(group.sample), tol.CORNER_RADIUS * 2.0**-closer
     moves = rng.uniform(-radius, radius, (tol.CORNER_PLACES, here.rows.shape[1]))
     moves[:, :-1] *= np.maximum(np.abs(here.rows[0, :-1]), scales)
     fixed = np.ones(moves.shape, bool)
