@@ -34,8 +34,12 @@ def _check_methods() -> object:
 def __getattr__(name: str) -> Any:  # noqa: ANN401  (module attribute of any kind)
     if name.startswith("__") and name != "__all__":
         raise AttributeError(name)
+    from slangad.compiler.errors.diagnostics import SlangadError
+    from slangad.compiler.errors.tracebacks import hide_own_frames
     from slangad.compiler.lang.decorators.methods import bind_methods
+    from slangad.compiler.lang.errors import DescriptionError
 
+    hide_own_frames(SlangadError, DescriptionError)
     bind_methods(_run_methods, _check_methods)
     if name == "load":
         from slangad.compiler.api.load import load

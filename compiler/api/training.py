@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any
 from slangad.compiler.api.outcome import Named
 from slangad.compiler.api.program import as_pipeline
 from slangad.compiler.emit.model import Mode
-from slangad.compiler.errors.diagnostics import CompileError, Diagnostic
+from slangad.compiler.errors.diagnostics import CompileError, Diagnostic, nearest_of
+from slangad.compiler.ir.optimizers import OPTIMIZERS
 from slangad.compiler.ir.pipelines import Optimizer
+from slangad.compiler.lang.decorators.kernels import Optimizer as DescribedOptimizer
 from slangad.compiler.runtime.arrays.flatten import flatten_named, nested
-from slangad.compiler.runtime.arrays.prepare import InputError
+from slangad.compiler.runtime.arrays.prepare import InputError, require_whole
 from slangad.compiler.runtime.arrays.summary import table
 from slangad.compiler.runtime.device.tensors import as_arrays, as_tensors, place_of
 from slangad.compiler.runtime.training.loaders import Batches, LoaderTrainer
@@ -25,7 +27,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from slangad.compiler.api.program import RunnableProgram
-    from slangad.compiler.lang.decorators.kernels import Optimizer as DescribedOptimizer
     from slangad.compiler.runtime.device.model import Device, DeviceProgram
     from slangad.compiler.runtime.pipeline.run_kernel import KernelPlan
     from slangad.compiler.runtime.pipeline.runnable import RunnablePipeline
@@ -57,6 +58,23 @@ class TrainingSettings:
     watch: Callable[[int, float], object] | None = None
     data: Iterable[object] | None = None
     distributed: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse settings of other types.
+
+        Raises:
+            InputError: It names the setting.
+        """
+        for name in ("steps", "batch", "seed"):
+            require_whole(name, getattr(self, name), 0)
+        if isinstance(self.optimizer, str) and self.optimizer not in OPTIMIZERS:
+            raise _refused(f"optimizer={self.optimizer!r}", nearest_of(self.optimizer, OPTIMIZERS))
+        if not isinstance(self.optimizer, (str, DescribedOptimizer, type(None))):
+            raise _refused(f"optimizer={self.optimizer!r}", "it is sa.Adam(lr=0.01), or a name: 'adam'")
+
+
+def _refused(message: str, help_: str) -> InputError:
+    return InputError([Diagnostic("SA413", message, help=help_)])
 
 
 @dataclass(frozen=True, slots=True)

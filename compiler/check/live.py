@@ -15,6 +15,7 @@ from slangad.compiler.driver.inputs import Input
 from slangad.compiler.frontends.python.live import LiveDescription
 from slangad.compiler.report.check_text import render_check
 from slangad.compiler.report.words import worst_first
+from slangad.compiler.runtime.arrays.prepare import require_whole
 from slangad.compiler.toolchain.cache import default_cache
 
 if TYPE_CHECKING:
@@ -90,6 +91,8 @@ def checked(value: Described, options: Mapping[str, Any]) -> CheckResult:
 
 
 def _check_options(name: str, options: Mapping[str, Any]) -> CheckOptions:
+    for option, least in (("samples", 1), ("seed", 0)):
+        require_whole(option, options.get(option, least), least)
     device, adapter = _device(options.get("device", "cpu"))
     by_path = {f"{name}.{path}": bounds for path, bounds in options.get("ranges", {}).items()}
     ranges = tuple((path, float(low), float(high)) for path, (low, high) in by_path.items())

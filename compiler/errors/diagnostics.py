@@ -6,13 +6,13 @@ a device), ``CheckFailed`` (a gradient is wrong). Anything else that escapes is 
 
 from __future__ import annotations
 
-import os
 import traceback
 from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
 
 from slangad.compiler.errors.spans import NOWHERE, Span
+from slangad.compiler.errors.tracebacks import users_frames
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -60,11 +60,8 @@ class SlangadError(Exception):
 
     def _render_traceback_(self) -> list[str]:
         """Return what IPython shows: the user's own lines, then the message."""
-        internal = (f"{os.sep}slangad{os.sep}compiler{os.sep}", f"{os.sep}IPython{os.sep}")
-        frames = [
-            one for one in traceback.extract_tb(self.__traceback__) if not any(n in one.filename for n in internal)
-        ]
-        return [*traceback.format_list(frames), f"{type(self).__name__}: {self}"]
+        frames = traceback.format_tb(users_frames(self.__traceback__))
+        return [*frames, f"{type(self).__name__}: {self}"]
 
 
 class CompileError(SlangadError):

@@ -439,6 +439,32 @@ def test_errors__in_notebooks__show_the_users_lines(notebook: Notebook) -> None:
     assert "help: write sa.float3" in shown
 
 
+MISTAKES = {
+    "fit.train(x=X, steps=3)": "help: give --optimizer adam --lr 0.01, in Python optimizer=sa.Adam(lr=0.01)",
+    "fit.train(x=X, lr=0.1, optimizer='adamm')": "did you mean adam? it has: sgd, adam, adamw",
+    "fit.train(x=X, lr=0.1, optimizer=sa.Adam)": "it is sa.Adam(lr=0.01), or a name: 'adam'",
+    "fit.train(x=X, lr=0.1, steps='5')": "steps='5' [SA413]; it is a whole number from 0 on",
+    "fit.train(x=X, lr=0.1, batch=-5)": "batch=-5 [SA413]; it is a whole number from 0 on",
+    "fit.backward(x=X)": "a is missing: float32",
+    "fit.forward(x=X, b=1.0)": "fit takes no b [SA411]; there are x, a",
+    "fit.check(samples=-1)": "samples=-1 [SA413]; it is a whole number from 1 on",
+    "at.grad(1.0, 2.0, device='gpuu')": "there is no device 'gpuu'",
+    "sa.load('nope.py')": "error[SA002]: can't read nope.py",
+    "sa.nn.Linear(2, -3)": "outputs of Linear is -3 (an integer from 1 to 16777216)",
+}
+
+
+def test_errors__of_calls_in_scripts__show_the_users_lines_and_a_remedy(tmp_path: Path) -> None:
+    described = SCRIPT.partition("out = ")[0]
+    described += "X = [0.0, 1.0]\n@sa.differentiable\ndef at(a: float, x: float) -> float:\n    return a * x\nimport sys\n"
+    calls = "".join(f"try:\n    {one}\nexcept Exception:\n    sys.excepthook(*sys.exc_info())\n" for one in MISTAKES)
+    (tmp_path / "tries.py").write_text(described + calls, encoding="utf-8")
+    shown = _python("tries.py", cwd=tmp_path).stderr.split("Traceback (most recent call last):\n")[1:]
+    assert len(shown) == len(MISTAKES)
+    for text, (call, message) in zip(shown, MISTAKES.items(), strict=True):
+        assert (text.count("  File "), call in text, message in text) == (1, True, True), text
+
+
 def test_names__of_other_libraries__are_told_what_they_are_called() -> None:
     with pytest.raises(AttributeError, match=r"no attribute 'where'; write sa\.select\(c, a, b\)"):
         _ = sa.where

@@ -255,6 +255,16 @@ def _elements(shape: Shape) -> str:
     return f"{text} element{'' if shape == (1,) else 's'}"
 
 
+def require_whole(name: str, value: object, least: int) -> None:
+    """Refuse a setting that is no whole number from ``least`` on.
+
+    Raises:
+        InputError: It names the setting.
+    """
+    if isinstance(value, bool) or not isinstance(value, SupportsIndex) or operator.index(value) < least:
+        raise InputError([Diagnostic("SA413", f"{name}={value!r}", help=f"it is a whole number from {least} on")])
+
+
 def refuse_unused(signature: KernelSignature, mode: RunMode, keys: Iterable[str], where: str) -> None:
     """Refuse known keys that the mode does not use, since they were named on purpose.
 
