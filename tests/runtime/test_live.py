@@ -456,7 +456,8 @@ MISTAKES = {
 
 def test_errors__of_calls_in_scripts__show_the_users_lines_and_a_remedy(tmp_path: Path) -> None:
     described = SCRIPT.partition("out = ")[0]
-    described += "X = [0.0, 1.0]\n@sa.differentiable\ndef at(a: float, x: float) -> float:\n    return a * x\nimport sys\n"
+    described += "import sys\nX = [0.0, 1.0]\n"
+    described += "@sa.differentiable\ndef at(a: float, x: float) -> float:\n    return a * x\n"
     calls = "".join(f"try:\n    {one}\nexcept Exception:\n    sys.excepthook(*sys.exc_info())\n" for one in MISTAKES)
     (tmp_path / "tries.py").write_text(described + calls, encoding="utf-8")
     shown = _python("tries.py", cwd=tmp_path).stderr.split("Traceback (most recent call last):\n")[1:]
