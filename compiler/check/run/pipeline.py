@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from slangad.compiler.runtime.arrays.signature import ArrayPart, Path
     from slangad.compiler.runtime.device.model import DeviceBuffer
     from slangad.compiler.runtime.pipeline.flow import GradientFlow, StageFlow, Use
+    from slangad.compiler.runtime.pipeline.resident import Planned
     from slangad.compiler.runtime.pipeline.run_kernel import Run
     from slangad.compiler.runtime.pipeline.runnable import RunnablePipeline
     from slangad.compiler.runtime.pipeline.stages import Shapes
@@ -124,7 +125,7 @@ class _RowResident(Resident):
                     self._bind_texture(run, use, tangents=tangents)
         return run
 
-    def _list_work(self, lists: ListBuffers) -> HostWork:
+    def _list_work(self, lists: ListBuffers) -> Iterator[Planned]:
         sources, targets = lists.sources, lists.targets
 
         def run() -> None:
@@ -132,7 +133,7 @@ class _RowResident(Resident):
             for buffer, array in zip(targets, as_columns(made), strict=True):
                 _set(buffer, array)
 
-        return HostWork(run)
+        yield HostWork(run)
 
     def _bind_texture(self, run: Run, use: Use, *, tangents: bool) -> None:
         inputs = {Role.INPUT: self.textures} | ({Role.TANGENT: self.texture_tangents} if tangents else {})

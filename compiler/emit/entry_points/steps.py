@@ -1,4 +1,4 @@
-"""Print the kernels that the runtime adds to a pipeline: clear, add, convert, gather a batch, and optimizers.
+"""Print the kernels that the runtime adds to a pipeline: clear, add, convert, gather a batch, lists, and optimizers.
 
 Gradients and the state of optimizers are float for half and float values, double for double values. Half values keep a
 float master copy, since an update is mostly too small for the last digit of a half.
@@ -9,6 +9,7 @@ from __future__ import annotations
 from string import Template
 from typing import TYPE_CHECKING, Final
 
+from slangad.compiler.emit.entry_points.list_steps import LIST_KINDS
 from slangad.compiler.emit.model import GENERATED, GROUPS_A_ROW, EmittedModule, EntryPoint, Mode, ThreadWork
 from slangad.compiler.ir.optimizers import OPTIMIZERS
 
@@ -22,7 +23,7 @@ FINITE_BITS: Final = "0x7f800000"
 _HEAD: Final = Template("""
 [shader("compute")]
 [numthreads($group, 1, 1)]
-void ${kind}_$suffix(uint3 thread : SV_DispatchThreadID, uniform uint count, $parameters)
+void $name(uint3 thread : SV_DispatchThreadID, uniform uint count, $parameters)
 {
     uint i = thread.y * $row + thread.x;
     if (i >= count)
@@ -36,6 +37,7 @@ _ADAM: Final = (
     "V:{S} corrected2, RO:S gradient, RW:S mean, RW:S square, RW:S master, RW:T values, RO:uint stop"
 )
 _KINDS: Final[dict[str, tuple[str, str]]] = {
+    **LIST_KINDS,
     "zero": ("RW:T target", "    target[i] = {T}(0);\n"),
     "add": ("RO:T source, RW:S target", "    target[i] += {S}(source[i]);\n"),
     "copy": ("RO:T source, RW:S target", "    target[i] = {S}(source[i]);\n"),
@@ -97,7 +99,7 @@ def _print(kind: str, scalar: str, other: str) -> str:
     words = {"T": scalar, "S": state, "master": "master[i]" if master else "values[i]"}
     return _HEAD.substitute(
         group=GROUP, row=f"({GROUPS_A_ROW} * {GROUP})",
-        kind=kind, suffix=entry_name(kind, scalar, other).partition("_")[2],
+        name=entry_name(kind, scalar, other),
         parameters=", ".join(_parameter(p.format(**words), words) for p in parameters.split(", ")),
         body=body.format(**words),
     )  # fmt: skip

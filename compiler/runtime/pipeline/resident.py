@@ -54,6 +54,7 @@ class Resident:
         seeds: The initial gradients of results.
         stored: Gradients that a single stage makes and stores completely.
         runs: Each stage by number and mode, with its scratch memory.
+        lists: Lists that a device makes, and the lengths that they needed.
     """
 
     device: Device
@@ -70,6 +71,7 @@ class Resident:
     runs: dict[tuple[int, bool], Run] = field(default_factory=dict)
     scratch: list[DeviceBuffer] = field(default_factory=list)
     stored: set[Place] = field(default_factory=set)
+    lists: list[tuple[ListBuffers, DeviceBuffer]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         for value in self.runnable.signature.parameters:
@@ -210,11 +212,25 @@ class Resident:
         shape, count = self.shapes.stages[stage.number], len(stage.uses)
         (capacity,) = shape.extents[ORDER]
         lists = ListBuffers(buffers[:count], buffers[count:], shape.domain, capacity, stage.stage.span)
-        yield self._list_work(lists)
+        yield from self._list_work(lists)
 
-    def _list_work(self, lists: ListBuffers) -> HostWork:
-        """Return the work of the host that makes lists."""
-        return lists.work()
+    def _list_work(self, lists: ListBuffers) -> Iterator[Planned]:
+        """Yield the launches that make lists; on a host device, the work of numpy."""
+        if self.device.host:
+            yield lists.work()
+            return
+        needed = self.buffer("uint", 1)
+        self.lists.append((lists, needed))
+        yield from lists.launches(self.steps, lambda scalar, count: self.buffer(scalar, count, fill=None), needed)
+
+    def require_room(self) -> None:
+        """Refuse lists that were too long in any of the submissions so far.
+
+        Raises:
+            CompileError: A list needs more places than it has.
+        """
+        for lists, needed in self.lists:
+            lists.require(int(needed.download()[0]))
 
     def _inputs(self, run: Run, stage: StageFlow, mode: Mode) -> Iterator[Planned]:
         """Bind the values that a stage reads and makes; a written tensor starts as a copy of the version before."""

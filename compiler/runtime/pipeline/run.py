@@ -17,6 +17,7 @@ from slangad.compiler.runtime.arrays.conversion import MisfitError, convert
 from slangad.compiler.runtime.arrays.modes import RunMode
 from slangad.compiler.runtime.arrays.prepare import InputError, prepare
 from slangad.compiler.runtime.arrays.signature import result_value
+from slangad.compiler.runtime.device.cuda_capture import is_captured
 from slangad.compiler.runtime.device.memory import too_little_memory
 from slangad.compiler.runtime.device.tensors import typed
 from slangad.compiler.runtime.pipeline.flow import flow_of
@@ -177,6 +178,8 @@ class _Run:
             planned += self._given_gradients()
         resident.steps.load(resident.device, self.cache)
         resident.submit(planned)
+        if not is_captured():
+            resident.require_room()
         return dict(self._results(flow, mode))
 
     def _upload_tangents(self) -> None:

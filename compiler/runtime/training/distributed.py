@@ -206,6 +206,8 @@ class DistributedTrainer(Trainer):
                 self._sum(self.step + index)
                 self._step(index)
                 done += 1
+            for engine in self.engines.values():
+                engine.resident.require_room()
         finally:
             self._count(done)
 

@@ -235,6 +235,7 @@ class Trainer:
         self._stop.fill(0)
         submit(self.device, self._launches(count))
         stop = int(self._stop.download()[0])
+        self.resident.require_room()
         seen = stop or count
         self.losses += [float(loss) for loss in self._history.download()[:seen]]
         self.stopped = bool(stop)
