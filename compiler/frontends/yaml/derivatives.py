@@ -9,6 +9,7 @@ from slangad.compiler.frontends.kernel_rules.policies import check_active, check
 from slangad.compiler.frontends.reading.problems import did_you_mean
 from slangad.compiler.frontends.reading.signatures import CallSignature, derivative_signature
 from slangad.compiler.frontends.yaml.bodies import read_body, read_text
+from slangad.compiler.frontends.yaml.literals import finite
 from slangad.compiler.frontends.yaml.names import OWN_DERIVATIVES
 from slangad.compiler.frontends.yaml.nodes import MappingNode, ScalarNode
 from slangad.compiler.ir import nodes as ir
@@ -55,34 +56,30 @@ def _policy(world: YamlWorld, routine: Routine, node: MappingNode) -> ir.Derivat
 def _read_policy(world: YamlWorld, routine: Routine, key: ScalarNode, value: Node) -> ir.Derivative:
     match key.text:
         case "finite_difference":
-            return ir.FiniteDifference(_number(value, "step") or 0.0, _is_true(value, "relative"))
+            return ir.FiniteDifference(_number(world, value, "step") or 0.0, _is_true(value, "relative"))
         case "surrogate" if isinstance(value, ScalarNode):
             return _surrogate(world, routine, value)
         case "straight_through":
             return ir.StraightThrough()
         case "subgradient":
-            return ir.Subgradient(_number(value, "at") or 0.0, _number(value, "value") or 0.0)
+            return ir.Subgradient(_number(world, value, "at") or 0.0, _number(world, value, "value") or 0.0)
         case _:
             return _clip(world, routine, value)
 
 
 def _clip(world: YamlWorld, routine: Routine, value: Node) -> ir.Derivative:
     if isinstance(value, ScalarNode):
-        return ir.ClipGradient(_scalar(value), None, ir.Automatic())
+        return ir.ClipGradient(finite(value, world.problems), None, ir.Automatic())
     of = value.get("of") if isinstance(value, MappingNode) else None
     inner = _policy(world, routine, of) if isinstance(of, MappingNode) else ir.Automatic()
     if isinstance(inner, (ir.Custom, ir.ClipGradient)):
         return inner
-    return ir.ClipGradient(_number(value, "limit"), _number(value, "norm"), inner)
+    return ir.ClipGradient(_number(world, value, "limit"), _number(world, value, "norm"), inner)
 
 
-def _scalar(node: Node | None) -> float | None:
-    value = node.value if isinstance(node, ScalarNode) else None
-    return float(value) if isinstance(value, (int, float)) else None
-
-
-def _number(node: Node, name: str) -> float | None:
-    return _scalar(node.get(name)) if isinstance(node, MappingNode) else None
+def _number(world: YamlWorld, node: Node, name: str) -> float | None:
+    value = node.get(name) if isinstance(node, MappingNode) else None
+    return finite(value, world.problems) if isinstance(value, ScalarNode) else None
 
 
 def _is_true(node: Node, name: str) -> bool:

@@ -88,6 +88,20 @@ def _scalar(node: Node, type_: types.Scalar, problems: Problems) -> Number:
     raise problems.error("SA061", node.span, f"{shown} is no {type_.name}")
 
 
+def finite(node: ScalarNode, problems: Problems) -> float | None:
+    """Return a number; None for anything else, 1 after a report of one that is infinite or not a number."""
+    if isinstance(node.value, bool) or not isinstance(node.value, (int, float)):
+        return None
+    try:
+        number = float(node.value)
+    except OverflowError:
+        number = math.inf
+    if math.isfinite(number):
+        return number
+    problems.error("SA061", node.span, f"'{node.text[:40]}' is not finite", help="write a number, such as 0.01")
+    return 1.0
+
+
 def bounds(node: Node, problems: Problems) -> tuple[float, float] | None:
     """Return ``[low, high]``; None after a report."""
     numbers = [i.value for i in node.items if isinstance(i, ScalarNode)] if isinstance(node, SequenceNode) else []

@@ -11,6 +11,7 @@ from slangad.compiler.frontends.lowering.pipelines import BinEntity, CalledKerne
 from slangad.compiler.frontends.yaml.bodies import read_body
 from slangad.compiler.frontends.yaml.docs import full_doc
 from slangad.compiler.frontends.yaml.kernels import kernel_params, kernel_results
+from slangad.compiler.frontends.yaml.literals import finite
 from slangad.compiler.frontends.yaml.nodes import MappingNode, Node, ScalarNode, entries_of
 from slangad.compiler.frontends.yaml.signatures import flag
 from slangad.compiler.ir.optimizers import OPTIMIZERS
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from slangad.compiler.frontends.lowering.pipelines import PipelineMeaning
+    from slangad.compiler.frontends.reading.problems import Problems
     from slangad.compiler.frontends.yaml.kernels import DeclaredKernel
     from slangad.compiler.frontends.yaml.world import YamlWorld
     from slangad.compiler.ir.pipelines import Pipeline
@@ -75,19 +77,15 @@ def _pipeline(world: YamlWorld, scope: YamlPipelineScope, name: str, key: Scalar
     returns = node.get("returns")
     where = returns.span if returns is not None else key.span
     fuse = flag(node, "fuse", default=True)
-    doc, optimizer = full_doc(node, source), _optimizer(node.get("optimizer"))
+    doc, optimizer = full_doc(node, source), _optimizer(node.get("optimizer"), world.problems)
     head = PipelineHead(name, params, results, where, optimizer, fuse, doc, key.span)
     return lower_pipeline(head, source.statements, source.locations, scope, world.problems)
 
 
-def _optimizer(node: Node | None) -> Optimizer | None:
+def _optimizer(node: Node | None, problems: Problems) -> Optimizer | None:
     """Return the optimizer: ``{adam: {lr: 0.02}}``."""
     for key, settings in entries_of(node):
-        settings_given = {k.text: v.value for k, v in entries_of(settings) if isinstance(v, ScalarNode)}
+        numbers = {k.text: finite(v, problems) for k, v in entries_of(settings) if isinstance(v, ScalarNode)}
         usual = OPTIMIZERS[key.text].usual
-        return Optimizer(key.text, tuple(_number(settings_given.get(name, default)) for name, default in usual.items()))
+        return Optimizer(key.text, tuple(numbers.get(name, default) or 0.0 for name, default in usual.items()))
     return None
-
-
-def _number(value: object) -> float:
-    return float(value) if isinstance(value, (int, float)) else 0.0

@@ -109,6 +109,8 @@ class _Validator:
         text = any(isinstance(o, (Text, Choice)) for o in options)
         if text and kind in ("integer", "number", "bool"):
             help_ = "put it in quotes to make it a text"
+        elif isinstance(node, ScalarNode) and _is_number(node.text) and any(isinstance(o, Number) for o in options):
+            help_ = "remove the quotes"
         elif isinstance(node, ScalarNode) and any(isinstance(o, ListOf) and self._takes(kind, o) for o in options):
             item = f"'{_cut(node.text)}'" if kind == "text" else _cut(node.text)
             help_ = f"put it in brackets to make it a list: [{item}]"
@@ -240,6 +242,14 @@ class _Validator:
                 self.problems.error("SA055", node.span, f"expected {bounds}, found {_cut(node.text)}")
             case _:
                 pass
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _is_empty(node: Node | None) -> bool:
