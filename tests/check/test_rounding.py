@@ -221,6 +221,31 @@ def test_check__what_underflows_in_float32__is_imprecise(checked: Checked) -> No
     assert checked(text, ".slang")["f"].verdict is Verdict.PRECISION
 
 
+DEGENERATE_IN_FLOAT32 = """
+[Differentiable]
+float free(float x, float y, no_diff float z)
+{
+    float c = 1048576.0 + z * z;
+    float t = 1.0 / (c * c * c * c * c * c * c * c); // 0 in float32
+    return x * x * x * x / (x * x + t) + y * y * y * y / (y * y + t);
+}
+
+// check: range x -1 1
+// check: range y -1 1
+[Differentiable]
+float declared(float x, float y, no_diff float z) { return free(x, y, z); }
+"""
+
+
+def test_check__nan_in_float32_alone__is_unguarded_at_degenerate_inputs_without_a_range(checked: Checked) -> None:
+    results = checked(DEGENERATE_IN_FLOAT32, ".slang")
+    assert results["free"].verdict is Verdict.UNGUARDED
+    assert (
+        "in float32 is not finite at zeros, ties or ends of inputs without a declared range" in results["free"].reason
+    )
+    assert results["declared"].verdict is Verdict.PRECISION
+
+
 @pytest.mark.parametrize("seed", range(2))
 def test_check__a_narrow_mistake__is_never_called_imprecise(checked: Checked, seed: int) -> None:
     assert checked(NARROW, seed=seed, samples=16, only=("summed",))["summed"].verdict in (Verdict.FAIL, Verdict.PASS)

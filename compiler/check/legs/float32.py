@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from slangad.compiler.check.model.functions import RowFunction
 
 _MESSAGE: Final = "{} mode in float32 is far from the same in float64, further than rounding of the inputs explains"
+_UNGUARDED: Final = (
+    "{} mode in float32 is not finite at zeros, ties or ends of inputs without a declared range, where float64 is: "
+    "declare a range without that, or guard the division (or root)"
+)
 
 
 def compare_float32(context: LegContext) -> Compared:
@@ -72,9 +76,15 @@ def _compare(context: LegContext, f32: RowFunction, *, filtered: bool) -> Compar
             some = np.flatnonzero(wrong.any(axis=(1, 2)))
             numbers.slack[some] += comparison.slack_nearby(some, numbers.actual)
             wrong = _wrong(numbers, certain)
-    compared = compared_numbers(Leg.FLOAT32, numbers, certain, wrong, _MESSAGE.format(mode.value))
+    guarded = wrong & ~(context.samples.degenerate.any(axis=1)[:, None, None] & ~np.isfinite(numbers.actual))
+    outcome, message = CheckOutcome.IMPRECISE, _MESSAGE
+    if guarded.any():
+        wrong = guarded
+    elif wrong.any():
+        outcome, message = CheckOutcome.UNGUARDED, _UNGUARDED
+    compared = compared_numbers(Leg.FLOAT32, numbers, certain, wrong, message.format(mode.value))
     covered = coverage(context.findings, mode, certain)
-    return replace(compared, outcome=CheckOutcome.IMPRECISE, float32=numbers.actual, single=covered)
+    return replace(compared, outcome=outcome, float32=numbers.actual, single=covered)
 
 
 def _wrong(numbers: Numbers, certain: Bools) -> Bools:
