@@ -76,7 +76,8 @@ def _compare(context: LegContext, f32: RowFunction, *, filtered: bool) -> Compar
             some = np.flatnonzero(wrong.any(axis=(1, 2)))
             numbers.slack[some] += comparison.slack_nearby(some, numbers.actual)
             wrong = _wrong(numbers, certain)
-    guarded = wrong & ~(context.samples.degenerate.any(axis=1)[:, None, None] & ~np.isfinite(numbers.actual))
+    degenerate = np.any(context.samples.degenerate, axis=1, keepdims=True)[:, :, None]
+    guarded = wrong & ~(degenerate & ~np.isfinite(numbers.actual))
     outcome, message = CheckOutcome.IMPRECISE, _MESSAGE
     if guarded.any():
         wrong = guarded
