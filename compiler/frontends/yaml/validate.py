@@ -16,6 +16,7 @@ from slangad.compiler.frontends.yaml.shape import (
     Either,
     Flag,
     Integer,
+    Key,
     Kind,
     ListOf,
     MapOf,
@@ -32,6 +33,8 @@ from slangad.compiler.frontends.yaml.shape import (
 from slangad.compiler.ir.bounds import ANY, Bounds
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from slangad.compiler.errors.spans import Span
 
 _KIND_WORDS: Final[dict[Kind, str]] = {
@@ -109,6 +112,8 @@ class _Validator:
         text = any(isinstance(o, (Text, Choice)) for o in options)
         if text and kind in ("integer", "number", "bool"):
             help_ = "put it in quotes to make it a text"
+        elif isinstance(node, ScalarNode) and kind == "text" and (named := _named_alone(node.text, options)):
+            help_ = named
         elif isinstance(node, ScalarNode) and _is_number(node.text) and any(isinstance(o, Number) for o in options):
             help_ = "remove the quotes"
         elif isinstance(node, ScalarNode) and any(isinstance(o, ListOf) and self._takes(kind, o) for o in options):
@@ -144,6 +149,7 @@ class _Validator:
 
     def _unknown(self, entry: MappingEntry, shape: Record, known: tuple[str, ...]) -> None:
         near = _cut_at_comma(entry.key.text) or did_you_mean(entry.key.text[:_MAX_WORD], known)
+        near = near or self._one_level_up(entry.key.text, shape)
         self.problems.error(
             "SA053",
             entry.key.span,
@@ -151,6 +157,14 @@ class _Validator:
             label="unknown key",
             help=near or f"it may have {', '.join(known)}",
         )
+
+    def _one_level_up(self, name: str, shape: Record) -> str:
+        """Return a help for a key that belongs into one of a record's keys: ``sizes`` of a layer ``mlp``."""
+        word = next((one.name for one in shape.keys if name in _keys_of(one.shape)), "")
+        sections = (key.shape for key in _keys_of(self.table.root).values())
+        maps = (section.value for section in sections if isinstance(section, MapOf))
+        above = "NAME" if any(shape in self.table.alternatives(one) for one in maps) else shape.what.split()[-1]
+        return f"'{name}' is a key of {word}: write {above}: {{{word}: {{{name}: …}}}}" if word else ""
 
     def _combinations(self, node: MappingNode, shape: Record, owner: Span) -> None:
         present = [name for name in shape.one_of if name in node]
@@ -242,6 +256,18 @@ class _Validator:
                 self.problems.error("SA055", node.span, f"expected {bounds}, found {_cut(node.text)}")
             case _:
                 pass
+
+
+def _keys_of(shape: Shape) -> dict[str, Key]:
+    """Return the keys of a record by name; none of any other shape."""
+    return {key.name: key for key in shape.keys} if isinstance(shape, Record) else {}
+
+
+def _named_alone(text: str, options: Iterable[Shape]) -> str:
+    """Return a help for a key of a record that stands alone: ``adam`` for ``{adam: {lr: …}}``."""
+    keys = (_keys_of(keys[text].shape) for keys in map(_keys_of, options) if text in keys)
+    needed = next(([one.name for one in inner.values() if one.required] for inner in keys if inner), None)
+    return "" if needed is None else f"write {{{text}: {{{', '.join(f'{name}: …' for name in needed)}}}}}"
 
 
 def _is_number(text: str) -> bool:
