@@ -122,6 +122,7 @@ groupshared float tile[64];
     (result,) = checked(text, ".slang", samples=16).values()
     assert result.verdict is Verdict.SKIPPED
     assert "it reads the groupshared variable 'tile', which the threads of a group fill together" in result.reason
+    assert "check the arithmetic in a function that takes these values as parameters" in result.reason
 
 
 def test_check__a_derivative_that_a_group_adds_up__names_the_groupshared_variable(checked: Checked) -> None:

@@ -362,12 +362,18 @@ float3 taken(Texture2D<float4> map, SamplerState s, no_diff float2 uv, float3 x)
     float4 color = no_diff map.Sample(s, uv);
     return color.xyz * x * x * map[uint2(0, 1)].x / float(w) + volume[uint3(0)];
 }
+[Differentiable]
+float gathered(float2 uv, float x)
+{
+    float4 greens = no_diff albedo.GatherGreen(wrapping, uv);
+    return dot(greens, float4(x, x * x, 1.0, 2.0)) + x * (no_diff height.Gather(wrapping, uv)).w;
+}
 [BackwardDerivative(wrong_bwd)]
 float wrong(float x) { return height.Load(int3(0)) * x; }
 void wrong_bwd(inout DifferentialPair<float> x, float d) { x = diffPair(x.p, d); }
 """
     results = checked(text, ".slang")
-    verdicts = {"shade": Verdict.PASS, "taken": Verdict.PASS, "wrong": Verdict.FAIL}
+    verdicts = {"shade": Verdict.PASS, "taken": Verdict.PASS, "gathered": Verdict.PASS, "wrong": Verdict.FAIL}
     assert {name: result.verdict for name, result in results.items()} == verdicts
     (failure,) = results["wrong"].failures
     assert [value.path for value in failure.sample.inputs] == ["height[0]", "x"]

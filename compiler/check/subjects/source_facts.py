@@ -40,7 +40,9 @@ _SET: Final = "it reads the global '{}', which the check can't set"
 _GLOBAL: Final = re.compile(_SET.format("(.+)"))
 _UNSET: Final = "it reads '{}', a static variable without an initial value"
 _SHARED: Final = (
-    "it reads the groupshared variable '{}', which the threads of a group fill together; the check runs one thread"
+    "it reads the groupshared variable '{}', which the threads of a group fill together; the check runs one thread, so "
+    "what the others store is missing: check the arithmetic in a function that takes these values as parameters, and "
+    "add up gradients with WaveActiveSum, which is checked"
 )
 _BITS: Final = "it reads the bits of floats ({}), which ends the gradient: the text does not say if that is intended"
 
