@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import os
 import signal
+import sys
+import time
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TextIO
 
 import click
 
@@ -83,12 +86,47 @@ def _signal_name(number: int) -> str:
     return signal.Signals(number).name if number in {*signal.Signals} else f"signal {number}"
 
 
+_PATIENCE: Final = 10.0
+"""Seconds that a rank waits to be ended by the launcher, before it prints an error. More: a late error of one rank."""
+_STDERR: Final[list[TextIO]] = []
+"""The stream that errors wait for, until the ranks have joined."""
+
+
+@contextmanager
+def first_rank_speaks() -> Iterator[None]:
+    """Let the first rank of a machine alone print an error that comes before the ranks join, such as a wrong option."""
+    if os.environ.get("LOCAL_RANK", "0") == "0":
+        yield
+        return
+    _STDERR.append(sys.stderr)
+    sys.stderr = held = io.StringIO()
+    try:
+        yield
+    except SystemExit as ended:
+        try:
+            time.sleep(_PATIENCE if ended.code and _STDERR else 0.0)
+        except KeyboardInterrupt:  # the first rank has ended too, and printed the error
+            held.truncate(0)
+        raise
+    finally:
+        if _STDERR:
+            _speak()
+            sys.stderr.write(held.getvalue())
+
+
+def _speak() -> None:
+    """Let errors of this rank be printed."""
+    if _STDERR:
+        sys.stderr = _STDERR.pop()
+
+
 @contextmanager
 def as_rank(device: str) -> Iterator[Ranks]:
     """Join the ranks for a block. If it fails, one rank prints the error; the others end with its exit code."""
     from slangad.compiler.runtime.training.ranks import join_ranks
 
     ranks = join_ranks(device)
+    _speak()
     try:
         yield ranks
     except (SlangadError, KeyboardInterrupt) as error:

@@ -9,6 +9,7 @@ import click
 
 from slangad import __version__
 from slangad.cli.console import Session
+from slangad.cli.distributed import first_rank_speaks
 from slangad.cli.help import HelpGroup
 from slangad.cli.outcome import clean_up_when_terminated, leave, outcome
 
@@ -101,7 +102,8 @@ def main() -> None:
     """Run the command line of this process."""
     clean_up_when_terminated()
     try:
-        cli.main(prog_name="slangad")
+        with first_rank_speaks():
+            cli.main(prog_name="slangad")
     except SystemExit as ended:
         leave(ended.code)
         raise

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from click.testing import CliRunner
 
+from slangad.cli.distributed import first_rank_speaks
 from slangad.cli.main import cli
 
 if TYPE_CHECKING:
@@ -117,6 +118,21 @@ def test_mistake__at_the_command_line__gets_its_place_and_a_remedy(folder: Path,
     said = " ".join(result.stderr.split())
     assert result.exit_code in (1, 2), said
     assert all(part in said for part in TYPED[words]), said
+
+
+@pytest.mark.parametrize(("rank", "ended", "shown"), [("0", True, 1), ("1", True, 0), ("1", False, 1)])
+def test_mistake__of_several_ranks__is_printed_by_the_first_unless_another_is_alone_with_it(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], rank: str, *, ended: bool, shown: int
+) -> None:
+    def sleep(_: float) -> None:
+        if ended:  # as the launcher does
+            raise KeyboardInterrupt
+
+    monkeypatch.setenv("LOCAL_RANK", rank)
+    monkeypatch.setattr("slangad.cli.distributed.time.sleep", sleep)
+    with pytest.raises(SystemExit, match="2"), first_rank_speaks():
+        cli.main(["train", "ok.py", "--optimizer", "adamm"], prog_name="slangad")
+    assert capsys.readouterr().err.count("Did you mean 'adam'?") == shown
 
 
 @pytest.mark.parametrize("command", ["run", "train"])
