@@ -13,6 +13,7 @@ _MATRICES: Final = {f"mat{size}": f"sa.float{size}x{size}" for size in (2, 3, 4)
 OTHER_NAMES: Final = {
     **_VECTORS,
     **_MATRICES,
+    **dict(zip(("f16", "f32", "f64", "i32", "u32"), ("sa.half", "float", "sa.double", "int", "sa.uint"), strict=True)),
     "absolute": "sa.abs(x)",
     "arccos": "sa.acos(x)",
     "arcsin": "sa.asin(x)",

@@ -101,6 +101,58 @@ WRITTEN = {
 }
 """A part of the description, what stands there instead, the place of the message, and the remedy."""
 
+GOOD_YAML = """slangad: 1
+constants:
+  GAIN: 2.0
+structs:
+  Line:
+    fields: {slope: float, offset: float}
+functions:
+  at:
+    params: {line: Line, x: float}
+    returns: float
+    expr: line.slope * x + line.offset * GAIN
+kernels:
+  fit:
+    params: {line: param Line, x: no_diff each float}
+    returns: sum float
+    body: |
+      y = at(line, x)
+      return y * y
+pipelines:
+  learn:
+    params: {line: param Line, x: no_diff each float}
+    returns: sum float
+    optimizer: {adam: {lr: 0.01}}
+    body: return fit(line, x)
+"""
+IN_YAML = {
+    "GAIN: 2.0": ("GAIN 2.0", ":3:3", "{name: …}"),
+    "structs": ("struct", ":4:1", "did you mean 'structs'?"),
+    "fields: {slope": ("field: {slope", ":6:5", "did you mean 'fields'?"),
+    "params: {line: Line, x: float}": ("params: [line, x]", ":9:13", "{name: …}"),
+    "{line: Line,": ("{line: line,", ":9:20", "did you mean 'Line'?"),
+    "x: float}": ("x: f32}", ":9:29", "write float"),
+    "Line, x: float}": ("Line, x: vec3}", ":9:29", "write float3"),
+    "returns: float": ("return: float", ":10:5", "did you mean 'returns'?"),
+    "line.slope *": ("line.slop *", ":11:16", "did you mean 'slope'?"),
+    "line.slope * x": ("return line.slope", ":11:11", "statements stand under 'body: |'"),
+    "slope * x": ("slope ^ x", ":11:11", "the power is x ** y"),
+    "no_diff each": ("nodiff each", ":14:35", "did you mean 'no_diff'?"),
+    "param Line": ("Line", ":14:20", "uniform Line for one value for all threads"),
+    "returns: sum": ("returns: summ", ":15:14", "did you mean 'sum'?"),
+    "    body: |": ("    expr: x\n    body: |", ":16:5", "keep one of them"),
+    "y = at(line, x)": ("float y = at(line, x);", ":17:13", "a name has no type before it: y = …"),
+    "at(line, x)": ("at(x)", ":17:11", "at(line: Line, x: float)"),
+    "{adam: {lr: 0.01}}": ("adam", ":23:16", "write {adam: {lr: …}}"),
+    "adam: {lr: 0.01}": ("lr: 0.01", ":23:17", "write optimizer: {sgd: {lr: …}}"),
+    "lr: 0.01": ("lr: .inf", ":23:28", "write a number, such as 0.01"),
+    "0.01": ("'0.01'", ":23:28", "remove the quotes"),
+    "return fit(line, x)": ("return learn(line, x)", ":24:18", "a pipeline calls kernels only"),
+    "    expr": ("\texpr", ":11:1", "indent with spaces"),
+}
+"""The same in YAML."""
+
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -146,15 +198,18 @@ def test_mistake__picture_without_pillow__is_refused_before_anything_runs(
     assert "pip install 'slangad[images]'" in result.stderr
 
 
-@pytest.mark.parametrize("part", WRITTEN)
+@pytest.mark.parametrize("part", [*WRITTEN, *IN_YAML])
 def test_mistake__in_a_description__gets_its_place_and_a_remedy(folder: Path, part: str) -> None:
-    instead, place, remedy = WRITTEN[part]
-    (folder / "ok.py").write_text(GOOD.replace(part, instead), encoding="utf-8")
-    result = CliRunner().invoke(cli, ["compile", "ok.py"])
+    name, good, (instead, place, remedy) = (
+        ("ok.py", GOOD, WRITTEN[part]) if part in WRITTEN else ("ok.yaml", GOOD_YAML, IN_YAML[part])
+    )
+    assert part in good
+    (folder / name).write_text(good.replace(part, instead, 1), encoding="utf-8")
+    result = CliRunner().invoke(cli, ["compile", name])
     assert result.exit_code == 1
-    assert f"ok.py{place}" in result.stderr, result.stderr
+    assert f"{name}{place}" in result.stderr, result.stderr
     assert remedy in result.stderr, result.stderr
 
 
-def test_mistakes__in_the_tables__are_forty() -> None:
-    assert len(TYPED) + len(WRITTEN) >= 40
+def test_mistakes__in_the_tables__are_eighty() -> None:
+    assert len(TYPED) + len(WRITTEN) + len(IN_YAML) >= 80

@@ -32,6 +32,11 @@ COMPARISONS: Final[dict[type[ast.cmpop], str]] = {
     ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=",
 }  # fmt: skip
 Number = int | float
+_OTHER_BITS: Final = {
+    **dict.fromkeys((("&", True), ("|", True), ("^", True)), "for bools write 'and', 'or', '!='"),
+    ("^", False): "the power is x ** y",
+}
+"""What to write for an operator of bits, by whether an operand is a bool."""
 _FOLD: Final[dict[str, Callable[[Number, Number], Number]]] = {
     "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv, "//": operator.floordiv,
     "%": operator.mod, "**": operator.pow,
@@ -174,7 +179,7 @@ def _bits(ctx: Context, node: ast.AST, symbol: str, left: ir.Expr, right: ir.Exp
                 span,
                 f"'{symbol}' takes ints and uints, not {types.show(operand.type)}",
                 label=types.show(operand.type),
-                help="for bools write 'and', 'or', '!='" if types.element_of(operand.type) == types.BOOL else "",
+                help=_OTHER_BITS.get((symbol, types.element_of(operand.type) == types.BOOL), ""),
             )
     if (
         isinstance(left, ir.Const)

@@ -56,12 +56,22 @@ def _parse(world: YamlWorld, locations: TextLocations, *, expression: bool) -> l
             return ast.parse(locations.text).body
     except SyntaxError as error:
         line, column = error.lineno or 1, max(error.offset or 1, 1)
-        world.problems.error("SA060", locations.point(line, column), f"syntax error: {error.msg}")
+        help_ = _remedy(locations.text.split("\n")[line - 1 : line], expression=expression)
+        world.problems.error("SA060", locations.point(line, column), f"syntax error: {error.msg}", help=help_)
     except (RecursionError, MemoryError):
         world.problems.error("SA060", locations.whole, "this can't be read: nested too deeply")
     except ValueError as error:
         world.problems.error("SA060", locations.whole, f"this can't be read: {error}")
     return None
+
+
+def _remedy(lines: Sequence[str], *, expression: bool) -> str:
+    """Return what to write for a line that can't be read, if it looks like C or like a statement."""
+    line = "".join(lines).strip()
+    if expression and (line.startswith("return") or re.match(r"\w+ *=[^=]", line)):
+        return "'expr' is a value; statements stand under 'body: |'"
+    typed = re.match(r"(?:const |let |var |auto )*[\w<>]+ +(\w+) *=[^=]", line)
+    return f"a name has no type before it: {typed[1]} = …" if typed else ""
 
 
 def _outside_loops(world: YamlWorld, locations: TextLocations, body: Sequence[ast.stmt]) -> None:

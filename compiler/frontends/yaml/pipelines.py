@@ -29,10 +29,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class YamlPipelineScope:
-    """The names of a body; refused kernels have no meaning."""
+    """The names of a body; ``refused`` are kernels with errors of their own."""
 
     world: YamlWorld
     kernels: Mapping[str, CalledKernel]
+    refused: frozenset[str]
 
     def meaning(self, node: ast.expr) -> PipelineMeaning | None:
         """Return the meaning of a name."""
@@ -41,9 +42,8 @@ class YamlPipelineScope:
             return self.kernels[name]
         if name in self.world.constants:
             return self.world.constant(name)
-        known = (*self.world.functions, *self.world.structs, *self.world.kernels)
-        if name in known:
-            return RefusedEntity(f"'{name}' is no kernel")
+        if name in (*self.world.functions, *self.world.structs, *self.world.kernels):
+            return RefusedEntity(f"'{name}' is no kernel", reported=name in self.refused)
         if name == "bin":
             return BinEntity()
         return None if name else RefusedEntity("no kernel")
@@ -60,7 +60,7 @@ def read_pipelines(
     kernels = {
         k.routine.signature.name: CalledKernel(k.routine.signature.name, k.params, k.results, k.dims) for k in declared
     }
-    scope = YamlPipelineScope(world, kernels)
+    scope = YamlPipelineScope(world, kernels, frozenset(world.kernels) - kernels.keys() - names.keys())
     made = [_pipeline(world, scope, name, key, node) for name, (key, node) in names.items()]
     return tuple(pipeline for pipeline in made if pipeline is not None)
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 from slangad.compiler.frontends.reading.problems import Problems, Rejected, did_you_mean
 from slangad.compiler.ir.nodes import Memory
 from slangad.compiler.ir.types import Array, Matrix, Scalar, Struct, Type, Vector
+from slangad.compiler.lang.other_names import other_name
 from slangad.compiler.lang.types.annotations import ADDRESSES, FILTERS, TextureOptions
 
 if TYPE_CHECKING:
@@ -200,8 +201,13 @@ class _TypeReader:
             return "write array<float, 4>"
         if word in PLACES or word == "no_diff":
             return f"'{word}' needs a type after it: {word} float"
-        return did_you_mean(word[:64], [*self.types.type_names(), "array", *TENSORS, Memory.TEXTURE2D.value]) or (
-            "use float, int, bool, uint, half, double, float3, float4x4, array<float, 4> or a struct"
+        if word in self.types.type_names():
+            return f"something here is called '{word}', which hides the type: rename it"
+        known = [*self.types.type_names(), "array", *TENSORS, Memory.TEXTURE2D.value, *PLACES, "no_diff"]
+        return (
+            did_you_mean(word[:64], known)
+            or other_name(word).replace("sa.", "")
+            or ("use float, int, bool, uint, half, double, float3, float4x4, array<float, 4> or a struct")
         )
 
     def _peek(self) -> _Token | None:

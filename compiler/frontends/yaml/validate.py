@@ -119,6 +119,8 @@ class _Validator:
         elif isinstance(node, ScalarNode) and any(isinstance(o, ListOf) and self._takes(kind, o) for o in options):
             item = f"'{_cut(node.text)}'" if kind == "text" else _cut(node.text)
             help_ = f"put it in brackets to make it a list: [{item}]"
+        elif kind in ("text", "list") and any(isinstance(o, MapOf) for o in options):
+            help_ = "write a name, a colon, a space and a value: {name: …}"
         span = owner if kind == "nothing" and node.span.column == node.span.end_column else node.span
         self.problems.error("SA055", span, f"expected {wanted}, found {actual}", help=help_)
 
