@@ -97,7 +97,10 @@ def show(
     """The painting, of the canvas's size."""
     first, last = boxes(centre, width, angle, canvas)
     start, count, order = sa.bin(
-        first, last, tiles=((canvas.shape[0] + 7) // TILE, (canvas.shape[1] + 7) // TILE), capacity=128 * COUNT
+        first,
+        last,
+        tiles=((canvas.shape[0] + 7) // TILE, (canvas.shape[1] + 7) // TILE),
+        capacity=128 * centre.shape[0],
     )
     return render(start, count, order, centre, width, angle, colour, opacity, domain=canvas.shape)
 
@@ -114,7 +117,10 @@ def learn(
     """The mean error of the painting."""
     first, last = boxes(centre, width, angle, landscape)
     start, count, order = sa.bin(
-        first, last, tiles=((landscape.shape[0] + 7) // TILE, (landscape.shape[1] + 7) // TILE), capacity=128 * COUNT
+        first,
+        last,
+        tiles=((landscape.shape[0] + 7) // TILE, (landscape.shape[1] + 7) // TILE),
+        capacity=128 * centre.shape[0],
     )
     painted = render(start, count, order, centre, width, angle, colour, opacity, domain=landscape.shape)
     return mismatch(painted, landscape)

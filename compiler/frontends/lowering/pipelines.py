@@ -236,7 +236,9 @@ class _Lowering:
                 if reported:
                     raise Rejected("reported before")
                 message = f"'{ast.unparse(node)}' is no kernel"
-                raise self._error("SA045", self.locations.span(node), message, "a pipeline calls kernels only")
+                raise self._error(
+                    "SA045", self.locations.span(node), message, f"a pipeline calls kernels and {BIN} only"
+                )
 
     def _arguments(self, node: ast.Call, kernel: CalledKernel) -> list[Argument]:
         matched = self._matched(node, kernel)

@@ -56,6 +56,10 @@ def _public_entity(name: str, value: object) -> Entity | None:
         return FormEntity("sa_range")
     if name == "Array":
         return ArrayEntity()
+    if name == "bin":
+        return RefusedEntity(
+            "'sa.bin' is a stage of a pipeline", "call it in a @sa.pipeline, and pass its lists to a kernel"
+        )
     try:
         return TypeEntity(ir_type(value))
     except AnnotationError:

@@ -14,6 +14,7 @@ from slangad.compiler.frontends.yaml.kernels import kernel_params, kernel_result
 from slangad.compiler.frontends.yaml.literals import finite
 from slangad.compiler.frontends.yaml.nodes import MappingNode, Node, ScalarNode, entries_of
 from slangad.compiler.frontends.yaml.signatures import flag
+from slangad.compiler.ir.built_in_stages import BIN
 from slangad.compiler.ir.optimizers import OPTIMIZERS
 from slangad.compiler.ir.pipelines import Optimizer
 
@@ -44,7 +45,7 @@ class YamlPipelineScope:
             return self.world.constant(name)
         if name in (*self.world.functions, *self.world.structs, *self.world.kernels):
             return RefusedEntity(f"'{name}' is no kernel", reported=name in self.refused)
-        if name == "bin":
+        if ast.unparse(node) in ("bin", BIN):
             return BinEntity()
         return None if name else RefusedEntity("no kernel")
 

@@ -4,7 +4,7 @@ from slangad import Each, Sum, Tensor, float2, int2
 
 @sa.kernel
 def total(x: Each[int]) -> Sum[int]:
-    return x
+    return x + sa.bin(x, x, tiles=4, capacity=8)
 
 
 @sa.pipeline
@@ -19,6 +19,7 @@ def p(low: Tensor[int2, 1], high: Tensor[int2, 1], at: Tensor[float2, 1], image:
     sa.bin(low, tiles=(4, 4), capacity=8)
     sa.bin(low, high, sort=True, tiles=(4, 4), capacity=8)
     sa.bin(low, high, tiles=(4, 4), capacity=8.5)
+    bin(low, high, tiles=(4, 4), capacity=8)
     start, count = sa.bin(low, high, tiles=(4, 4), capacity=8)
     start, count, order = sa.bin(low, high, tiles=(4, 4), capacity=8)
     return total(start)
