@@ -23,6 +23,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from gradients import median_us, resident_backward
 
+import slangad as sa
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -56,24 +58,16 @@ def splats_inputs(rng: np.random.Generator, size: int) -> Arrays:
     """Return gaussians, and for each tile the list of those within three radii."""
     number, tiles = 20000 * size * size // (512 * 512), size // TILE
     mean, radius = rng.uniform(0, size, (number, 2)).astype(np.float32), rng.uniform(2, 6, number)
-    low = np.maximum((mean - 3 * radius[:, None]) // TILE, 0).astype(int)
-    high = np.minimum((mean + 3 * radius[:, None]) // TILE, tiles - 1).astype(int)
-    lists: list[list[int]] = [[] for _ in range(tiles * tiles)]
-    for g in range(number):
-        for y in range(low[g, 1], high[g, 1] + 1):
-            for x in range(low[g, 0], high[g, 0] + 1):
-                lists[y * tiles + x].append(g)
-    lists = [one[:MOST] for one in lists]
-    count = np.array([len(one) for one in lists], np.int32)
+    low, high = (((mean[:, ::-1] + side * radius[:, None]) // TILE).astype(int) for side in (-3, 3))
+    first, count, order = sa.bin(low, high + 1, tiles=(tiles, tiles), capacity=16 * number)
     floats = _floats({
         "seen": rng.uniform(0, 1, (size, size, 3)),
         "conic": np.stack([radius**-2.0, 0 * radius, radius**-2.0], -1),
         "color": rng.uniform(0, 1, (number, 3)),
         "opacity": rng.uniform(0.2, 0.9, number),
     })  # fmt: skip
-    order = np.concatenate(lists).astype(np.int32)
-    first = (np.cumsum(count) - count).astype(np.int32)
-    return floats | {"mean": mean, "order": order, "first": first, "count": count, "tiles": np.int32(tiles)}
+    lists = {"order": order, "first": first.reshape(-1), "count": np.minimum(count, MOST).reshape(-1)}
+    return floats | lists | {"mean": mean, "tiles": np.int32(tiles)}
 
 
 # --- the values, in numpy (float64 and complex) and in JAX ---

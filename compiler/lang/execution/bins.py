@@ -64,7 +64,8 @@ def tile_lists(lower: Array, upper: Array, depth: Array | None, tiles: tuple[int
     start = np.concatenate([[0], last[:-1]]).astype(np.int64) if len(last) else last
     order = np.zeros(capacity, np.int32)
     kept = min(len(listed), capacity)
-    order[:kept] = listed[np.argsort(tile, kind="stable")[:kept]]
+    narrow = tile.astype(np.min_scalar_type(math.prod(tiles)))  # numpy sorts short integers by radix
+    order[:kept] = listed[np.argsort(narrow, kind="stable")[:kept]]
     first, count = (array.astype(np.int32).reshape(tiles) for array in (start, last - start))
     return TileLists(first, count, order, len(listed))
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from slangad.compiler.emit.entry_points.steps import state_scalar
@@ -219,9 +220,9 @@ class Resident:
         if self.device.host:
             yield lists.work()
             return
-        needed = self.buffer("uint", 1)
+        zero, needed = self.buffer("uint", 1), self.buffer("uint", 1)
         self.lists.append((lists, needed))
-        yield from lists.launches(self.steps, lambda scalar, count: self.buffer(scalar, count, fill=None), needed)
+        yield from lists.launches(self.steps, partial(self.buffer, fill=None), zero, needed)
 
     def require_room(self) -> None:
         """Refuse lists that were too long in any of the submissions so far.

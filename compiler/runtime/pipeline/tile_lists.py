@@ -60,19 +60,20 @@ class ListBuffers:
                 buffer.upload(array.reshape(-1))
 
     def launches(
-        self, steps: Steps, scratch: Callable[[str, int], DeviceBuffer], needed: DeviceBuffer
+        self, steps: Steps, scratch: Callable[[str, int], DeviceBuffer], zero: DeviceBuffer, needed: DeviceBuffer
     ) -> Iterator[Step]:
         """Yield the launches that make the lists on a device.
 
         Args:
             steps: The kernels that the pipeline needs.
             scratch: Allocate memory: the scalar type and the count.
+            zero: A number that stays 0.
             needed: A number that grows to the length that the lists need.
         """
         lower, upper, *depths = self.sources
         start, counts, order = self.targets
         number, axes = lower.count // len(self.tiles), len(self.tiles)
-        sort = _Sort(steps, scratch)
+        sort = _Sort(steps, scratch, zero)
         items, offsets = scratch("int", number), scratch("uint", number + 1)
         yield steps.step("list_number", "int", number, items=items)
         for depth in depths:
@@ -112,6 +113,7 @@ class _Sort:
 
     steps: Steps
     scratch: Callable[[str, int], DeviceBuffer]
+    zero: DeviceBuffer
 
     def sorted(self, keys: DeviceBuffer, values: DeviceBuffer, result: DeviceBuffer, bits: int) -> Iterator[Step]:
         """Yield the launches that sort keys of some bits, and values with them, stably.
@@ -145,10 +147,9 @@ class _Sort:
     def scanned(self, values: DeviceBuffer) -> Iterator[Step]:
         """Yield the launches that replace each value by the sum of those before it."""
         blocks = -(-values.count // BLOCK)
-        sums = self.scratch("uint", max(1, blocks))
+        sums = self.zero
         if blocks > 1:
+            sums = self.scratch("uint", blocks)
             yield self.steps.step("scan_sum", "uint", blocks, length=values.count, values=values, sums=sums)
             yield from self.scanned(sums)
-        else:
-            yield self.steps.zero(sums)
         yield self.steps.step("scan_apply", "uint", blocks, length=values.count, sums=sums, values=values)

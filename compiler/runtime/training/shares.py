@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from slangad.compiler.errors.diagnostics import CompileError, Diagnostic
+from slangad.compiler.ir.built_in_stages import shown_name
 from slangad.compiler.ir.expressions import ThreadCount, ThreadId
 from slangad.compiler.ir.nodes import Memory
 from slangad.compiler.ir.pipelines import ValueArgument
@@ -80,7 +81,7 @@ def _reasons(runnable: RunnablePipeline, module: Module) -> Iterator[str]:
             if argument.value in sums:
                 yield f"{stage.kernel} uses a sum over all elements"
             if argument.value in shared and not value.per_element:
-                yield f"{stage.kernel} reads the elements of {argument.value} as a tensor"
+                yield f"{shown_name(stage.kernel)} reads the elements of {argument.value} as a tensor"
             is_shared |= argument.value in shared
         if not is_shared:
             yield from _unshared_sums(runnable, stage)
