@@ -45,7 +45,7 @@ class CompileArguments(TypedDict):
     watch: bool
     optimization: int
     deterministic: bool
-    pack_buffers: bool
+    pack_buffers: bool | None
     slangc: Path | None
     slang_flags: tuple[str, ...]
     include_dirs: tuple[str, ...]
@@ -110,7 +110,9 @@ _FORMATS = OneOf(["text", "json"])
 @slang_options
 @click.option("--deterministic/--no-deterministic", default=False, help="Make gradients bit-identical on every run.")
 @click.option(
-    "--pack-buffers", is_flag=True, help="WGSL: bind read-only buffers of one element type as one, for devices with 8."
+    "--pack-buffers/--no-pack-buffers",
+    default=None,
+    help="WGSL: bind read-only buffers of one element type as one.  [default: where there are more than 8]",
 )
 @click.option("--watch", is_flag=True, help="Compile again whenever an input or a file it depends on changes.")
 @click.option("--depfile", type=_FILE, help="Also write a depfile for all inputs to this file.")
@@ -272,8 +274,6 @@ def _options_of(session: Session, arguments: CompileArguments) -> Options:
     from slangad.compiler.toolchain.jobs.request import DEFAULT_TIME_LIMIT
 
     emit = frozenset(arguments["emit"] or ("artefacts",))
-    if arguments["pack_buffers"] and emit & {"header", "library"}:
-        raise click.UsageError("--pack-buffers is for programs that read the manifest: leave out --emit header.")
     targets = (*arguments["targets"], *(("cpp",) if "library" in emit else ())) or ("spirv",)
     return Options(
         targets=tuple(dict.fromkeys(targets)) if emit & {"artefacts", "header", "library"} else (),

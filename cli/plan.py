@@ -56,7 +56,8 @@ def _words(arguments: CompileArguments) -> Iterable[str]:
     yield from (word for option, values in repeated.items() for value in values for word in (option, value))
     yield from (word for flag in arguments["slang_flags"] for word in ("-X", flag))
     yield from (["--deterministic"] if arguments["deterministic"] else [])
-    yield from (["--pack-buffers"] if arguments["pack_buffers"] else [])
+    packed = arguments["pack_buffers"]
+    yield from ([] if packed is None else ["--pack-buffers" if packed else "--no-pack-buffers"])
     yield from (["--no-cache"] if arguments["no_cache"] else [])
 
 

@@ -61,11 +61,12 @@ struct BindingInfo
     const char* parameter;
     const char* role;
     const char* key;  // its buffer among those of the mode, or its uniform; empty if ``value`` computes it
-    const char* kind; // ``uniform``: it lies in a block
+    const char* kind; // ``uniform``: it lies in a block; ``packed``: several share the binding
     std::size_t at;   // an index, or the offset in the block
     std::size_t size; // bytes in the block
     bool shared;      // true for the module's block
     std::size_t element; // of a buffer: scalars of an element, in which BufferReference counts
+    std::size_t first; // packed: the offset in the block of its first element's number, a ``uint32_t``
     Words (*value)(const Sizes&);
 };
 

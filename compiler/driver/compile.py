@@ -79,11 +79,11 @@ def compile_inputs(
             for step, slang in zip(steps, emitted, strict=True)
         )
     _raise_errors(compiled)
-    if options.pack_buffers:
-        from slangad.compiler.driver.pack_buffers import pack_buffers
+    if options.pack_buffers is False:
+        return compiled
+    from slangad.compiler.driver.pack_buffers import pack_buffers
 
-        return tuple(map(pack_buffers, compiled))
-    return compiled
+    return tuple(pack_buffers(one, everywhere=bool(options.pack_buffers)) for one in compiled)
 
 
 def describe(inputs: Sequence[Input], options: Options) -> list[EmittedInput]:

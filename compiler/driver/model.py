@@ -37,7 +37,8 @@ class Options:
         keep_spans: Keep the span map of the Slang in the result.
         deterministic: Make gradients bitwise repeatable, at the cost of memory and time.
         slang_flags: Further arguments of Slang, given last.
-        pack_buffers: Put the read-only buffers of WGSL that have one element type into one.
+        pack_buffers: Put the read-only buffers of WGSL that have one element type into one: in every entry point, in
+            none, or (None) in those that bind more than every device takes.
         own_targets: Prefer the targets that a description names to ``targets``.
     """
 
@@ -57,7 +58,7 @@ class Options:
     keep_spans: bool = False
     own_targets: bool = False
     deterministic: bool = False
-    pack_buffers: bool = False
+    pack_buffers: bool | None = None
 
     @property
     def second_order(self) -> bool:

@@ -1,10 +1,11 @@
-"""Put the read-only buffers of a WGSL entry point that have one element type into one buffer, for ``--pack-buffers``.
+"""Put the read-only buffers of a WGSL entry point that have one element type into one buffer.
 
     var<storage, read> view : array<f32>;      ->   var<storage, read> packed_0 : array<f32>;
     view[i]                                    ->   packed_0[block.view_at + u32(i)]
 
-WebGPU guarantees 8 storage buffers. Inputs, tangents and cotangents are packed: no launch writes them. The first
-elements are members of the uniform block; reflection names them with the kind ``packed``.
+WebGPU guarantees 8 storage buffers. Entry points with more are packed, and all of them by ``--pack-buffers``. Packed
+are inputs, tangents and cotangents: no launch writes them. The first elements are members of the uniform block;
+reflection names them with the kind ``packed``.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from slangad.compiler.driver.requirements import limit_notes
+from slangad.compiler.driver.requirements import WEBGPU_STORAGE_BUFFERS, limit_notes, requirements_of
 from slangad.compiler.emit.model import ParameterRole
 
 if TYPE_CHECKING:
@@ -35,13 +36,13 @@ _DECLARED: Final = re.compile(r"@binding\((\d+)\) @group\(0\) var<storage, read>
 _WORD: Final = 4
 
 
-def pack_buffers(compiled: CompiledInput) -> CompiledInput:
-    """Return the input with the buffers of its WGSL packed."""
+def pack_buffers(compiled: CompiledInput, *, everywhere: bool) -> CompiledInput:
+    """Return the input with the buffers of its WGSL packed, ``everywhere`` or in entry points with more than 8."""
     entries = {entry.name: entry for entry in compiled.slang.entries}
     reflections = {o.entry: o for o in compiled.outputs if o.kind == "reflection" and o.target == "wgsl"}
     made: dict[str, Output] = {}
     for code in compiled.outputs:
-        if code.kind == "artefact" and code.target == "wgsl":
+        if code.kind == "artefact" and code.target == "wgsl" and (everywhere or _has_many(code)):
             reflection = reflections[code.entry]
             program: dict[str, Any] = json.loads(reflection.data)
             text = _packed(code.data.decode(), entries[code.entry], program)
@@ -50,6 +51,10 @@ def pack_buffers(compiled: CompiledInput) -> CompiledInput:
     outputs = tuple(made.get(output.name, output) for output in compiled.outputs)
     kept = (warning for warning in compiled.warnings if warning.code != "SA427")
     return replace(compiled, outputs=outputs, warnings=(*kept, *limit_notes(compiled.slang, outputs, packed=True)))
+
+
+def _has_many(code: Output) -> bool:
+    return (requirements_of(code).storage_buffers or 0) > WEBGPU_STORAGE_BUFFERS
 
 
 def _packed(text: str, entry: EntryPoint, program: dict[str, Any]) -> str:

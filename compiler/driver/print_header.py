@@ -17,7 +17,7 @@ from slangad.compiler.emit.launch_plan import Count, Factor, Grid, Start, tensor
 from slangad.compiler.emit.model import GROUPS_A_ROW, Mode, ParameterRole, ThreadWork
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from slangad.compiler.driver.header_model import EntryBlocks, HeaderBuffer, HeaderKernel, HeaderMode
     from slangad.compiler.driver.model import CompiledInput
@@ -185,7 +185,8 @@ class _Kernel:
             ):
                 place = blocks.places.get(scope, {"kind": "", "index": 0, "size": 0})
                 places.append(f'{{"{place["kind"]}", {place["index"]}, {place["size"]}}}')
-                fields = [p for p in members if p["binding"]["kind"] == "uniform"]
+                names = {p["name"] for p in members}
+                fields = [_in_block(p, names) for p in members if p["binding"]["kind"] in ("uniform", "packed")]
                 if fields:
                     text = self._struct(f"{name}_{words}", fields, f"_{identifier(blocks.target)}")
                     yield from ("", f"/// {entry.name} for {blocks.target}: {place['kind']} {place['index']}.", text)
@@ -221,7 +222,8 @@ class _Kernel:
             yield (
                 f'    {{"{name}", "{parameter.role.value}", "{key}", "{binding["kind"]}", '
                 f"{binding.get('index', binding.get('offset', 0))}, {binding.get('size', 0)}, "
-                f"{'true' if name in shared else 'false'}, {element}, {value}}},"
+                f"{'true' if name in shared else 'false'}, {element}, "
+                f"{binding['offset'] if binding['kind'] == 'packed' else 0}, {value}}},"
             )
 
     def _struct(self, name: str, fields: Sequence[Json], suffix: str) -> str:
@@ -445,6 +447,16 @@ def _alignment(type_: Json) -> int:
             return _alignment(type_["elementType"])
         case _:
             return 8
+
+
+def _in_block(parameter: Json, taken: Collection[str]) -> Json:
+    """Return a parameter's member of a block: of a packed buffer its first element."""
+    if parameter["binding"]["kind"] != "packed":
+        return parameter
+    name = f"{parameter['name']}_at"
+    while name in taken:
+        name += "_"
+    return {**parameter, "name": name, "type": {"kind": "scalar", "scalarType": "uint32"}}
 
 
 def _element(type_: Json) -> int:

@@ -118,5 +118,5 @@ def limit_notes(slang: EmittedInput, outputs: Sequence[Output], *, packed: bool 
             count = needed[most]
             message = f"{most} binds {count} storage buffers, and WebGPU guarantees {WEBGPU_STORAGE_BUFFERS}"
             help_ = f"request maxStorageBuffersPerShaderStage: {count} of the device"
-            help_ = help_ if packed else f"compile with --pack-buffers, or {help_}"
+            help_ = help_ if packed else f"leave out --no-pack-buffers, or {help_}"
             yield Diagnostic("SA427", message, kernel.span, severity=Severity.NOTE, help=help_)

@@ -172,3 +172,23 @@ def test_header__every_mode_of_every_kernel__equals_the_cpu_device(
             )
             compared += 1
     assert compared > 5
+
+
+def test_header__packed_buffers__are_bound_as_reflection_says(tmp_path: Path, tool: Callable[[str], str]) -> None:
+    path = Path(__file__).parents[2] / "samples/quickstart/brdf.py"
+    (compiled,) = compile_inputs(parse_inputs([str(path)]), Options(targets=("wgsl",)))
+    (tmp_path / "k.slangad.hpp").write_text(header_text(compiled), encoding="utf-8")
+    lines, entry = ['#include "k.slangad.hpp"', "#include <string_view>"], "slangad::fit::fit_backward_wgsl"
+    (blocks,) = header_model(compiled).kernels[0].blocks["fit_backward"]
+    for number, reflected in enumerate(blocks.blocks):
+        name, binding = reflected["name"], reflected["binding"]
+        lines.append(f'static_assert(std::string_view({entry}_bindings[{number}].kind) == "{binding["kind"]}");')
+        if binding["kind"] == "packed":
+            lines.append(f"static_assert({entry}_bindings[{number}].at == {binding['index']});")
+            lines.append(f"static_assert({entry}_bindings[{number}].first == {binding['offset']});")
+            lines.append(f"static_assert(offsetof({entry}_block, {name}_at) == {binding['offset']});")
+    assert len(lines) > 30
+    (tmp_path / "main.cpp").write_text("\n".join(lines) + "\n")
+    command = [tool("g++"), *STRICT, "-fsyntax-only", "main.cpp"]
+    checked = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert checked.returncode == 0, checked.stderr[-3000:]

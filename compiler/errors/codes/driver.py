@@ -326,12 +326,13 @@ that launches it binds the global.""",
         "a kernel binds many storage buffers in WebGPU",
         """This is a note: the artefact is complete. Every WebGPU device binds eight storage buffers at once. Most bind
 more, if the program asks for it: `requestDevice({requiredLimits: {maxStorageBuffersPerShaderStage: 10}})`. The
-manifest has the number of each artefact. Each parameter, or field of a struct, has a buffer; an `Array` has one.""",
+manifest has the number of each artefact. Each parameter, or field of a struct, has a buffer; an `Array` has one.
+Without `--no-pack-buffers`, slangad binds inputs of one type as one buffer where there are more than eight.""",
         wrong=python("""
             @sa.kernel
             def fit(a: Each[float], b: Each[float], c: Each[float], d: Each[float], e: Each[float]) -> Each[float]:
                 return a * b * c * d * e
-        """).run("slangad compile shade.py -t wgsl"),
+        """).run("slangad compile shade.py -t wgsl --no-pack-buffers"),
         right=python("""
             @sa.kernel
             def fit(a: Each[Array[float, 5]]) -> Each[float]:
