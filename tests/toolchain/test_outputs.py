@@ -79,7 +79,11 @@ except ToolchainError as error:
 @pytest.mark.skipif(os.name != "posix", reason="limits of POSIX")
 def test_write_files__no_room__leaves_earlier_outputs_and_no_litter(tmp_path: Path) -> None:
     write_files({tmp_path / "small": b"old", tmp_path / "large": b"old"})
-    environment = {**os.environ, "PYTHONPATH": str(Path(slangad.__file__).parent.parent)}
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(Path(slangad.__file__).parent.parent),
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
     command = [sys.executable, "-c", SCRIPT, str(tmp_path)]
     ended = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
     assert ended.stdout == f"4 can't write {tmp_path / 'large'}: File too large\n", ended.stderr
