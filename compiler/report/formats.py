@@ -22,6 +22,7 @@ FORMATS: Final[dict[str, str]] = {
     "sarif": "slangad.compiler.report.sarif:sarif_json",
     "github": "slangad.compiler.report.github:workflow_commands",
     "html": "slangad.compiler.report.html:html_page",
+    "svg": "slangad.compiler.report.picture:svg_picture",
 }
 """Names of ``--format`` and the functions that write them, ``Report -> str``."""
 SUFFIXES: Final[dict[str, str]] = {
@@ -30,6 +31,7 @@ SUFFIXES: Final[dict[str, str]] = {
     ".xml": "junit",
     ".sarif": "sarif",
     ".html": "html",
+    ".svg": "svg",
     ".txt": "text",
 }
 """Ends of file names, and the format of such a file if none is named."""

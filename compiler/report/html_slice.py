@@ -85,9 +85,19 @@ def slice_figure(part: Slice, result: Result) -> str:
         "</figcaption></figure>"
         f'<figure><h4>Slope: {html(name)}</h4><p class="keys"><span class="key expected">expected, measured on the '
         f'function</span><span class="key found">found, by the derivative code</span></p>{slope}'
-        f"<figcaption>The two lines of a right derivative coincide.{kinks if 'interval' in slope else ''}{ticks}"
+        f"<figcaption>{'The two lines of a right derivative coincide.' if slope else 'No slope is finite.'}"
+        f"{kinks if 'interval' in slope else ''}{ticks}"
         "</figcaption></figure></div>"
     )
+
+
+def slice_pictures(part: Slice, result: Result) -> tuple[str, str] | None:
+    """Return the function and its derivative as an SVG element each; None without numbers."""
+    across = _axis(part.positions, LEFT, WIDTH - RIGHT, margin=0.0)
+    if across is None or not any(map(math.isfinite, part.values)):
+        return None
+    slope = _slope_svg(part, across, _samples(part, result))
+    return (_value_svg(part, across), slope) if slope else None
 
 
 def _has_others(part: Slice, result: Result) -> bool:
@@ -143,7 +153,7 @@ def _slope_svg(part: Slice, across: _Axis, samples: Sequence[tuple[str, Sequence
     up = _axis(slopes, HEIGHT - BOTTOM, TOP)
     name = f"d {part.row} / d {part.column}"
     if up is None:
-        return '<p class="faint">No slope is finite: nothing to draw.</p>'
+        return ""
     sides = zip(part.positions, part.below, part.above, strict=True)
     expected = [(x, y) for x, *both in sides for y in both]
     pieces = [
