@@ -216,7 +216,7 @@ class SampleShape(click.ParamType[tuple[str, tuple[int, ...]]]):
     "--format",
     "output_format",
     type=OneOf(list(FORMATS)),
-    help="Report format.  [default: by the suffix of --output (.json, .xml, .sarif, .html), else text]",
+    help="Report format.  [default: by the suffix of --output (.json, .xml, .sarif, .html, .svg), else text]",
 )
 @click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write the report to this file.")
 @click.option(

@@ -31,7 +31,7 @@ def report_command() -> None:
     "--format",
     "output_format",
     type=OneOf(list(FORMATS)),
-    help="Report format.  [default: by the suffix of --output (.json, .xml, .sarif, .html), else text]",
+    help="Report format.  [default: by the suffix of --output (.json, .xml, .sarif, .html, .svg), else text]",
 )
 @click.pass_obj
 def merge_command(session: Session, files: tuple[Path, ...], outputs: tuple[Path, ...], output_format: str) -> None:

@@ -26,6 +26,7 @@ SAMPLES = ROOT / "samples"
 FOLDERS = sorted(path for path in SAMPLES.iterdir() if any(path.glob("*.*")))
 CHECKED = re.compile(r"^\$ slangad check samples/(\w+)\S*\n(.*?)^```", re.MULTILINE | re.DOTALL)
 VERDICT = re.compile(r"^  ([A-Z_]+) +(\S.*?) +…$", re.MULTILINE)
+DRAWN = re.compile(r'<text class="name"[^>]*>([^<]*)<')
 SMALLEST_PICTURE, LARGEST_PICTURE = 5_000, 150_000
 """Bytes. An empty plot is smaller; larger ones make the repository grow with every change."""
 
@@ -91,6 +92,18 @@ def test_sample__its_picture__is_small_and_shown(name: str) -> None:
     assert SMALLEST_PICTURE < picture.stat().st_size < LARGEST_PICTURE
     assert f"({name}.png)" in text_of(picture.parent)
     assert f"(../samples/{name}/{name}.png)" in (ROOT / "docs" / "gallery.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("picture", sorted(SAMPLES.glob("*/*.svg")), ids=lambda picture: picture.stem)
+def test_sample__its_drawing__is_shown_with_its_command_and_has_its_functions(picture: Path) -> None:
+    text, name = text_of(picture.parent), picture.stem
+    assert picture.stat().st_size < LARGEST_PICTURE
+    assert f"({name}.svg)" in text
+    assert re.search(rf"slangad (check|train) samples/{name}\S*.* (-o|--plot) samples/{name}/{name}\.svg", text)
+    assert f"(../samples/{name}/{name}.svg)" in (ROOT / "docs" / "gallery.md").read_text(encoding="utf-8")
+    drawn = sorted(DRAWN.findall(picture.read_text("utf-8")))
+    for _, block in CHECKED.findall(text):
+        assert drawn == sorted(name.removesuffix(" (kernel)") for _, name in VERDICT.findall(block))
 
 
 @pytest.mark.toolchain

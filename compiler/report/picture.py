@@ -40,7 +40,7 @@ path.rug.wrong { stroke: #c02626; stroke-opacity: 1; }
 .dot { fill: #fff; stroke-width: 2; stroke: #14130f; }
 .dot.found { stroke: #c2410c; } .dot.expected { stroke: #1f6fd0; }
 """
-_KEY: Final = "orange: the derivative that the code gives; blue: the slope measured on the function"
+_KEY: Final = "Orange: the derivative that the code gives. Blue: the slope of the function, or the declared one."
 
 
 def svg_picture(report: Report) -> str:
@@ -54,7 +54,7 @@ def svg_picture(report: Report) -> str:
             y += height
         y += _LINE
     rest = f"{len(ordered) - MOST_ROWS} more functions; " if len(ordered) > MOST_ROWS else ""
-    pieces.append(_text(_EDGE, y + _LINE / 2, f"{rest}{tally(report)}. {_KEY.capitalize()}."))
+    pieces.append(_text(_EDGE, y + _LINE / 2, f"{rest}{tally(report)}. {_KEY}"))
     width, height = 2 * WIDTH + _GAP + 2 * _EDGE, round(y + 2 * _LINE)
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
