@@ -68,6 +68,10 @@ class Header:
         """Its parameter types, which distinguish it from its overloads: ``(float3, inout float)``."""
         return f"({', '.join(self.types)})"
 
+    def has_types(self, types: tuple[str, ...]) -> int:
+        """Return the number of parameters that have these types by the same names."""
+        return sum(own.split()[-1:] == [other] for own, other in zip(self.types, types, strict=False))
+
     @property
     def called(self) -> str:
         """The name by which text calls it: its own, for a constructor that of its type."""
@@ -137,6 +141,7 @@ class Scan:
         params: tuple[str, ...],
         which: tuple[int, int] = (0, 1),
         *,
+        types: tuple[str, ...] = (),
         generic: bool = False,
         hidden: Collection[int] = (),
     ) -> Header | None:
@@ -147,12 +152,13 @@ class Scan:
             path: Its namespaces and structs.
             params: The names of its parameters.
             which: Its number among the differentiable functions with the same of all this, and their count.
+            types: The types of its parameters. A text may have other names for them.
             generic: True if it has generic parameters.
             hidden: Lines that conditions hide. A header in one is taken if there is no other.
         """
 
-        def likeness(header: Header) -> tuple[bool, bool, bool]:
-            return header.path == path, header.generic == generic, header.params == params
+        def likeness(header: Header) -> tuple[bool, bool, bool, int]:
+            return header.path == path, header.generic == generic, header.params == params, header.has_types(types)
 
         named = [header for header in self.headers if header.name == name]
         named = [header for header in named if header.span.line not in hidden] or named

@@ -115,3 +115,29 @@ def test_check__a_trap_of_slang__is_located_in_its_line(checked: Checked) -> Non
     text = f"[Differentiable]\nfloat alternating(float x, int i)\n{{\n{body}}}\n"
     result = checked(text, ".slang", samples=32)["alternating"]
     assert {failure.span.line for failure in result.failures} == {5}
+
+
+INCLUDED = """struct Pair : IDifferentiable { float a; float b; }
+[Differentiable] Pair operator +(Pair a, Pair b) { return { a.a + b.a, a.b + b.b }; }
+[Differentiable] float sum(Pair a, Pair b) { return a.a + b.b; }
+"""
+INCLUDES = """#include "pair.slang"
+struct Three : IDifferentiable { float x; float y; float z; }
+[Differentiable] Three operator +(Three a, Three b) { return { a.x + b.x, a.y + b.y, a.z + b.z }; }
+[Differentiable] float sum(Three a, Three b) { return a.x + b.z; }
+[Differentiable] float sum(float a, float b) { return a * b; }
+"""
+
+
+def test_check__overloads_in_two_files__are_located_by_their_types(checked: Checked, tmp_path: Path) -> None:
+    (tmp_path / "pair.slang").write_text(INCLUDED)
+    results = checked(INCLUDES, ".slang", samples=16)
+    places = {name: (Path(one.span.file).name, one.span.line) for name, one in results.items() if one.span}
+    assert places == {
+        "operator+(Pair, Pair)": ("pair.slang", 2),
+        "sum(Pair, Pair)": ("pair.slang", 3),
+        "operator+(Three, Three)": ("subject.slang", 3),
+        "sum(Three, Three)": ("subject.slang", 4),
+        "sum(float, float)": ("subject.slang", 5),
+    }
+    assert {one.verdict for one in results.values()} == {Verdict.PASS}

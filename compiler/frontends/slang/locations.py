@@ -94,14 +94,20 @@ class SourceFiles:
     def place(self, function: DeclaredFunction, which: tuple[int, int] = (0, 1)) -> FunctionLocation | None:
         """Return the location of a function, None if an included file declares it; ``which`` is as in ``Scan.find``."""
         names = tuple(param.name for param in function.params)
+        types = tuple(param.type_name for param in function.params)
         name = function.name if function.name.isidentifier() else f"operator{function.name}"
         generic = function.pattern.endswith("<>")
         hidden = ((scan, self._hidden_lines(scan)) for scan in self.kernel_scans)
         headers_of_name = [
-            scan.find(name, function.path, names, which, generic=generic, hidden=lines) for scan, lines in hidden
+            scan.find(name, function.path, names, which, types=types, generic=generic, hidden=lines)
+            for scan, lines in hidden
         ]
         headers = [header for header in headers_of_name if header is not None]
-        header = next((one for one in headers if one.path == function.path), headers[0] if headers else None)
+
+        def likeness(header: Header) -> tuple[bool, bool, int]:
+            return header.path == function.path, header.params == names, header.has_types(types)
+
+        header = max(headers, key=likeness, default=None)
         if header is not None:
             return FunctionLocation(header.span, header)
         if any(scan.find(name, function.path, names) for scan in self._scans()):

@@ -21,6 +21,19 @@ class DeclaredParam:
     no_diff: bool
     direction: str
 
+    @property
+    def type_name(self) -> str:
+        """The name of its type, as texts usually have it: ``float3``. Empty for arrays."""
+        match self.type["kind"]:
+            case "vector":
+                return f"{self.type['scalar']}{self.type['count']}"
+            case "matrix":
+                return f"{self.type['scalar']}{self.type['rows']}x{self.type['columns']}"
+            case "scalar":
+                return str(self.type["scalar"])
+            case _:
+                return str(self.type.get("name", ""))
+
     def with_enums(self, cases: Mapping[str, Sequence[str]]) -> DeclaredParam:
         """Return the parameter with enums; see ``ReflectedModule``."""
         return replace(self, type=_with_enums(self.type, cases))
