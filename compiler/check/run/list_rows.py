@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from slangad.compiler.ir.built_in_stages import BUILT_IN, ORDER
 from slangad.compiler.lang.execution.bins import TileLists, tile_lists
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     import numpy.typing as npt
 
@@ -21,25 +21,6 @@ if TYPE_CHECKING:
     from slangad.compiler.check.model.columns import ColumnTable
     from slangad.compiler.check.model.launch_columns import Extents
     from slangad.compiler.ir.nodes import Kernel
-
-
-def list_rows(sources: Sequence[npt.NDArray[Any]], tiles: tuple[int, ...], capacity: int) -> list[TileLists]:
-    """Return the lists of each row. Those that are too long lose items.
-
-    Args:
-        sources: Rows of lower, upper and, if there are depths, depth.
-        tiles: The grid.
-        capacity: The length of the list.
-    """
-    rows = zip(*sources, strict=True)
-    return [tile_lists(low, high, depths[0] if depths else None, tiles, capacity) for low, high, *depths in rows]
-
-
-def as_columns(lists: Sequence[TileLists]) -> tuple[Floats, Floats, Floats]:
-    """Return start, count and order, with one row for each of the lists."""
-    rows = zip(*((one.start.reshape(-1), one.count.reshape(-1), one.order) for one in lists), strict=True)
-    start, count, order = (np.array(column, np.float64) for column in rows)
-    return start, count, order
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,11 +45,13 @@ class ListRunner:
 
     def values(self, rows: Floats) -> Floats:
         """Return the results."""
-        return np.concatenate(as_columns(self._lists(rows)), axis=1)
+        lists = self._lists(rows)
+        columns = [one.reshape(len(rows), -1) for one in (lists.start, lists.count, lists.order)]
+        return np.concatenate(columns, axis=1).astype(np.float64)
 
     def inside(self, rows: Floats) -> npt.NDArray[np.bool_]:
         """Return True for each row whose lists have room."""
-        return np.array([lists.needed <= len(lists.order) for lists in self._lists(rows)], bool)
+        return np.asarray(self._lists(rows).needed <= self._capacity)
 
     def moved(self, rows: Floats, base: Floats) -> Floats:  # noqa: ARG002  (nothing is frozen)
         """Return the results at rows."""
@@ -83,6 +66,10 @@ class ListRunner:
         values = self.values(rows)
         return values, np.zeros_like(values)
 
-    def _lists(self, rows: Floats) -> list[TileLists]:
-        sources = [rows[:, start:end] for start, end in self.inputs.stretches.values()]
-        return list_rows(sources, self.extents.domain, self.extents.shapes[ORDER][0])
+    @property
+    def _capacity(self) -> int:
+        return self.extents.shapes[ORDER][0]
+
+    def _lists(self, rows: Floats) -> TileLists:
+        lower, upper, *depths = (rows[:, start:end] for start, end in self.inputs.stretches.values())
+        return tile_lists(lower, upper, depths[0] if depths else None, self.extents.domain, self._capacity)

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from slangad.compiler.check import tolerances as tol
-from slangad.compiler.check.run.list_rows import as_columns, list_rows
 from slangad.compiler.check.run.row_device import RowBuffer, RowDevice, padded
 from slangad.compiler.emit.model import Mode, ParameterRole
 from slangad.compiler.ir.nodes import Memory
+from slangad.compiler.lang.execution.bins import tile_lists
 from slangad.compiler.runtime.pipeline.flow import flow_of
 from slangad.compiler.runtime.pipeline.resident import Resident
 from slangad.compiler.runtime.pipeline.run import outputs_of
@@ -129,9 +129,10 @@ class _RowResident(Resident):
         sources, targets = lists.sources, lists.targets
 
         def run() -> None:
-            made = list_rows([_array(buffer) for buffer in sources], lists.tiles, lists.capacity)
-            for buffer, array in zip(targets, as_columns(made), strict=True):
-                _set(buffer, array)
+            lower, upper, *depths = (_array(buffer) for buffer in sources)
+            made = tile_lists(lower, upper, depths[0] if depths else None, lists.tiles, lists.capacity)
+            for buffer, array in zip(targets, (made.start, made.count, made.order), strict=True):
+                _set(buffer, array.reshape(len(lower), -1))
 
         yield HostWork(run)
 

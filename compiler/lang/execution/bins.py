@@ -20,54 +20,59 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class TileLists:
-    """The lists of all tiles, one after the other in ``order``.
+    """The lists of all tiles, one after the other in ``order``, for each row.
 
     Attributes:
-        start: The place of each tile's first item in ``order``.
-        count: The number of items of each tile in ``order``.
-        order: Items: tile after tile, by depth within a tile, then by number. Unused places are 0.
-        needed: The length that holds all lists. Where ``order`` is shorter, the last tiles lose items.
+        start: The place of each tile's first item in ``order``: rows, tiles.
+        count: The number of items of each tile in ``order``: rows, tiles.
+        order: Items: tile after tile, by depth within a tile, then by number: rows, capacity. Unused places are 0.
+        needed: The length that holds all lists of a row. Where ``order`` is shorter, the last tiles lose items.
     """
 
     start: Array
     count: Array
     order: Array
-    needed: int
+    needed: Array
 
 
 def tile_lists(lower: Array, upper: Array, depth: Array | None, tiles: tuple[int, ...], capacity: int) -> TileLists:
-    """Return the lists of tiles.
+    """Return the lists of tiles of some rows; rows know nothing of each other.
 
     Args:
-        lower: The first tile of each item's box along each axis, item after item.
+        lower: The first tile of each item's box along each axis, item after item, in rows.
         upper: The tile after its last one. Boxes are cut at the edges of the grid.
         depth: The key of each item within a tile, ascending; NaN comes last. None keeps the order of the items.
         tiles: The number of tiles along each axis.
         capacity: The length of ``order``.
     """
+    rows, number, all_tiles = len(lower), lower.shape[1] // len(tiles), math.prod(tiles)
     low, high = (box.reshape(-1, len(tiles)).astype(np.int64) for box in (lower, upper))
     low = np.clip(low, 0, tiles)
     extents = np.clip(high, low, tiles) - low
-    sizes = extents.prod(axis=1)
-    items = np.arange(len(low)) if depth is None else np.argsort(depth, kind="stable")
-    listed = np.repeat(items, sizes[items])
-    ends = np.cumsum(sizes[items])
-    within = np.arange(len(listed)) - np.repeat(ends - sizes[items], sizes[items])
+    items = np.arange(rows * number)
+    if depth is not None:
+        items = (np.argsort(depth, axis=1, kind="stable") + number * np.arange(rows)[:, None]).reshape(-1)
+    sizes = extents.prod(axis=1)[items]
+    listed = np.repeat(items, sizes)
+    within = np.arange(len(listed)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
     tile, stride = np.zeros(len(listed), np.int64), 1
     for axis in reversed(range(len(tiles))):
         extent = extents[listed, axis]
         tile += stride * (low[listed, axis] + within % extent)
         within //= extent
         stride *= tiles[axis]
-    counts = np.bincount(tile, minlength=math.prod(tiles))
-    last = np.minimum(np.cumsum(counts), capacity)
-    start = np.concatenate([[0], last[:-1]]).astype(np.int64) if len(last) else last
-    order = np.zeros(capacity, np.int32)
-    kept = min(len(listed), capacity)
-    narrow = tile.astype(np.min_scalar_type(math.prod(tiles)))  # numpy sorts short integers by radix
-    order[:kept] = listed[np.argsort(narrow, kind="stable")[:kept]]
-    first, count = (array.astype(np.int32).reshape(tiles) for array in (start, last - start))
-    return TileLists(first, count, order, len(listed))
+    tile += all_tiles * (listed // max(1, number))
+    counts = np.bincount(tile, minlength=rows * all_tiles).reshape(rows, all_tiles)
+    ends = np.cumsum(counts, axis=1)
+    needed = counts.sum(axis=1)
+    narrow = tile.astype(np.min_scalar_type(rows * all_tiles))  # numpy sorts short integers by radix
+    listed = listed[np.argsort(narrow, kind="stable")]
+    place = np.arange(len(listed)) - np.repeat(np.cumsum(needed) - needed, needed)
+    row, kept = np.repeat(np.arange(rows), needed), place < capacity
+    order = np.zeros((rows, capacity), np.int32)
+    order[row[kept], place[kept]] = listed[kept] % max(1, number)
+    start, last = (np.minimum(one, capacity).astype(np.int32).reshape(rows, *tiles) for one in (ends - counts, ends))
+    return TileLists(start, last - start, order, needed)
 
 
 def bin_in_python(
@@ -91,10 +96,11 @@ def bin_in_python(
         raise DescriptionError(message, "each item has one number for each axis of tiles=")
     if any(box.dtype.kind not in "iu" for box in boxes):
         raise DescriptionError("the boxes of sa.bin are integers: numbers of tiles", "int(sa.floor(x / 16.0))")
-    lists = tile_lists(boxes[0], boxes[1], keys, grid, capacity)
-    if lists.needed > capacity:
-        raise DescriptionError(*overflow(lists.needed, capacity))
-    return lists.start, lists.count, lists.order
+    low, high = (box.reshape(1, -1) for box in boxes)
+    lists = tile_lists(low, high, None if keys is None else keys[None], grid, capacity)
+    if lists.needed[0] > capacity:
+        raise DescriptionError(*overflow(int(lists.needed[0]), capacity))
+    return lists.start[0], lists.count[0], lists.order[0]
 
 
 def overflow(needed: int, capacity: int) -> tuple[str, str]:

@@ -53,8 +53,9 @@ class ListBuffers:
 
     def _run(self) -> None:
         lower, upper, *depths = (buffer.download() for buffer in self.sources)
-        lists = tile_lists(lower, upper, depths[0] if depths else None, self.tiles, self.capacity)
-        self.require(lists.needed)
+        depth = depths[0][None] if depths else None
+        lists = tile_lists(lower[None], upper[None], depth, self.tiles, self.capacity)
+        self.require(int(lists.needed[0]))
         for buffer, array in zip(self.targets, (lists.start, lists.count, lists.order), strict=True):
             if buffer.count:
                 buffer.upload(array.reshape(-1))
