@@ -149,8 +149,33 @@ mistakes pass."""
 BLOCK_STEP: Final = 2.0**-10
 """Relative to the scale. How far suspects move, to find the results that they move most. Larger: other results are
 shown."""
+BLOCK_SIGNS: Final = 6.0
+"""Standard deviations. Maximum of what random signs leave of the effects of constants on the terms of a block, which
+matters in blocks of more inputs than its square. Larger: small mistakes in large blocks pass."""
 BLOCKS_ENOUGH: Final = 0.5
 """Share. Blocks that must have been compared for a verdict. Larger: more subjects are inconclusive."""
+
+# == Wide launches: most inputs are compared in blocks only
+
+WIDE: Final = 1024
+"""Inputs. A launch with more is wide. Larger: more launches get samples that differ in all inputs, in more memory."""
+WIDE_BUFFER: Final = 128
+"""Inputs. Inputs of a buffer of a wide launch that differ from sample to sample. Larger: more memory."""
+WIDE_SUSPECTS: Final = 3
+"""Blocks. Maximum of blocks of a wide launch that are halved at a time. Larger: it takes longer, and more wrong inputs
+are named."""
+WIDE_SAMPLES: Final = 24
+"""Samples. Samples of a wide launch that are compared along directions: blocks at the first ones, all inputs at once at
+the others. Larger: it takes longer, and mistakes that few samples meet are met more often."""
+WIDE_BLOCKS: Final = 4
+"""Blocks. Minimum of blocks of a wide launch, whatever they take. Larger: it takes longer, and smaller mistakes are
+met."""
+WIDE_ROWS: Final = 8
+"""Launches. Minimum of wide launches that run at a time. Larger: more memory."""
+WORK_SCALAR: Final = 4
+"""Work. Work of an input of a wide launch, which each launch reads from memory. Larger: fewer samples."""
+WORK_BLOCK: Final = 54
+"""Launches. Launches to compare a block at a sample. Larger: fewer blocks."""
 
 # == Scouts: cheap comparisons at many places
 
@@ -248,7 +273,7 @@ ACCUSED: Final = 60
 takes longer."""
 POINTS_AT_ONCE: Final = 400_000
 """Rows. Rows that are evaluated in one call. Larger: more memory."""
-NUMBERS_AT_ONCE: Final = 1 << 22
+NUMBERS_AT_ONCE: Final = 1 << 21
 """Numbers. Numbers of rows that are evaluated in one call: fewer rows if they are long. Larger: more memory."""
 
 # == Pictures

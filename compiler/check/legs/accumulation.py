@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from slangad.compiler.check import tolerances as tol
-from slangad.compiler.check.model.columns import owner_of
 from slangad.compiler.check.model.findings import Compared
 from slangad.compiler.check.model.outcomes import CheckOutcome, Disagreement
 from slangad.compiler.check.reference.rounding import spread_by_inputs, spread_in_one_call
@@ -21,17 +20,18 @@ from slangad.compiler.check.run.filtering import filter_allowance
 from slangad.compiler.check.run.launch import LaunchRunner, Sums
 from slangad.compiler.check.run.on_device import LaunchOnDevice
 from slangad.compiler.check.run.thread_sums import ThreadSums
-from slangad.compiler.check.sampling.samples import draw_random, interval_of, keep_apart
+from slangad.compiler.check.sampling.samples import draw_random, intervals_of, keep_apart
 from slangad.compiler.check.sampling.scouts import slopes_along
 from slangad.compiler.check.sampling.shapes import show
 from slangad.compiler.emit.model import Mode, ParameterRole
 from slangad.compiler.report.model import Leg, LegResult, LegState
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from slangad.compiler.check.legs.context import LegContext
     from slangad.compiler.check.model.arrays import Floats
+    from slangad.compiler.check.model.columns import ColumnTable
     from slangad.compiler.check.model.functions import RowFunction
     from slangad.compiler.check.model.launch_columns import Extents
     from slangad.compiler.check.run.companions import Launches
@@ -205,7 +205,7 @@ class _LaunchSize:
     def _largest(self, gradients: Floats) -> Floats:
         """Return for each gradient the largest one of its parameter."""
         size = np.zeros(gradients.shape)
-        owners = np.array([owner_of(column.path) for column in self.launches.f64(self.extents).inputs.columns])
+        owners = self.launches.f64(self.extents).inputs.owners
         for owner in dict.fromkeys(owners):
             mask = owners == owner
             size[:, mask] = np.abs(gradients[:, mask]).max(axis=1, keepdims=True)
@@ -219,7 +219,7 @@ class _LaunchSize:
         integral = [k for k, column in enumerate(columns) if not column.floating]
         half = tol.SUM_DRAWN // 2
         rows[half:, integral] = np.minimum(rows[half:, integral[:1]], rows[:, integral].max(initial=0.0))
-        intervals = [interval_of(column, self.ranges) for column in columns]
+        intervals = intervals_of(columns, self.ranges)
         if not keep_apart(rows, columns, intervals, integers, np.random.default_rng([self.seed, 13])):
             return rows[:0]
         with np.errstate(all="ignore"):
@@ -249,37 +249,42 @@ class _LaunchSize:
         return gradients
 
     def _results(self, actual: Floats, expected: Floats, size: Floats) -> Iterator[ComparedSum]:
-        names = [column.path for column in self.launches.f64(self.extents).results.columns]
-        yield from self._worst(names, actual, expected, tol.CONSTANTS * size, size)
+        table = self.launches.f64(self.extents).results
+        yield from self._worst(table, range(len(table.columns)), actual, expected, tol.CONSTANTS * size, size)
 
     def _gradients(self, actual: Floats, expected: Floats, size: Floats, slack: Floats) -> Iterator[ComparedSum]:
         inputs = self.launches.f64(self.extents).inputs
         kept = inputs.differentiable
-        names = [inputs.columns[k].path for k in kept]
-        for worst in self._worst(names, *(array[:, kept] for array in (actual, expected, slack, size))):
+        for worst in self._worst(inputs, kept, *(array[:, kept] for array in (actual, expected, slack, size))):
             yield replace(worst, name=f"{_GRADIENT}{worst.name}")
 
     def _worst(
-        self, names: list[str], actual: Floats, expected: Floats, slack: Floats, size: Floats
+        self,
+        table: ColumnTable,
+        kept: Sequence[int],
+        actual: Floats,
+        expected: Floats,
+        slack: Floats,
+        size: Floats,
     ) -> Iterator[ComparedSum]:
-        """Yield the worst sum of each parameter or result."""
-        owners = [owner_of(name) for name in names]
+        """Yield the worst sum of each parameter or result; arrays have some of the columns of a table."""
+        owners = table.owners[kept]
         far = np.abs(actual - expected) / np.maximum(slack, tol.UNDERFLOW)
         far = np.where(np.isfinite(expected), np.where(np.isnan(far), np.inf, far), -1.0)
         for owner in dict.fromkeys(owners):
-            columns = [k for k, name in enumerate(owners) if name == owner]
+            columns = np.flatnonzero(owners == owner)
             row, place = (int(k) for k in np.unravel_index(int(np.argmax(far[:, columns])), (len(far), len(columns))))
-            at = row, columns[place]
+            at = row, int(columns[place])
             if far[at] >= 0.0:
                 numbers = float(actual[at]), float(expected[at]), float(slack[at]), float(size[at])
-                yield ComparedSum(names[columns[place]], self.extents.domain, *numbers)
+                yield ComparedSum(table.columns[kept[at[1]]].path, self.extents.domain, *numbers)
 
     def _along(
         self, f64: LaunchRunner, gradients: Floats, rows: Floats, weights: Floats, grain: Floats
     ) -> Iterator[ComparedSum]:
         """Yield reverse mode against forward mode along random directions, of one parameter at a time."""
         rng = np.random.default_rng([self.seed, 13])
-        owners = np.array([owner_of(column.path) for column in f64.inputs.columns])
+        owners = f64.inputs.owners
         flows = np.zeros(len(owners), bool)
         flows[f64.inputs.differentiable] = True
         alone = replace(f64, sums=_PLAIN)

@@ -11,11 +11,15 @@ from functools import lru_cache
 from itertools import product
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from slangad.compiler.emit.memory.buffers import buffer_leaves, scalar_of
 from slangad.compiler.ir import types
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    import numpy.typing as npt
 
     from slangad.compiler.emit.memory.buffers import BufferLeaf
     from slangad.compiler.ir.nodes import Kernel
@@ -59,6 +63,12 @@ class ColumnTable:
     def differentiable(self) -> list[int]:
         """Return the columns that carry a gradient."""
         return [index for index, column in enumerate(self.columns) if column.differentiable]
+
+    @property
+    def owners(self) -> npt.NDArray[np.str_]:
+        """Return the parameter or result of every column."""
+        names = [owner_of(name) for name, _ in self.stretches]
+        return np.repeat(np.array(names, np.str_), [end - start for start, end in self.stretches.values()])
 
 
 def input_table(kernel: Kernel) -> ColumnTable:

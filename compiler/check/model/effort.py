@@ -52,6 +52,11 @@ def work_of(accesses: int, kernel: Kernel, extents: Extents) -> float:
     return float(accesses + math.prod(extents.domain) * (tol.WORK_THREAD + tol.WORK_TEXTURE * textures))
 
 
+def blocks_of(work: float) -> int:
+    """Return the affordable number of blocks of a wide launch."""
+    return max(tol.WIDE_BLOCKS, int(tol.WORK_MOST / (tol.WORK_BLOCK * tol.BLOCK_SAMPLES * work)))
+
+
 def effort_of(work: float) -> Effort:
     """Return the affordable effort if one launch is this much work."""
     return Effort(

@@ -74,18 +74,32 @@ def _element(type_: Type) -> Type:
 def _table(values: tuple[tuple[str, Type, Shape, bool], ...]) -> ColumnTable:
     columns: list[Column] = []
     stretches: dict[tuple[str, tuple[str | int, ...]], tuple[int, int]] = {}
-    for name, type_, shape, passive in values:
-        for leaf in buffer_leaves(type_):
+    for value in values:
+        for path, buffer in _buffers(value):
             start = len(columns)
-            plain = [column.path.removeprefix(name) for column in columns_of_leaf(name, leaf, passive=passive)]
-            for index in _indices(shape):
-                leaf_columns = columns_of_leaf(f"{name}{index}", leaf, passive=passive)
-                columns += (
-                    Column(c.path, c.scalar, c.differentiable, c.group, f"{name}{rest}" if index else "")
-                    for c, rest in zip(leaf_columns, plain, strict=True)
-                )
-            stretches[name, leaf.path] = (start, len(columns))
+            columns += buffer
+            stretches[value[0], path] = (start, len(columns))
     return ColumnTable(tuple(columns), stretches)
+
+
+@lru_cache(maxsize=64)
+def _buffers(
+    value: tuple[str, Type, Shape, bool],
+) -> tuple[tuple[tuple[str | int, ...], tuple[Column, ...]], ...]:
+    """Return the columns of each buffer of a value; tables of several sizes share those of large parameters."""
+    name, type_, shape, passive = value
+    buffers: list[tuple[tuple[str | int, ...], tuple[Column, ...]]] = []
+    for leaf in buffer_leaves(type_):
+        columns: list[Column] = []
+        plain = [column.path.removeprefix(name) for column in columns_of_leaf(name, leaf, passive=passive)]
+        for index in _indices(shape):
+            leaf_columns = columns_of_leaf(f"{name}{index}", leaf, passive=passive)
+            columns += (
+                Column(c.path, c.scalar, c.differentiable, c.group, f"{name}{rest}" if index else "")
+                for c, rest in zip(leaf_columns, plain, strict=True)
+            )
+        buffers.append((leaf.path, tuple(columns)))
+    return tuple(buffers)
 
 
 def _indices(shape: Shape) -> Iterator[str]:

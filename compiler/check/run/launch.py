@@ -53,6 +53,37 @@ class Sums:
 
 
 @dataclass(frozen=True, slots=True)
+class Held:
+    """Inputs of launches that are the same in all of them. Their arrays are filled once.
+
+    Attributes:
+        kept: The columns that differ, in ascending order: rows of inputs have only these.
+        sample: The inputs of all columns where they do not differ.
+    """
+
+    kept: npt.NDArray[np.int64]
+    sample: Floats
+    arrays: dict[tuple[tuple[int, int], type[np.generic]], Array] = field(default_factory=dict)
+
+    def filled(self, rows: Floats, place: tuple[int, int], dtype: type[np.generic]) -> Array:
+        """Return a range of the columns of all inputs, for rows of those that differ. The next call changes it."""
+        array = self.arrays.get((place, dtype))
+        if array is None or len(array) < len(rows):
+            array = np.repeat(self.sample[None, slice(*place)].astype(dtype), len(rows), axis=0)
+            self.arrays[place, dtype] = array
+        return self._with(rows, place, array[: len(rows)])
+
+    def along(self, directions: Floats, place: tuple[int, int], dtype: type[np.generic]) -> Array:
+        """Return a range of the columns of directions, which are 0 along the inputs that are the same."""
+        return self._with(directions, place, np.zeros((len(directions), place[1] - place[0]), dtype))
+
+    def _with(self, rows: Floats, place: tuple[int, int], array: Array) -> Array:
+        first, last = np.searchsorted(self.kept, place)
+        array[:, self.kept[first:last] - place[0]] = rows[:, first:last]
+        return array
+
+
+@dataclass(frozen=True, slots=True)
 class LaunchRunner:
     """The entry points of one kernel in one build, launch by launch.
 
@@ -64,6 +95,7 @@ class LaunchRunner:
         results: The columns of results.
         sums: The split of sums over threads.
         alone: The only thread that runs; None if all run.
+        held: Inputs that are the same in all launches; None if rows have all inputs.
     """
 
     module: CpuModule
@@ -75,6 +107,7 @@ class LaunchRunner:
     results: ColumnTable
     sums: Sums = field(default_factory=Sums)
     alone: int | None = None
+    held: Held | None = None
 
     @property
     def threads(self) -> int:
@@ -126,14 +159,17 @@ class LaunchRunner:
         return np.concatenate([np.zeros(0, np.bool_), *(part.inside() for part in parts)])
 
     def _run(self, mode: Mode, arrays: Columns, wanted: ParameterRole) -> Floats:
-        rows_of_parts = [part.read(wanted) for part in self._parts(mode, arrays)]
-        width = len((self.inputs if wanted is Role.GRADIENT else self.results).columns)
-        return np.concatenate(rows_of_parts) if rows_of_parts else np.zeros((0, width))
+        some = slice(None) if self.held is None or wanted is not Role.GRADIENT else self.held.kept
+        rows_of_parts = [part.read(wanted)[:, some] for part in self._parts(mode, arrays)]
+        if not rows_of_parts:
+            return np.zeros((0, len((self.inputs if wanted is Role.GRADIENT else self.results).columns)))
+        return np.concatenate(rows_of_parts)
 
     def _parts(self, mode: Mode, arrays: Columns) -> Iterator[_Launches]:
         """Run launches for as many rows as fit in memory at a time, and yield them."""
         rows = arrays[Role.INPUT]
-        step = 2 * max(1, tol.SCALARS_AT_ONCE // (8 * (len(self.inputs.columns) + len(self.results.columns)) + 64))
+        least = 1 if self.held is None or mode is Mode.BACKWARD else tol.WIDE_ROWS
+        step = 2 * max(least, tol.SCALARS_AT_ONCE // (8 * (len(self.inputs.columns) + len(self.results.columns)) + 64))
         for start in range(0, len(rows), step):
             batch = _Launches(self, mode, {role: array[start : start + step] for role, array in arrays.items()})
             batch.launch()
@@ -256,10 +292,12 @@ class _Launches:
         """Return an array with a row for each launch: its input, or a mark for unwritten values, or zeros."""
         dtype = self.runner.precision.dtype(parameter.scalar.name)
         role, name, path = slot
-        start = self._start(role, name, path)
+        start = self._start(role, name, path, dtype)
+        if start is not None and parameter.access == "texture":
+            start = padded(np.asarray(start, np.float64), parameter.shape)
         if start is not None:
-            texels = padded(start, parameter.shape) if parameter.access == "texture" else start
-            return np.array(texels, dtype, order="C")
+            shared = self.runner.held is not None and role is Role.INPUT and start.dtype == dtype
+            return start if shared else np.array(start, dtype, order="C")
         if role is Role.PARTIALS:
             mark = 77 if dtype is np.uint32 else np.nan
             return np.full((self.count, max(1, parameter.components * self.runner.sums.parts)), mark, dtype)
@@ -275,20 +313,27 @@ class _Launches:
             mark = self.runner.sums.start
         return np.full((self.count, size), mark if fresh or role is Role.GRADIENT else 0, dtype)
 
-    def _start(self, role: ParameterRole, name: str, path: tuple[str | int, ...]) -> Floats | None:
+    def _start(
+        self, role: ParameterRole, name: str, path: tuple[str | int, ...], dtype: type[np.generic]
+    ) -> Array | None:
         """Return the input of a buffer, if there is one."""
         inputs, results = self.runner.inputs.stretches, self.runner.results.stretches
         in_place = (name, path) in inputs and self._is_written(name)
         if role in _OF_INPUTS:
-            start, end = inputs[name, path]
-            return self.columns[role][:, start:end]
+            return self._inputs(role, inputs[name, path], dtype)
         if role in (Role.COTANGENT, Role.ADJOINT):
             start, end = results[name, path]
             return self.columns[Role.COTANGENT][:, start:end]
         if in_place and role in (Role.RESULT, Role.RESULT_TANGENT):
-            start, end = inputs[name, path]
-            return self.columns[Role.INPUT if role is Role.RESULT else Role.TANGENT][:, start:end]
+            return self._inputs(Role.INPUT if role is Role.RESULT else Role.TANGENT, inputs[name, path], dtype)
         return None
+
+    def _inputs(self, role: ParameterRole, place: tuple[int, int], dtype: type[np.generic]) -> Array:
+        """Return a range of the columns of inputs or directions."""
+        held, rows = self.runner.held, self.columns[role]
+        if held is None:
+            return rows[:, slice(*place)]
+        return held.filled(rows, place, dtype) if role is Role.INPUT else held.along(rows, place, dtype)
 
     def _is_written(self, name: str) -> bool:
         return any(p.name == name and p.memory.is_written for p in self.runner.kernel.params)

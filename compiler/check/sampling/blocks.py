@@ -3,56 +3,28 @@
 A block has neighbouring inputs. Its derivative along a random direction, for a random combination of the results, is
 one number, which is compared with differences. Blocks that disagree are halved, down to the wrong input. Wrong inputs
 are then examined entry by entry, with some others.
+
+Signs of a direction are random. So the effects of float32 constants on the terms of a large block cancel out for the
+most part, and a mistake in one of thousands of inputs is not smaller than what they leave.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from slangad.compiler.check import tolerances as tol
-from slangad.compiler.check.model.columns import ColumnTable
+from slangad.compiler.check.model.arrays import stretches_of_rows
 from slangad.compiler.check.sampling.scouts import slopes_along
 from slangad.compiler.report.model import Leg
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Sequence
 
-    from slangad.compiler.check.model.arrays import Floats, Indices
+    from slangad.compiler.check.model.arrays import Bools, Floats, Indices
     from slangad.compiler.check.model.functions import Evaluate, RowFunction
-    from slangad.compiler.emit.model import Mode
-
-
-@dataclass(frozen=True, slots=True)
-class FocusedFunction:
-    """A function of which fewer inputs and results are examined; it computes the same."""
-
-    function: RowFunction
-    inputs: ColumnTable
-    results: ColumnTable
-
-    @property
-    def entries(self) -> Mapping[Mode, object]:
-        """Return its modes."""
-        return self.function.entries
-
-    def values(self, rows: Floats) -> Floats:
-        """Return the results of the function alone."""
-        return self.function.values(rows)
-
-    def moved(self, rows: Floats, base: Floats) -> Floats:
-        """Return the results at rows, with frozen parts as they are at others."""
-        return self.function.moved(rows, base)
-
-    def gradients(self, rows: Floats, cotangents: Floats) -> Floats:
-        """Return the gradient of every input for one cotangent a row."""
-        return self.function.gradients(rows, cotangents)
-
-    def tangents(self, rows: Floats, directions: Floats) -> tuple[Floats, Floats]:
-        """Return the results that forward mode computes, and their tangents for one direction a row."""
-        return self.function.tangents(rows, directions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +37,9 @@ class BlockFindings:
         rows: The samples at which a block is wrong.
         compared: The number of blocks that could be compared.
         blocks: The number of blocks.
+        samples: The number of samples.
+        active: The columns with a gradient at one of these; the largest gradients first. Only of wide functions.
+        held: The number of inputs of a wide function that differ in blocks only.
     """
 
     inputs: tuple[int, ...]
@@ -72,6 +47,9 @@ class BlockFindings:
     rows: Floats
     compared: int
     blocks: int
+    samples: int
+    active: tuple[int, ...] = ()
+    held: int = 0
 
 
 def is_large(function: RowFunction) -> bool:
@@ -81,18 +59,6 @@ def is_large(function: RowFunction) -> bool:
     )
 
 
-def focused(function: RowFunction, inputs: Iterable[int], results: Iterable[int]) -> FocusedFunction:
-    """Return the function with these columns only."""
-    return FocusedFunction(function, _only(function.inputs, set(inputs)), _only(function.results, set(results)))
-
-
-def _only(table: ColumnTable, kept: set[int]) -> ColumnTable:
-    columns = tuple(
-        column if k in kept else replace(column, differentiable=False) for k, column in enumerate(table.columns)
-    )
-    return ColumnTable(columns, table.stretches)
-
-
 @dataclass(frozen=True, slots=True)
 class Blocks:
     """The comparison of a function of many inputs, block by block.
@@ -100,35 +66,66 @@ class Blocks:
     Attributes:
         evaluate: Its differentiable results, with parts frozen whose derivative is declared away.
         modes: Reverse and forward mode, as far as they exist.
+        most: The largest affordable number of blocks of a wide function; None if the function is not wide.
     """
 
     function: RowFunction
     evaluate: Evaluate
     modes: Sequence[Leg]
     seed: int
+    most: int | None = None
 
     def compare(self, rows: Floats, scales: Floats) -> BlockFindings:
         """Return the outcome for the blocks of all inputs at a few samples."""
-        rows = rows[: tol.BLOCK_SAMPLES]
         blocks = self._blocks()
-        places = [(row, block) for row in range(len(rows)) for block in blocks]
+        first = len(rows[: tol.BLOCK_SAMPLES])
+        places = [(row, block) for row in range(first) for block in blocks]
+        if self.most is None:
+            rows = rows[:first]
+        else:
+            places += [(row, np.concatenate(blocks)) for row in range(first, len(rows))]
         wrong, sharp = self._compare(rows, scales, places)
-        suspects = self._narrowed(rows, scales, [place for place, bad in zip(places, wrong, strict=True) if bad])
+        suspects = self._narrowed(rows, scales, self._first([p for p, bad in zip(places, wrong, strict=True) if bad]))
         known = {self._key(block) for (_, block), good in zip(places, sharp, strict=True) if good}
         columns = tuple(dict.fromkeys(int(block[0]) for _, block in suspects))
         where = np.array(sorted({row for row, _ in suspects}), np.int64)
+        active = self._active(rows)
         return BlockFindings(
-            self._with_others(columns),
+            self._with_others(columns, active),
             self._results(rows, scales, suspects),
             rows[where],
-            len(known),
+            len(known & set(map(self._key, blocks))),
             len(blocks),
+            len(rows),
+            active,
         )
 
     def _blocks(self) -> list[Indices]:
         """Return blocks of neighbouring columns of one buffer."""
-        size = tol.BLOCK_SIZE
-        return [buffer[k : k + size] for buffer in self._buffers() for k in range(0, len(buffer), size)]
+        buffers, size = self._buffers(), tol.BLOCK_SIZE
+        if self.most is not None:
+            size = max(size, -(-sum(map(len, buffers)) // self.most))
+        return [buffer[k : k + size] for buffer in buffers for k in range(0, len(buffer), size)]
+
+    def _first(self, suspects: list[tuple[int, Indices]]) -> list[tuple[int, Indices]]:
+        """Return wrong blocks; those of wide functions at the first sample at which each is wrong."""
+        if self.most is None:
+            return suspects
+        rows = {self._key(block): (row, block) for row, block in reversed(suspects)}
+        return [rows[key] for key in reversed(rows)]
+
+    def _active(self, rows: Floats) -> tuple[int, ...]:
+        """Return the columns with a gradient at a sample, the largest first; none of functions that are not wide."""
+        if self.most is None or Leg.REVERSE not in self.modes or not len(rows):
+            return ()
+        cotangents = np.zeros((len(rows), len(self.function.results.columns)))
+        cotangents[:, self.function.results.differentiable] = 1.0
+        sizes = np.zeros(rows.shape[1])
+        for some in stretches_of_rows(len(rows), rows.shape[1]):
+            gradients = np.nan_to_num(np.abs(self.function.gradients(rows[some], cotangents[some])))
+            sizes = np.fmax(sizes, gradients.max(axis=0))
+        order = np.argsort(-sizes, kind="stable")
+        return tuple(order[: np.count_nonzero(sizes)].tolist())
 
     def _buffers(self) -> list[Indices]:
         """Return the differentiable columns of every input buffer that has some."""
@@ -143,8 +140,9 @@ class Blocks:
     def _narrowed(self, rows: Floats, scales: Floats, suspects: list[tuple[int, Indices]]) -> list[tuple[int, Indices]]:
         """Return single inputs that are wrong, by halving wrong blocks; if that finds none, first inputs of blocks."""
         wrong_inputs: list[tuple[int, Indices]] = []
+        most = tol.BLOCK_HALVES * tol.BLOCK_SUSPECTS if self.most is None else tol.WIDE_SUSPECTS
         while suspects and len(wrong_inputs) < tol.BLOCK_SUSPECTS:
-            suspects = suspects[: tol.BLOCK_HALVES * tol.BLOCK_SUSPECTS]
+            suspects = suspects[:most]
             wrong_inputs += [(row, block) for row, block in suspects if len(block) == 1]
             halves = [
                 (row, half)
@@ -164,9 +162,37 @@ class Blocks:
     ) -> tuple[list[bool], list[bool]]:
         """Return for each block if it is wrong at its sample, and if it could be compared."""
         rng = np.random.default_rng([self.seed, 17])
-        inputs, outputs = self.function.inputs, self.function.results.differentiable
+        outputs = self.function.results.differentiable
         cotangents = np.zeros((len(rows), len(self.function.results.columns)))
         cotangents[:, outputs] = rng.normal(size=(len(rows), len(outputs)))
+        with np.errstate(all="ignore"):
+            gradients = self.function.gradients(rows, cotangents) if Leg.REVERSE in self.modes else None
+        wrong, sharp = [], []
+        for some in stretches_of_rows(len(places), rows.shape[1]):
+            bad, known = self._compare_some(rows, scales, places[some], rng, (cotangents, gradients))
+            wrong += bad.tolist()
+            sharp += known.tolist()
+        return wrong, sharp
+
+    def _compare_some(
+        self,
+        rows: Floats,
+        scales: Floats,
+        places: Sequence[tuple[int, Indices]],
+        rng: np.random.Generator,
+        derivatives: tuple[Floats, Floats | None],
+    ) -> tuple[Bools, Bools]:
+        """Return the same for blocks whose directions fit in memory.
+
+        Args:
+            rows: The samples.
+            scales: The scale of every column.
+            places: The blocks, each with its sample.
+            rng: Draws directions.
+            derivatives: The cotangents of every sample, and the gradients for these; None without reverse mode.
+        """
+        inputs, outputs = self.function.inputs, self.function.results.differentiable
+        cotangents, all_gradients = derivatives
         which = np.array([row for row, _ in places], np.int64)
         directions = np.zeros((len(places), len(inputs.columns)))
         for k, (_, block) in enumerate(places):
@@ -175,7 +201,7 @@ class Blocks:
         weights = cotangents[which]
         with np.errstate(all="ignore"):
             slopes, bars = slopes_along(self.evaluate, rows[which], directions, weights[:, outputs], tol.BLOCK_WINDOWS)
-            gradients = self.function.gradients(rows, cotangents)[which] if Leg.REVERSE in self.modes else None
+            gradients = None if all_gradients is None else all_gradients[which]
             wrong, sharp = np.zeros(len(places), bool), np.zeros(len(places), bool)
             for mode in self.modes:
                 if gradients is not None and mode is Leg.REVERSE:
@@ -185,16 +211,21 @@ class Blocks:
                 slope, size = terms.sum(axis=1), np.abs(terms).sum(axis=1)
                 largest = np.fmax(size, np.abs(slopes))
                 certain = np.isfinite(slopes) & (bars <= tol.BLOCK_SHARP * largest)
+                if mode is Leg.REVERSE:  # the effects of constants on its terms have random signs
+                    together = tol.BLOCK_SIGNS * np.sqrt((terms * terms).sum(axis=1))
+                    largest = np.fmax(np.fmin(size, together), np.abs(slopes))
                 wrong |= certain & ~(np.abs(slope - slopes) <= bars + tol.BLOCK_CONSTANTS * tol.CONSTANTS * largest)
                 sharp |= certain | ((size == 0.0) & (slopes == 0.0))
-        return [bool(w) for w in wrong], [bool(s) for s in sharp]
+        return wrong, sharp
 
-    def _with_others(self, suspects: tuple[int, ...]) -> tuple[int, ...]:
-        """Return suspects with inputs of every buffer: the first, the last and some between."""
+    def _with_others(self, suspects: tuple[int, ...], active: tuple[int, ...]) -> tuple[int, ...]:
+        """Return suspects with inputs of every buffer: the first, the last and some between, first active ones."""
         rng = np.random.default_rng([self.seed, 18])
         buffers = self._buffers()
         each = max(2, tol.BLOCK_SHOWN_INPUTS // max(1, len(buffers)))
         others = [int(k) for buffer in buffers for k in (buffer[0], buffer[-1], *rng.permutation(buffer)[: each - 2])]
+        for buffer in buffers if active else ():
+            others += np.array(active)[np.isin(active, buffer)][: each - 2].tolist()
         return tuple(sorted({*suspects, *others}))
 
     def _results(self, rows: Floats, scales: Floats, suspects: list[tuple[int, Indices]]) -> tuple[int, ...]:

@@ -11,18 +11,25 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from slangad.compiler.check import tolerances as tol
-from slangad.compiler.check.model.effort import Effort, effort_of
+from slangad.compiler.check.model.arrays import rows_at_once
+from slangad.compiler.check.model.effort import Effort, blocks_of, effort_of
 from slangad.compiler.check.model.samples import RegionSamples, chosen, with_rows
 from slangad.compiler.check.run.companions import SubjectFunctions
 from slangad.compiler.check.run.derivative import MODES
-from slangad.compiler.check.sampling.blocks import Blocks, focused, is_large
-from slangad.compiler.check.sampling.samples import draw, interval_of
+from slangad.compiler.check.run.launch import LaunchRunner
+from slangad.compiler.check.sampling.blocks import Blocks, is_large
+from slangad.compiler.check.sampling.focus import HeldInputs, focused, hold_most
+from slangad.compiler.check.sampling.samples import draw, draw_wide, intervals_of
 from slangad.compiler.check.sampling.scouts import scout
 from slangad.compiler.report.model import Leg
 
 if TYPE_CHECKING:
-    from slangad.compiler.check.model.arrays import Floats
+    from collections.abc import Iterator
+
+    from slangad.compiler.check.model.arrays import Bools, Floats
+    from slangad.compiler.check.model.functions import Bounded
     from slangad.compiler.check.model.plan import SubjectPlan
+    from slangad.compiler.check.model.samples import Samples
     from slangad.compiler.check.sampling.blocks import BlockFindings
 
 
@@ -54,6 +61,8 @@ def scope_of(plan: SubjectPlan, functions: SubjectFunctions) -> CheckScope:
     if indices is None or not scope.legs:
         return scope
     name = f"blocks {plan.subject.name}"
+    if len(f64.inputs.columns) > tol.WIDE and isinstance(f64, LaunchRunner):
+        return _wide_scope(plan, scope, indices, name)
     drawn = draw(f64.inputs.columns, plan.ranges, tol.SAMPLES_LEAST, plan.seed, name, (), plan.integers)
     drawn = chosen(drawn, functions.inside(drawn.rows))
     scope = replace(scope, effort=effort_of(indices.work(drawn.rows[: tol.SAMPLES_LEAST])))
@@ -70,6 +79,45 @@ def scope_of(plan: SubjectPlan, functions: SubjectFunctions) -> CheckScope:
     return replace(
         scope, functions=SubjectFunctions(focused(f64, blocks.inputs, blocks.results), f32, companions), blocks=blocks
     )
+
+
+def _wide_scope(plan: SubjectPlan, scope: CheckScope, indices: Bounded, name: str) -> CheckScope:
+    """Return the scope of a launch with very many inputs: blocks of all of them, then a few that are not held."""
+    functions, f64 = scope.functions, scope.functions.f64
+    parts = list(_wide_samples(plan, functions, name))
+    finite = np.concatenate([samples.rows[good] for samples, good in parts])
+    first, columns = parts[0][0], f64.inputs.columns
+    work = indices.work(first.rows[:1]) + tol.WORK_SCALAR * len(columns)
+    compare = Blocks(f64, functions.evaluate, scope.legs, plan.seed, blocks_of(work))
+    blocks = compare.compare(finite, first.scales.max(axis=0))
+    sample = (*blocks.rows, *finite, *first.rows)[0]
+    hold = hold_most(f64.inputs, (*blocks.inputs, *blocks.active), sample, plan.seed)
+    examined = np.flatnonzero(np.isin(hold.held.kept, blocks.inputs)).tolist(), blocks.results
+    held = hold.functions(functions)
+    device = held.companions.device
+    companions = replace(
+        held.companions, device=focused(device, *examined) if isinstance(device, HeldInputs) else device
+    )
+    f32 = None if held.f32 is None else focused(held.f32, *examined)
+    rows = sample[None, hold.held.kept]
+    return CheckScope(
+        SubjectFunctions(focused(held.f64, *examined), f32, companions),
+        scope.legs,
+        effort_of(work),
+        replace(blocks, inputs=tuple(examined[0]), rows=rows, held=len(columns) - len(hold.held.kept)),
+    )
+
+
+def _wide_samples(plan: SubjectPlan, functions: SubjectFunctions, name: str) -> Iterator[tuple[Samples, Bools]]:
+    """Yield samples of a launch with very many inputs, in parts, and where all of it is in bounds and finite."""
+    columns = functions.f64.inputs.columns
+    for start in range(0, tol.WIDE_SAMPLES, rows_at_once(len(columns))):
+        count = tol.WIDE_SAMPLES - start
+        drawn = draw_wide(columns, plan.ranges, count, plan.seed, f"{name} {start}", plan.integers)
+        rows = _made_finite(plan, functions, drawn.rows)
+        with np.errstate(all="ignore"):
+            good = functions.inside(rows) & np.isfinite(functions.evaluate(rows, rows)).all(axis=1)
+        yield replace(drawn, rows=rows), good
 
 
 def draw_in_range(plan: SubjectPlan, scope: CheckScope) -> RegionSamples:
@@ -106,7 +154,7 @@ def _made_finite(plan: SubjectPlan, functions: SubjectFunctions, rows: Floats) -
 
     One thread outside its domain makes a launch not finite, and a domain is mostly the positive side.
     """
-    intervals = [interval_of(column, plan.ranges) for column in functions.f64.inputs.columns]
+    intervals = intervals_of(functions.f64.inputs.columns, plan.ranges)
     low, high = (np.array([getattr(i, side) for i in intervals]) for side in ("low", "high"))
     with np.errstate(all="ignore"):
         bad = ~np.isfinite(functions.evaluate(rows, rows)).all(axis=1)

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from slangad.compiler.check import tolerances as tol
+from slangad.compiler.check.model.arrays import rows_at_once
+from slangad.compiler.check.model.columns import owner_of
 from slangad.compiler.check.model.integers import NO_INTEGERS
 from slangad.compiler.check.model.samples import Samples
 
@@ -67,7 +69,7 @@ def draw(
     """
     digest = hashlib.sha256(f"{seed}|{name}".encode()).digest()
     rng = np.random.default_rng(int.from_bytes(digest[:8], "little"))
-    intervals = [interval_of(column, ranges) for column in columns]
+    intervals = intervals_of(columns, ranges)
     low, high = (np.array([getattr(i, side) for i in intervals], np.float64) for side in ("low", "high"))
     rows = [rng.uniform(low, high, (count, len(columns)))]
     origins = ["random"] * count
@@ -90,10 +92,14 @@ def draw(
     _keep_counted(together, columns, integers)
     _, first = np.unique(together, axis=0, return_index=True)
     kept = np.sort(first)
-    scales = np.maximum(np.abs(together[kept]), (high - low) / 2.0)
-    scales = np.where(scales > 0.0, scales, 1.0)
-    scales = np.exp2(np.floor(np.log2(scales)))
+    scales = _scales(together[kept], low, high)
     return Samples(together[kept], tuple(origins[k] for k in kept), scales, marks[kept])
+
+
+def _scales(rows: Floats, low: Floats, high: Floats) -> Floats:
+    """Return for each input the power of two at or below the larger of its magnitude and half its range."""
+    scales = np.maximum(np.abs(rows), (high - low) / 2.0)
+    return np.asarray(np.exp2(np.floor(np.log2(np.where(scales > 0.0, scales, 1.0)))))
 
 
 def draw_random(
@@ -105,15 +111,39 @@ def draw_random(
     integers: Integers = NO_INTEGERS,
 ) -> Floats:
     """Return random rows only."""
+    return _draw_random(columns, intervals_of(columns, ranges), count, seed, name, integers)
+
+
+def _draw_random(
+    columns: Sequence[Column],
+    intervals: Sequence[SampleInterval],
+    count: int,
+    seed: int,
+    name: str,
+    integers: Integers,
+) -> Floats:
     digest = hashlib.sha256(f"{seed}|{name}".encode()).digest()
     rng = np.random.default_rng(int.from_bytes(digest[:8], "little"))
-    declared = tuple(ranges)
-    intervals = [interval_of(column, declared) for column in columns]
     low, high = (np.array([getattr(i, side) for i in intervals], np.float64) for side in ("low", "high"))
     rows = _representable(rng.uniform(low, high, (count, len(columns))), columns, low, high, rng, count)
     keep_apart(rows, columns, intervals, integers, rng)
     _keep_counted(rows, columns, integers)
     return rows
+
+
+def draw_wide(
+    columns: Sequence[Column],
+    ranges: Iterable[Range],
+    count: int,
+    seed: int,
+    name: str,
+    integers: Integers = NO_INTEGERS,
+) -> Samples:
+    """Return random samples of a subject with very many inputs; no more than fit in memory at a time."""
+    intervals = intervals_of(columns, ranges)
+    rows = _draw_random(columns, intervals, min(count, rows_at_once(len(columns))), seed, name, integers)
+    low, high = (np.array([getattr(i, side) for i in intervals], np.float64) for side in ("low", "high"))
+    return Samples(rows, ("random",) * len(rows), _scales(rows, low, high), np.zeros(rows.shape, bool))
 
 
 def draw_outside(
@@ -180,7 +210,7 @@ def keep_apart(
 
 def _keep_counted(rows: Floats, columns: Sequence[Column], integers: Integers) -> None:
     """Make numbers of threads and their counts consistent, in place: ``0 <= id < count``."""
-    at = {column.path: k for k, column in enumerate(columns)}
+    at = {column.path: k for k, column in enumerate(columns)} if integers.counted else {}
     for number, count in integers.counted:
         least = np.ones(len(rows))
         if number in at:
@@ -215,6 +245,17 @@ def _with_tried_integers(
             row[k] = value
             more.append(row)
     return np.array(more[: tol.COMBINATIONS_MOST]).reshape(-1, len(columns))
+
+
+def intervals_of(columns: Sequence[Column], ranges: Iterable[Range]) -> list[SampleInterval]:
+    """Return the intervals of all columns; few of many thousands have a declared range."""
+    declared = tuple(ranges)
+    owners = tuple({owner_of(one.path) for one in declared})
+    usual: dict[str, SampleInterval] = {}
+    for column in columns:
+        if column.scalar not in usual:
+            usual[column.scalar] = interval_of(column, ())
+    return [interval_of(c, declared) if c.path.startswith(owners) else usual[c.scalar] for c in columns]
 
 
 def interval_of(column: Column, ranges: Iterable[Range]) -> SampleInterval:

@@ -15,7 +15,7 @@ from slangad.compiler.check import tolerances as tol
 from slangad.compiler.check.model.integers import NO_INTEGERS
 from slangad.compiler.check.model.launch_columns import Extents, launch_inputs
 from slangad.compiler.check.run.launch import within
-from slangad.compiler.check.sampling.samples import draw, draw_random
+from slangad.compiler.check.sampling.samples import draw, draw_random, draw_wide
 from slangad.compiler.check.twins.index_ranges import axes_of, rank_of
 from slangad.compiler.ir.nodes import Memory
 
@@ -141,6 +141,8 @@ class ShapeSearch:
 
     def _drawn(self, inputs: ColumnTable) -> Floats:
         """Return samples, also with integers that are equal or as large as possible."""
+        if len(inputs.columns) > tol.WIDE:
+            return draw_wide(inputs.columns, self.ranges, self.samples, self.seed, self.kernel.name, self.integers).rows
         if self.samples < tol.SHAPE_SAMPLES:
             return draw_random(inputs.columns, self.ranges, self.samples, self.seed, self.kernel.name, self.integers)
         return draw(inputs.columns, self.ranges, self.samples, self.seed, self.kernel.name, (), self.integers).rows

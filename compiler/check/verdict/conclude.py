@@ -291,9 +291,16 @@ def _outside_note(drawn: RegionSamples) -> Iterator[Note]:
 
 
 def _blocks_note(scope: CheckScope) -> Iterator[Note]:
-    if scope.blocks is not None:
-        shown = f"{len(scope.blocks.inputs)} inputs and {len(scope.blocks.results)} results one by one"
-        yield Note(NoteKind.SAMPLES, f"looked at its inputs in {scope.blocks.blocks} blocks, then {shown}")
+    blocks = scope.blocks
+    if blocks is None:
+        return
+    shown = f"{len(blocks.inputs)} inputs and {len(blocks.results)} results one by one"
+    yield Note(NoteKind.SAMPLES, f"looked at its inputs in {blocks.blocks} blocks, then {shown}")
+    if blocks.held:
+        active = f", of which {len(blocks.active)} had a gradient" if blocks.active else ""
+        inputs = len(scope.functions.f64.inputs.columns) + blocks.held
+        along = f"compared all {inputs} inputs{active}, along random directions at {blocks.samples} samples"
+        yield Note(NoteKind.SAMPLES, f"{along}; elsewhere {blocks.held} of them keep the values of one sample")
 
 
 def _ignored(scope: CheckScope, evidence: Evidence) -> Iterator[Note]:

@@ -1,0 +1,76 @@
+"""Kernels with thousands of parameter scalars: memory is bounded, and one wrong gradient among them is found."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+TEXT = """
+import slangad as sa
+from slangad import Array, Each, Param, float2
+
+Net = sa.nn.MLP([16, 64, 64, 3], activation="relu")
+Grid = sa.nn.HashGrid(4, 2, 8192, 16, 1.7)
+
+
+@sa.kernel
+def network(net: Param[Net], x: Each[Array[float, 16]]) -> sa.Mean[float]:
+    y = net(x)
+    return y[0] * y[0] + y[1] * y[1] + y[2] * y[2]
+
+
+@sa.kernel
+def grid(grid: Param[Grid], x: Each[float2]) -> sa.Mean[float]:
+    y = grid(x)
+    s = 0.0
+    for k in range(8):
+        s += y[k] * y[k]
+    return s
+
+
+@sa.differentiable
+def term(w: float, x: float, k: int) -> float:
+    return w * w * x + 0.5 * w
+
+
+@term.backward
+def term_backward(w: float, x: float, k: int, d_out: float):
+    wrong = 1.01 if k == 1777 else 1.0
+    return d_out * (2.0 * w * x + 0.5) * wrong, d_out * w * w
+
+
+@sa.kernel
+def planted(w: Param[Array[float, 3000]], x: Each[float]) -> sa.Mean[float]:
+    s = 0.0
+    for k in range(3000):
+        s += term(w[k], x, k)
+    return s
+"""
+MEMORY = 512
+"""Megabytes that any process of a check may take, the C++ compiler's among them."""
+
+
+def test_check__thousands_of_parameters__finds_the_wrong_one_in_little_memory(tmp_path: Path) -> None:
+    (tmp_path / "large.py").write_text(TEXT, encoding="utf-8")
+    code = """
+import resource, subprocess, sys
+command = [sys.executable, "-m", "slangad", "-q", "check", "--format", "json", "large.py"]
+command += [word for name in ("network", "grid", "planted") for word in ("--only", name)]
+print(subprocess.run(command, check=False, capture_output=True, text=True).stdout)
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024)
+"""
+    run = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True, capture_output=True, text=True)
+    report, megabytes = run.stdout.rstrip().rsplit("\n", 1)
+    results = {result["function"]: result for result in json.loads(report)["results"]}
+    assert int(megabytes) < MEMORY
+    assert (results["network"]["verdict"], results["grid"]["verdict"]) == ("PASS", "KINK_OK")
+    assert results["planted"]["verdict"] == "FAIL"
+    assert {failure["column"] for failure in results["planted"]["failures"]} == {"w[1777]"}
+    for name, inputs in (("network", 5523), ("grid", 65546), ("planted", 3005)):
+        (note,) = (n["message"] for n in results[name]["notes"] if n["message"].startswith("compared all"))
+        assert note.startswith(f"compared all {inputs} inputs, of which ")
