@@ -50,7 +50,7 @@ def emit_module(module: ir.Module) -> EmittedModule:
     _print_header(writer, module, libraries)
     _print_structs(names, writer, module)
     print_converters(names, writer, converted_types(module))
-    _print_constants(names, writer, module.constants)
+    _print_constants(names, writer, _used(module))
     for printer in memory:
         printer.print(writer, modes[printer.buffer.kernel])
     for probe in probes:
@@ -93,6 +93,7 @@ def name_module(module: ir.Module, scope: NameScope) -> ModuleNames:
         memory={b.key: name_memory(scope, b) for b in module.buffers},
         probes=name_probes(scope, module),
         wrappers=name_wrappers(module, scope),
+        integers={c.key: int(c.values[0]) for c in module.constants if c.type == types.INT},
     )
 
 
@@ -192,6 +193,15 @@ def _print_struct(names: ModuleNames, writer: Writer, definition: ir.StructDef, 
             if function.owner == struct.key:
                 writer.gap()
                 print_any(names, writer, function)
+
+
+def _used(module: ir.Module) -> tuple[ir.ConstantDef, ...]:
+    """Return the constants without ints that the passes have left no name of."""
+    exprs = [e for f in module.functions for e in body_exprs(statements(f))]
+    used = {e.name for e in exprs if isinstance(e, ir.Const)} | {e.key for e in exprs if isinstance(e, ir.ConstantRef)}
+    text = " ".join(f.body.text for f in module.functions if isinstance(f.body, ir.SlangBody))
+    words = set(re.findall(r"\w+", text))
+    return tuple(c for c in module.constants if c.type != types.INT or c.key in used or c.name in words)
 
 
 def _print_constants(names: ModuleNames, writer: Writer, constants: tuple[ir.ConstantDef, ...]) -> None:

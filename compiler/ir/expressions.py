@@ -17,11 +17,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Const:
-    """A number or bool of a scalar type."""
+    """A number or bool of a scalar type. ``name`` is the key of the user's integer constant that it comes from."""
 
     value: int | float | bool
     type: Type
     span: Span = field(default=NOWHERE, compare=False, repr=False)
+    name: str = field(default="", compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

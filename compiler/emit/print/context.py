@@ -27,6 +27,7 @@ class ModuleNames:
     ``converters`` has the two conversions between a type and its differential. ``external`` has the keys of structs of
     Slang files, and ``taken`` the names that those files declare. ``memory`` has the names of each tensor and texture,
     ``probes`` those of each probe. ``wrappers`` has the functions that are differentiated in place of ambiguous ones.
+    ``integers`` has the values of the constants of type int.
     """
 
     functions: Mapping[str, Function]
@@ -43,6 +44,7 @@ class ModuleNames:
     memory: Mapping[str, MemoryNames] = field(default_factory=dict)
     probes: Mapping[ProbeKey, ProbeNames] = field(default_factory=dict)
     wrappers: Mapping[str, str] = field(default_factory=dict)
+    integers: Mapping[str, int] = field(default_factory=dict)
 
     def has_external(self, type_: Type) -> bool:
         """Return True if a type contains a struct from a Slang file; only Slang knows its differential."""

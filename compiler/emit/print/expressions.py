@@ -85,7 +85,7 @@ def _print(ctx: PrintContext, expr: ir.Expr, precedence: int) -> None:
 def _atom(ctx: PrintContext, expr: ir.Const | ir.Var | ir.ConstantRef | ir.ThreadId | ir.ThreadCount) -> None:
     match expr:
         case ir.Const(value=value, type=types.Scalar() as type_):
-            ctx.writer.write(literal(value, type_))
+            ctx.writer.write(_named(ctx, expr) or literal(value, type_))
         case ir.Const():
             raise TypeError(f"constant of type {expr.type}")
         case ir.Var(name):
@@ -96,6 +96,14 @@ def _atom(ctx: PrintContext, expr: ir.Const | ir.Var | ir.ConstantRef | ir.Threa
             ctx.writer.write(ctx.thread("thread_id", axis))
         case ir.ThreadCount(axis):
             ctx.writer.write(ctx.thread("thread_count", axis))
+
+
+def _named(ctx: PrintContext, expr: ir.Const) -> str:
+    """Return the user's name of an int, converted to the type of the expression if that is float; empty without one."""
+    if expr.type not in (types.INT, types.FLOAT) or ctx.names.integers.get(expr.name) != expr.value:
+        return ""
+    name = ctx.names.constants[expr.name]
+    return name if expr.type == types.INT else f"float({name})"
 
 
 def _operation(ctx: PrintContext, expr: ir.Unary | ir.Binary | ir.Ternary, precedence: int) -> None:

@@ -55,6 +55,8 @@ def _global_names(names: ModuleNames, expr: ir.Expr) -> Iterator[str]:
             yield names.gradients[key]
         case ir.ConstantRef(key):
             yield names.constants[key]
+        case ir.Const(name=key) if key in names.integers:
+            yield names.constants[key]
         case _:
             return
 

@@ -125,9 +125,9 @@ def used_constants(
         functions: The finished functions.
         in_slang: Keys that bodies written in Slang name.
     """
-    named = {e.key for f in functions for e in body_exprs(statements(f)) if isinstance(e, ir.ConstantRef)}.union(
-        in_slang
-    )
+    exprs = [e for f in functions for e in body_exprs(statements(f))]
+    named = {e.key for e in exprs if isinstance(e, ir.ConstantRef)}.union(in_slang)
+    named |= {e.name for e in exprs if isinstance(e, ir.Const)}
     return tuple(
         ir.ConstantDef(key, name, type_, values) for key, (name, type_, values) in used.items() if key in named
     )

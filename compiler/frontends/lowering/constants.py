@@ -46,7 +46,9 @@ def constant(ctx: Context, entity: ValueEntity, span: Span) -> Expr:
     if isinstance(value, bool):
         return Const(value, BOOL, span)
     if isinstance(value, int):
-        return Const(value, WEAK_INT, span)
+        low, high = RANGES["int"]
+        named = bool(entity.name) and low <= value <= high
+        return Const(value, WEAK_INT, span, _shared(ctx, entity.key, (entity.name, INT, (value,))) if named else "")
     if isinstance(value, float):
         value = as_float(ctx, value, span)
         if not entity.name:
