@@ -102,7 +102,7 @@ def test_compile__notes__are_shown_again(project: Project) -> None:
     taken = ", ".join(f"{name}: sa.Each[float]" for name in names)
     text = f"import slangad as sa\n@sa.kernel\ndef wide({taken}) -> sa.Each[float]:\n    return {' + '.join(names)}\n"
     project.write("wide.py", text)
-    words = ("compile", "wide.py", "-t", "wgsl", "--mode", "forward")
+    words = ("compile", "wide.py", "-t", "wgsl", "--mode", "forward", "--no-pack-buffers")
     first = project.run(*words).stderr
     assert "SA427" in first
     assert project.run(*words).stderr.replace(", 1 of 1 up to date", "") == first
