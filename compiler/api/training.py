@@ -37,7 +37,7 @@ class TrainingSettings:
     """The settings of a training.
 
     Attributes:
-        steps: The number of steps.
+        steps: The number of steps; 0 gives the values that a training starts at.
         batch: Elements of a step; all if 0.
         optimizer: ``sa.Adam(lr=0.01)``, or a name such as ``adam``; None for that of the pipeline.
         lr: The learning rate in place of the optimizer's.
@@ -234,6 +234,8 @@ def _watcher(settings: TrainingSettings) -> Callable[[Trainer], None]:
 
 def _with_settings(runnable: RunnablePipeline, settings: TrainingSettings) -> RunnablePipeline:
     chosen = settings.optimizer
+    if settings.steps == 0 and chosen is None and runnable.pipeline.optimizer is None:
+        return with_optimizer(runnable, "sgd", 1.0)  # no step: the start values are wanted
     if chosen is None or isinstance(chosen, str):
         return with_optimizer(runnable, chosen, settings.lr)
     values = tuple(float(getattr(chosen, one.name)) for one in fields(chosen))

@@ -376,6 +376,15 @@ def test_train__without_an_optimizer__says_what_to_give() -> None:
         distance.train(x=X, y=X, device="cpu")
 
 
+def test_train__of_no_steps__gives_start_values_that_calls_take_by_key() -> None:
+    start = distance.train(x=X, y=X, steps=0, device="cpu")
+    assert start.losses == ()
+    assert list(start.arrays) == ["line.slope", "line.height"]
+    drawn = distance.forward(x=X, y=X, device="cpu", **start.arrays).result
+    first = distance.train(x=X, y=X, steps=1, optimizer=sa.SGD(lr=0.3), device="cpu").losses
+    assert drawn == pytest.approx(first[0])
+
+
 @sa.differentiable
 def halved(x: float) -> float:
     return x * x

@@ -47,8 +47,8 @@ _REFUSED: Final[dict[type[ast.AST], tuple[str, str]]] = {
     ast.SetComp: ("a comprehension", "write a loop over an sa.Array"),
     ast.DictComp: ("a comprehension", "write a loop over an sa.Array"),
     ast.GeneratorExp: ("a generator", "write a loop"),
-    ast.List: ("a list", "write Array[float, 4](…)"),
-    ast.Set: ("a set", "write Array[float, 4](…)"),
+    ast.List: ("a list", ""),
+    ast.Set: ("a set", ""),
     ast.Dict: ("a dict", "write a struct: {struct}"),
     ast.Await: ("'await'", "remove it"),
     ast.Yield: ("'yield'", "return a value"),
@@ -104,6 +104,8 @@ def fence_struct(node: ast.ClassDef, locations: SourceLocations, problems: Probl
                 continue
 
 
+_SHORT: Final = 60
+"""Characters of a display's elements that a help repeats."""
 _METHODS: Final = {
     "property": ("a property", "make it a method: def name(self) -> float"),
     "cached_property": ("a property", "make it a method: def name(self) -> float"),
@@ -159,7 +161,7 @@ def _expression(node: ast.expr, locations: SourceLocations, problems: Problems) 
         return
     if not isinstance(node, _EXPRESSIONS):
         what, help_ = _REFUSED.get(type(node), ("this expression", ""))
-        help_ = _in_words(help_, problems)
+        help_ = f"write {_as_array(node)}" if isinstance(node, (ast.List, ast.Set)) else _in_words(help_, problems)
         problems.error("SA004", locations.span(node), f"{what} is not supported in a described function", help=help_)
         return
     match node:
@@ -173,6 +175,12 @@ def _expression(node: ast.expr, locations: SourceLocations, problems: Problems) 
             for child in ast.iter_child_nodes(node):
                 if isinstance(child, ast.expr):
                     _expression(child, locations, problems)
+
+
+def _as_array(node: ast.List | ast.Set) -> str:
+    """Return the array of a display's elements, whose types are not known here."""
+    inside = ", ".join(map(ast.unparse, node.elts))
+    return f"Array[float, {len(node.elts) or 4}]({inside if len(inside) <= _SHORT else '…'})"
 
 
 def _in_words(help_: str, problems: Problems) -> str:

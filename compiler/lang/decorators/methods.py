@@ -37,6 +37,10 @@ class Trained(Protocol):
         """The trained parameters, by name and as attributes."""
 
     @property
+    def arrays(self) -> Mapping[str, Any]:
+        """The trained parameters by key: ``net.l1.w``."""
+
+    @property
     def losses(self) -> tuple[float, ...]:
         """The loss before each step."""
 
@@ -263,12 +267,13 @@ class RunnableObject(CheckedObject):
 
         Args:
             *args: The data, and start values of trained parameters; the others start at random.
-            **kwargs: The same by name; ``steps=1000``, ``batch=0`` for all elements, ``optimizer=sa.Adam(lr=0.01)``,
-                ``lr=``, ``until_loss=``, ``seed=0``, ``device=``, ``domain=``, ``watch=`` a function of step and loss,
-                ``data=`` a loader of batches, ``distributed=True`` in a rank of ``torch.distributed``.
+            **kwargs: The same by name; ``steps=1000``, 0 for the start values; ``batch=0`` for all elements,
+                ``optimizer=sa.Adam(lr=0.01)``, ``lr=``, ``until_loss=``, ``seed=0``, ``device=``, ``domain=``,
+                ``watch=`` a function of step and loss, ``data=`` a loader of batches, ``distributed=True`` in a rank
+                of ``torch.distributed``.
 
         Returns:
-            ``.parameters`` by name, ``.losses``, ``.loss``.
+            ``.parameters`` by name, ``.arrays`` by key (``net.l1.w``), ``.losses``, ``.loss``.
         """
         return self.on().train(*args, **kwargs)
 
