@@ -288,7 +288,7 @@ def test_outcome__shows_its_values() -> None:
     assert lines[0].split()[:2] == ["result", "float32"]
     assert lines[1].split()[:2] == ["grad.m.albedo", "float32[3]"]
     assert "<td" in found._repr_html_()
-    with pytest.raises(AttributeError, match="there is no nothing; there is m"):
+    with pytest.raises(AttributeError, match="there is no nothing; it has: m"):
         _ = found.grad.nothing
 
 
