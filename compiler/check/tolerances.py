@@ -621,6 +621,9 @@ F32_OFTEN: Final = 0.01
 """Share of samples. Samples at which derivatives must be imprecise. Larger: rarer imprecision passes."""
 F32_OFTEN_LEAST: Final = 2
 """Samples. Minimum of such samples. Larger: rarer imprecision passes."""
+F32_ASIDE: Final = 2.0**-12
+"""Relative to the scale of an input. Distance from a degenerate number at which float32 has to be finite again, if the
+number is the cause. Larger: overflow near it counts as ``UNGUARDED``."""
 F32_CONDITION: Final = 16.0
 """Ratio. Tolerance over how far float64 derivatives move as inputs move by an ulp of float32. Larger: more passes."""
 F32_CONDITION_OWN: Final = 8.0

@@ -41,17 +41,20 @@ Given = tuple[tuple[str, str], ...]
 
 
 def name_tensors(module: ir.Module) -> ir.Module:
-    """Return the module with ``buffers``, and with functions that have no tensor or texture parameters."""
+    """Return the module with ``buffers``, and with functions that have no tensor or texture parameters.
+
+    Tensors that have names already keep them.
+    """
     if not any(_takes_memory(f) for f in module.functions):
         return module
-    clones = _Clones({f.key: f for f in module.functions})
+    clones = _Clones({f.key: f for f in module.functions}, module.buffers)
     kernels = {kernel.function: kernel for kernel in module.kernels}
     for function in module.functions:
         if function.key in kernels:
             clones.add_kernel(kernels[function.key], function)
         elif not _takes_memory(function):
             clones.made[function.key] = function
-    named = replace(module, functions=tuple(clones.made.values()), buffers=tuple(clones.buffers))
+    named = replace(module, functions=tuple(clones.made.values()), buffers=(*module.buffers, *clones.buffers))
     return _in_tiles(replace(named, buffers=tuple(_with_accumulation(named, b) for b in named.buffers)))
 
 
@@ -65,9 +68,10 @@ def _is_memory(param: ir.Param) -> bool:
 
 @dataclass(slots=True)
 class _Clones:
-    """The clones so far, callees first, and the buffers they use."""
+    """The clones so far, callees first, and the buffers they use; ``known`` ones have names already."""
 
     functions: Mapping[str, ir.Function]
+    known: tuple[ir.Buffer, ...]
     made: dict[str, ir.Function] = field(default_factory=dict)
     buffers: list[ir.Buffer] = field(default_factory=list)
 
@@ -111,7 +115,7 @@ class _Clones:
 
     def _reads(self, body: tuple[ir.Stmt, ...]) -> bool:
         """Return True if statements, or functions they call, read memory that gets a gradient."""
-        passive = {b.key for b in self.buffers if b.no_diff}
+        passive = {b.key for b in (*self.known, *self.buffers) if b.no_diff}
         for expr in (e for s in walk_stmts(body) for e in _read_exprs(s)):
             match expr:
                 case ir.Read(source=ir.Var(key)) | ir.Sample(source=ir.Var(key)) if key not in passive:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 TEXT = """
 import slangad as sa
-from slangad import Array, Each, Param, float2
+from slangad import Array, Each, NoDiff, Param, Tensor, float2
 
 Net = sa.nn.MLP([16, 64, 64, 3], activation="relu")
 Grid = sa.nn.HashGrid(4, 2, 8192, 16, 1.7)
@@ -31,6 +31,11 @@ def grid(grid: Param[Grid], x: Each[float2]) -> sa.Mean[float]:
     for k in range(8):
         s += y[k] * y[k]
     return s
+
+
+@sa.kernel
+def beside(w: Param[Array[float, 65]], v: Tensor[float, 1], n: NoDiff[Tensor[int, 1]], x: Each[float]) -> Each[float]:
+    return w[4] * x * v[0] + w[64] * v[1] + float(n[0])
 
 
 @sa.differentiable
@@ -60,7 +65,7 @@ def test_check__thousands_of_parameters__finds_the_wrong_one_in_little_memory(tm
     code = """
 import resource, subprocess, sys
 command = [sys.executable, "-m", "slangad", "-q", "check", "--format", "json", "large.py"]
-command += [word for name in ("network", "grid", "planted") for word in ("--only", name)]
+command += [word for name in ("network", "grid", "beside", "planted") for word in ("--only", name)]
 print(subprocess.run(command, check=False, capture_output=True, text=True).stdout)
 print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024)
 """
@@ -69,6 +74,7 @@ print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024)
     results = {result["function"]: result for result in json.loads(report)["results"]}
     assert int(megabytes) < MEMORY
     assert (results["network"]["verdict"], results["grid"]["verdict"]) == ("PASS", "KINK_OK")
+    assert results["beside"]["verdict"] == "PASS"
     assert results["planted"]["verdict"] == "FAIL"
     assert {failure["column"] for failure in results["planted"]["failures"]} == {"w[1777]"}
     for name, inputs in (("network", 5523), ("grid", 65546), ("planted", 3005)):

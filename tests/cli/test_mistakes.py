@@ -148,7 +148,7 @@ IN_YAML = {
     "adam: {lr: 0.01}": ("lr: 0.01", ":23:17", "write optimizer: {sgd: {lr: …}}"),
     "lr: 0.01": ("lr: .inf", ":23:28", "write a number, such as 0.01"),
     "0.01": ("'0.01'", ":23:28", "remove the quotes"),
-    "return fit(line, x)": ("return learn(line, x)", ":24:18", "a pipeline calls kernels only"),
+    "return fit(line, x)": ("return learn(line, x)", ":24:18", "a pipeline calls kernels and sa.bin only"),
     "    expr": ("\texpr", ":11:1", "indent with spaces"),
 }
 """The same in YAML."""

@@ -16,6 +16,7 @@ from slangad.compiler.check.model.outcomes import CheckOutcome
 from slangad.compiler.check.reference.rounding import spread_by_inputs, term_sizes
 from slangad.compiler.check.run.derivative import MODES, ModeDerivative
 from slangad.compiler.emit.model import Mode
+from slangad.compiler.report.figures import shown
 from slangad.compiler.report.model import Leg, LegResult, LegState
 
 if TYPE_CHECKING:
@@ -25,8 +26,8 @@ if TYPE_CHECKING:
 
 _MESSAGE: Final = "{} mode in float32 is far from the same in float64, further than rounding of the inputs explains"
 _UNGUARDED: Final = (
-    "{} mode in float32 is not finite at zeros, ties or ends of inputs without a declared range, where float64 is: "
-    "declare a range without that, or guard the division (or root)"
+    "{} mode in float32 is not finite at {}, where float64 is: declare a range without that, or guard the division "
+    "(or root)"
 )
 
 
@@ -76,14 +77,16 @@ def _compare(context: LegContext, f32: RowFunction, *, filtered: bool) -> Compar
             some = np.flatnonzero(wrong.any(axis=(1, 2)))
             numbers.slack[some] += comparison.slack_nearby(some, numbers.actual)
             wrong = _wrong(numbers, certain)
-    degenerate = np.any(context.samples.degenerate, axis=1, keepdims=True)[:, :, None]
-    guarded = wrong & ~(degenerate & ~np.isfinite(numbers.actual))
-    outcome, message = CheckOutcome.IMPRECISE, _MESSAGE
-    if guarded.any():
-        wrong = guarded
-    elif wrong.any():
-        outcome, message = CheckOutcome.UNGUARDED, _UNGUARDED
-    compared = compared_numbers(Leg.FLOAT32, numbers, certain, wrong, message.format(mode.value))
+    guarded = wrong & (np.isfinite(numbers.actual) | ~comparison.is_degenerate(wrong, numbers.actual)[:, None, None])
+    unguarded = bool(wrong.any()) and not guarded.any()
+    compared = compared_numbers(
+        Leg.FLOAT32, numbers, certain, wrong if unguarded else guarded, _MESSAGE.format(mode.value)
+    )
+    outcome = CheckOutcome.IMPRECISE
+    if unguarded and compared.wrong is not None:
+        outcome = CheckOutcome.UNGUARDED
+        values = comparison.degenerate_inputs(compared.wrong.sample)
+        compared = replace(compared, message=_UNGUARDED.format(mode.value, values))
     covered = coverage(context.findings, mode, certain)
     return replace(compared, outcome=outcome, float32=numbers.actual, single=covered)
 
@@ -127,6 +130,32 @@ class _Float32:
     @property
     def _usual(self) -> Floats:
         return np.asarray(np.median(self._sizes, axis=0))
+
+    @property
+    def _degenerate(self) -> Bools:
+        """Return True for the numbers of samples that are degenerate; integers can't be moved a little."""
+        floating = [column.floating for column in self._f64.inputs.columns]
+        return np.asarray(self.context.samples.degenerate & floating)
+
+    def is_degenerate(self, wrong: Bools, actual: Floats) -> Bools:
+        """Return True for samples whose wrong numbers that are not finite are so at their degenerate inputs alone.
+
+        Such numbers are finite as soon as these inputs move a little, up or down. Numbers that overflow are not.
+        """
+        result = np.zeros(len(wrong), bool)
+        bad = wrong & ~np.isfinite(actual)
+        some = np.flatnonzero(bad.any(axis=(1, 2)) & self._degenerate.any(axis=1))
+        if len(some):
+            moves = np.where(self._degenerate[some], tol.F32_ASIDE * self.context.samples.scales[some], 0.0)
+            derivative, rows = ModeDerivative(self.f32, self.mode), self.context.rows[some]
+            for moved in (rows + moves, rows - moves):
+                result[some] |= (np.isfinite(derivative(moved)) | ~bad[some]).all(axis=(1, 2))
+        return result
+
+    def degenerate_inputs(self, sample: int) -> str:
+        """Return the degenerate inputs of a sample with their values."""
+        columns, row = self._f64.inputs.columns, self.context.rows[sample]
+        return ", ".join(f"{columns[k].path} = {shown(row[k])}" for k in np.flatnonzero(self._degenerate[sample]))
 
     def numbers(self) -> Numbers:
         """Return the Jacobians in both precisions, and how far apart they may be."""
