@@ -103,7 +103,7 @@ def test_sample__its_drawing__is_shown_with_its_command_and_has_its_functions(pi
     assert f"(../samples/{name}/{name}.svg)" in (ROOT / "docs" / "gallery.md").read_text(encoding="utf-8")
     drawn = sorted(DRAWN.findall(picture.read_text("utf-8")))
     for _, block in CHECKED.findall(text):
-        assert drawn == sorted(name.removesuffix(" (kernel)") for _, name in VERDICT.findall(block))
+        assert drawn == sorted(name for _, name in VERDICT.findall(block))
 
 
 @pytest.mark.toolchain

@@ -32,6 +32,15 @@ class Named(dict[str, Any]):
     def __contains__(self, key: object) -> bool:
         return super().__contains__(key) or self._below(key) is not self
 
+    def __setitem__(self, key: str, value: object) -> None:
+        """Set the value of a name; dots lead to the parts of another value."""
+        owner, _, name = str(key).rpartition(".")
+        inner = self._below(owner) if owner else self
+        if isinstance(inner, Named) and inner is not self:
+            inner[name] = value
+        else:
+            super().__setitem__(key, value)
+
     def get(self, key: str, default: Any = None) -> Any:  # noqa: ANN401  (numpy, torch or Named)
         """Return the value of a name, which may have dots."""
         found = super().get(key, self._below(key))

@@ -30,6 +30,16 @@ def users_frames(trace: TracebackType | None) -> TracebackType | None:
     return shown
 
 
+def _trim(error: BaseException | None, kinds: tuple[type[BaseException], ...]) -> None:
+    """Let errors of some kinds, and those among the causes of an error, have the user's frames alone."""
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        if isinstance(error, kinds):
+            error.__traceback__ = users_frames(error.__traceback__)
+        error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+
+
 def hide_own_frames(*kinds: type[BaseException]) -> None:
     """Let scripts that end by an error of some kinds show the user's frames; all of them under ``SLANGAD_DEBUG``."""
     if _INSTALLED:
@@ -37,10 +47,11 @@ def hide_own_frames(*kinds: type[BaseException]) -> None:
     before: Hook = sys.excepthook
 
     def hook(type_: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-        if isinstance(error, kinds) and not os.environ.get("SLANGAD_DEBUG"):
-            trace = users_frames(trace)
-            error.__traceback__ = trace  # Python's own hook prints this one
-        before(type_, error, trace)
+        if os.environ.get("SLANGAD_DEBUG"):
+            before(type_, error, trace)
+            return
+        _trim(error, kinds)  # Python's own hook prints what the errors have
+        before(type_, error, error.__traceback__)
 
     _INSTALLED.append(hook)
     sys.excepthook = hook

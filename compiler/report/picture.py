@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from slangad.compiler.report.check_text import tally
 from slangad.compiler.report.html_slice import HEIGHT, WIDTH, slice_pictures
 from slangad.compiler.report.html_text import html
-from slangad.compiler.report.words import name_of, worst_first
+from slangad.compiler.report.words import name_of, titled, worst_first
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,7 +44,7 @@ _KEY: Final = "Orange: the derivative that the code gives. Blue: the slope of th
 
 
 def svg_picture(report: Report) -> str:
-    """Return the report as an SVG picture on white, 900 units wide, with all colours in it."""
+    """Return the report as an SVG picture on white, 936 units wide, with all colours in it."""
     ordered = worst_first(report)
     most = MOST_SLICES if len(ordered) == 1 else 1
     pieces, y = [], float(_EDGE)
@@ -66,11 +66,12 @@ def svg_picture(report: Report) -> str:
 def _row(result: Result, most: int, y: float) -> Iterator[tuple[str, float]]:
     """Yield pieces of a function's row, each with its height: its name and verdict, what is wrong, its pictures."""
     css = "good" if result.verdict.good else "bad" if result.verdict.bad else "warn"
-    verdict = f'<tspan fill="{_COLORS[css]}" dx="10">{result.verdict.value.replace("_", " ")}</tspan>'
-    yield f'<text class="name" x="{_EDGE}" y="{y + _LINE / 2}">{html(name_of(result))}{verdict}</text>', _LINE
+    name, verdict = html(titled(name_of(result), result.kind)), result.verdict.value.replace("_", " ")
+    verdict = f'<tspan fill="{_COLORS[css]}" dx="10">{verdict}</tspan>'
+    yield f'<text class="name" x="{_EDGE}" y="{y + _LINE / 2}">{name}{verdict}</text>', _LINE
     y += _LINE
-    said = [failure.message for failure in result.shown_failures] or [result.reason]
-    for line in (line for message in said for line in wrap(message, _LETTERS)):
+    messages = [failure.message for failure in result.shown_failures] or [result.reason]
+    for line in (line for message in messages for line in wrap(message, _LETTERS)):
         yield _text(_EDGE, y + _LINE / 2, line), _LINE
         y += _LINE
     right = _EDGE + WIDTH + _GAP

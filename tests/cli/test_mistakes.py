@@ -209,7 +209,3 @@ def test_mistake__in_a_description__gets_its_place_and_a_remedy(folder: Path, pa
     assert result.exit_code == 1
     assert f"{name}{place}" in result.stderr, result.stderr
     assert remedy in result.stderr, result.stderr
-
-
-def test_mistakes__in_the_tables__are_eighty() -> None:
-    assert len(TYPED) + len(WRITTEN) + len(IN_YAML) >= 80

@@ -352,8 +352,9 @@ the example makes the import of torch fail, as it does where torch is not instal
     "SA429": Explanation(
         "the lists of sa.bin are longer than their capacity",
         """The lists of all tiles lie one after the other in order. Its length is capacity=, and memory is allocated
-before the lists are known. The message says how many places they need. Training stops at the first step whose lists
-are too long: give a capacity with some room, for example 8 * centre.shape[0].""",
+before the lists are known. The message says how many places they need. Training stops: on the CPU at the first step
+whose lists are too long, on other devices after the steps that were submitted together. Give a capacity with some room,
+for example 8 * centre.shape[0].""",
         wrong=_listed("4"),
         right=_listed("4 * low.shape[0]"),
     ),

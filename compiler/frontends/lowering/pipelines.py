@@ -31,6 +31,8 @@ DOMAIN: Final = "domain"
 TILES: Final = "tiles"
 CAPACITY: Final = "capacity"
 _MOST_AXES: Final = 3
+_DEPTH_PLACE: Final = 2
+"""The place of the depth among the arguments of ``sa.bin``; without it, or with None, there is none."""
 _BIN_LINE: Final = f"start, count, order = {BIN}(lower, upper, depth, tiles=(4, 6), capacity=100)"
 _LINE: Final = "for example small = halve(image, domain=(64, 64)); return the result of the last kernel"
 
@@ -208,10 +210,12 @@ class _Lowering:
             message = f"the tiles of {BIN} have {dims} axes"
             raise self._error("SA046", self.locations.span(sizes[TILES]), message, "tiles= has one to three sizes")
         domain = (*lower_domain(sizes[TILES], dims, self), *lower_domain(sizes[CAPACITY], 1, self))
-        depth = len(node.args) > len(("lower", "upper")) or any(k.arg == "depth" for k in node.keywords)
+        args = [one for n, one in enumerate(node.args) if n < _DEPTH_PLACE or not _is_none(one)]
+        keywords = [k for k in node.keywords if k.arg != "depth" or not _is_none(k.value)]
+        depth = len(args) > _DEPTH_PLACE or any(k.arg == "depth" for k in keywords)
         kernel = BUILT_IN[bin_name(dims, depth=depth)]
         called = CalledKernel(BIN, kernel.params, kernel.results, dims)
-        plain = ast.Call(node.func, node.args, [k for k in node.keywords if k.arg not in sizes])
+        plain = ast.Call(node.func, args, [k for k in keywords if k.arg not in sizes])
         arguments = self._arguments(plain, called)
         called = replace(called, name=kernel.name)
         return self._add(node, called, (arguments, domain, result_ranks(kernel)), wanted)
@@ -383,6 +387,10 @@ class _Lowering:
 
     def _error(self, code: str, span: Span, message: str, help_: str) -> Rejected:
         return self.problems.error(code, span, message, help=help_)
+
+
+def _is_none(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None
 
 
 def _names(kernel: CalledKernel) -> list[str]:
