@@ -22,7 +22,7 @@ from slangad.compiler.api.travel import with_products_of_object
 from slangad.compiler.driver.inputs import Input
 from slangad.compiler.driver.model import Options
 from slangad.compiler.emit.model import Mode, ParameterRole
-from slangad.compiler.errors.diagnostics import Diagnostic
+from slangad.compiler.errors.diagnostics import Diagnostic, nearest_of
 from slangad.compiler.ir.types import Struct
 from slangad.compiler.runtime.arrays.array_keys import PREFIXES, array_keys, shape_of
 from slangad.compiler.runtime.arrays.flatten import flatten_named
@@ -44,7 +44,7 @@ from slangad.compiler.runtime.pipeline.run_kernel import run_kernel
 from slangad.compiler.toolchain.cache import default_cache
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from slangad.compiler.api.program import RunnableProgram
     from slangad.compiler.api.training import TrainingResult
@@ -214,9 +214,22 @@ class LoadedKernel:
 
         names = {one.name for one in fields(TrainingSettings)}
         settings = TrainingSettings(**{name: value for name, value in kwargs.items() if name in names})
+        self._refuse_strays(_without(kwargs, *names), names)
         inputs, shape = self.keyed(args, _without(kwargs, *names)), _shape(domain)
         with readable_errors():
             return train_on(opened_device(device or self.device), self.program, self.found, inputs, shape, settings)
+
+    def _refuse_strays(self, kwargs: Mapping[str, object], settings: Iterable[str]) -> None:
+        """Refuse names that are neither parameters nor settings.
+
+        Raises:
+            InputError: It names the nearest of both.
+        """
+        known = {value.name for value in self.signature.parameters}
+        stray = [name for name in kwargs if name.partition(".")[0] not in known]
+        if stray:
+            message = f"{self.signature.name} takes no {stray[0]}, and it is no setting of a training"
+            raise InputError([Diagnostic("SA411", message, help=nearest_of(stray[0], [*known, *settings]))])
 
     @property
     def found(self) -> KernelPlan | RunnablePipeline:

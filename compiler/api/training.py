@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from contextlib import closing, nullcontext
 from dataclasses import dataclass, field, fields, replace
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 from slangad.compiler.api.outcome import Named
@@ -67,6 +68,10 @@ class TrainingSettings:
         """
         for name in ("steps", "batch", "seed"):
             require_whole(name, getattr(self, name), 0)
+        for name in ("lr", "until_loss"):
+            value = getattr(self, name)
+            if not isinstance(value, (Real, type(None))):
+                raise _refused(f"{name}={value!r}", "it is a number")
         if isinstance(self.optimizer, str) and self.optimizer not in OPTIMIZERS:
             raise _refused(f"optimizer={self.optimizer!r}", nearest_of(self.optimizer, OPTIMIZERS))
         if not isinstance(self.optimizer, (str, DescribedOptimizer, type(None))):

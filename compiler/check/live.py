@@ -12,10 +12,11 @@ from slangad.compiler.check import tolerances as tol
 from slangad.compiler.check.options import CheckOptions
 from slangad.compiler.check.session import check
 from slangad.compiler.driver.inputs import Input
+from slangad.compiler.errors.diagnostics import Diagnostic
 from slangad.compiler.frontends.python.live import LiveDescription
 from slangad.compiler.report.check_text import render_check
 from slangad.compiler.report.words import worst_first
-from slangad.compiler.runtime.arrays.prepare import require_whole
+from slangad.compiler.runtime.arrays.prepare import InputError, require_whole
 from slangad.compiler.toolchain.cache import default_cache
 
 if TYPE_CHECKING:
@@ -95,7 +96,7 @@ def _check_options(name: str, options: Mapping[str, Any]) -> CheckOptions:
         require_whole(option, options.get(option, least), least)
     device, adapter = _device(options.get("device", "cpu"))
     by_path = {f"{name}.{path}": bounds for path, bounds in options.get("ranges", {}).items()}
-    ranges = tuple((path, float(low), float(high)) for path, (low, high) in by_path.items())
+    ranges = tuple((path, *_range(path, bounds)) for path, bounds in by_path.items())
     shapes = tuple((f"{name}.{param}", tuple(shape)) for param, shape in options.get("shapes", {}).items())
     return CheckOptions(
         device=device,
@@ -112,6 +113,16 @@ def _check_options(name: str, options: Mapping[str, Any]) -> CheckOptions:
         required_shapes=shapes,
         cache=default_cache(),
     )
+
+
+def _range(path: str, bounds: Any) -> tuple[float, float]:  # noqa: ANN401  (what the user gives)
+    try:
+        low, high = map(float, bounds)
+    except (TypeError, ValueError):
+        name = path.partition(".")[2]
+        help_ = f'write two numbers: ranges={{"{name}": (0.0, 1.0)}}'
+        raise InputError([Diagnostic("SA413", f"the range of {name} is {bounds!r}", help=help_)]) from None
+    return low, high
 
 
 def _device(name: str) -> tuple[str, str]:
