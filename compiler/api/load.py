@@ -214,8 +214,9 @@ class LoadedKernel:
 
         names = {one.name for one in fields(TrainingSettings)}
         settings = TrainingSettings(**{name: value for name, value in kwargs.items() if name in names})
-        self._refuse_strays(_without(kwargs, *names), names)
-        inputs, shape = self.keyed(args, _without(kwargs, *names)), _shape(domain)
+        given = _without(kwargs, *names)
+        self._refuse_strays(given, names)
+        inputs, shape = self.keyed(args, given), _shape(domain)
         with readable_errors():
             return train_on(opened_device(device or self.device), self.program, self.found, inputs, shape, settings)
 

@@ -19,7 +19,7 @@ from slangad.compiler.check.run.derivative import MODES
 from slangad.compiler.check.run.launch import LaunchRunner
 from slangad.compiler.check.sampling.blocks import Blocks, is_large
 from slangad.compiler.check.sampling.focus import HeldInputs, focused, hold_most
-from slangad.compiler.check.sampling.samples import draw, draw_wide, intervals_of
+from slangad.compiler.check.sampling.samples import bounds_of, draw, draw_wide, intervals_of
 from slangad.compiler.check.sampling.scouts import scout
 from slangad.compiler.report.model import Leg
 
@@ -154,8 +154,7 @@ def _made_finite(plan: SubjectPlan, functions: SubjectFunctions, rows: Floats) -
 
     One thread outside its domain makes a launch not finite, and a domain is mostly the positive side.
     """
-    intervals = intervals_of(functions.f64.inputs.columns, plan.ranges)
-    low, high = (np.array([getattr(i, side) for i in intervals]) for side in ("low", "high"))
+    low, high = bounds_of(intervals_of(functions.f64.inputs.columns, plan.ranges))
     with np.errstate(all="ignore"):
         bad = ~np.isfinite(functions.evaluate(rows, rows)).all(axis=1)
         sizes = np.abs(rows)

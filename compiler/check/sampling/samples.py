@@ -67,17 +67,16 @@ def draw(
         constants: Numbers in the subject's text, which are often thresholds.
         integers: Values of undeclared integers to try, and integers that must differ.
     """
-    digest = hashlib.sha256(f"{seed}|{name}".encode()).digest()
-    rng = np.random.default_rng(int.from_bytes(digest[:8], "little"))
+    rng = _stream(seed, name)
     intervals = intervals_of(columns, ranges)
-    low, high = (np.array([getattr(i, side) for i in intervals], np.float64) for side in ("low", "high"))
+    low, high = bounds_of(intervals)
     rows = [rng.uniform(low, high, (count, len(columns)))]
     origins = ["random"] * count
     free = np.array([column.floating and not i.declared for column, i in zip(columns, intervals, strict=True)], bool)
     degenerate = [np.zeros((count, len(columns)), bool)]
     chosen = _ChosenSamples(columns, intervals, rng, constants)
-    ties = replace(chosen, rng=np.random.default_rng(int.from_bytes(digest[8:16], "little")))
-    small = replace(chosen, rng=np.random.default_rng(int.from_bytes(digest[16:24], "little")))
+    ties = replace(chosen, rng=_stream(seed, name, 1))
+    small = replace(chosen, rng=_stream(seed, name, 2))
     for origin, row, places in (*chosen.rows(), *ties.many_ties(), *small.near_zero(), *small.corners()):
         rows.append(row[None])
         origins.append(origin)
@@ -94,6 +93,12 @@ def draw(
     kept = np.sort(first)
     scales = _scales(together[kept], low, high)
     return Samples(together[kept], tuple(origins[k] for k in kept), scales, marks[kept])
+
+
+def _stream(seed: int, name: str, number: int = 0) -> np.random.Generator:
+    """Return one of the four streams of random numbers of a subject."""
+    digest = hashlib.sha256(f"{seed}|{name}".encode()).digest()
+    return np.random.default_rng(int.from_bytes(digest[8 * number : 8 * number + 8], "little"))
 
 
 def _scales(rows: Floats, low: Floats, high: Floats) -> Floats:
@@ -122,9 +127,8 @@ def _draw_random(
     name: str,
     integers: Integers,
 ) -> Floats:
-    digest = hashlib.sha256(f"{seed}|{name}".encode()).digest()
-    rng = np.random.default_rng(int.from_bytes(digest[:8], "little"))
-    low, high = (np.array([getattr(i, side) for i in intervals], np.float64) for side in ("low", "high"))
+    rng = _stream(seed, name)
+    low, high = bounds_of(intervals)
     rows = _representable(rng.uniform(low, high, (count, len(columns))), columns, low, high, rng, count)
     keep_apart(rows, columns, intervals, integers, rng)
     _keep_counted(rows, columns, integers)
@@ -142,7 +146,7 @@ def draw_wide(
     """Return random samples of a subject with very many inputs; no more than fit in memory at a time."""
     intervals = intervals_of(columns, ranges)
     rows = _draw_random(columns, intervals, min(count, rows_at_once(len(columns))), seed, name, integers)
-    low, high = (np.array([getattr(i, side) for i in intervals], np.float64) for side in ("low", "high"))
+    low, high = bounds_of(intervals)
     return Samples(rows, ("random",) * len(rows), _scales(rows, low, high), np.zeros(rows.shape, bool))
 
 
@@ -258,6 +262,11 @@ def intervals_of(columns: Sequence[Column], ranges: Iterable[Range]) -> list[Sam
     return [interval_of(c, declared) if c.path.startswith(owners) else usual[c.scalar] for c in columns]
 
 
+def bounds_of(intervals: Sequence[SampleInterval]) -> tuple[Floats, Floats]:
+    """Return the low ends of intervals, and the high ones."""
+    return np.array([one.low for one in intervals], np.float64), np.array([one.high for one in intervals], np.float64)
+
+
 def interval_of(column: Column, ranges: Iterable[Range]) -> SampleInterval:
     """Return the declared range of a column, or that of its type."""
     best: tuple[int, SampleInterval] | None = None
@@ -326,7 +335,7 @@ class _ChosenSamples:
             yield from self._integers(integral)
 
     def _fresh(self) -> Floats:
-        low, high = (np.array([getattr(i, side) for i in self.intervals], np.float64) for side in ("low", "high"))
+        low, high = bounds_of(self.intervals)
         return np.asarray(self.rng.uniform(low, high), np.float64)
 
     def _with(self, values: Mapping[int, float]) -> Floats | None:
