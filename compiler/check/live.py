@@ -10,7 +10,9 @@ from slangad.compiler.api.load import opened_device
 from slangad.compiler.api.readable_errors import readable_errors
 from slangad.compiler.check import tolerances as tol
 from slangad.compiler.check.options import CheckOptions
+from slangad.compiler.check.planning.selection import NoSuchNameError
 from slangad.compiler.check.session import check
+from slangad.compiler.check.subjects.requested_shapes import RequestedShapeError
 from slangad.compiler.driver.inputs import Input
 from slangad.compiler.errors.diagnostics import Diagnostic
 from slangad.compiler.frontends.python.live import LiveDescription
@@ -79,6 +81,7 @@ def checked(value: Described, options: Mapping[str, Any]) -> CheckResult:
     Raises:
         TypeError: An option is unknown.
         CompileError: The description is rejected.
+        InputError: It has no such parameter, or none with such a shape.
         ToolchainError: There is no Slang, no C++ compiler, or no such device.
     """
     unknown = [name for name in options if name not in _OPTIONS]
@@ -87,8 +90,21 @@ def checked(value: Described, options: Mapping[str, Any]) -> CheckResult:
     kept(value, None)  # refuses what is no description, in full
     live = LiveDescription(value)
     item = Input(Path(live.file), live=live)
-    with readable_errors():
-        return CheckResult(check([item], _check_options(live.name, options)))
+    try:
+        with readable_errors():
+            return CheckResult(check([item], _check_options(live.name, options)))
+    except NoSuchNameError as error:
+        near = f"did you mean {_in_python(error.near)}?" if error.near else ""
+        message = f"{live.name} has no parameter {_in_python(error.name)} to draw in a range"
+        raise InputError([Diagnostic("SA411", message, help=near)]) from None
+    except RequestedShapeError as error:
+        remedy = f'write shapes={{"{_in_python(error.path)}": ({"16, " * error.axes})}}'.replace(", )", ",)")
+        raise InputError([Diagnostic("SA412", error.why, help=remedy if error.axes else "")]) from None
+
+
+def _in_python(path: str) -> str:
+    """Return a parameter without the name of its function: ``fit.w`` is w."""
+    return path.partition(".")[2]
 
 
 def _check_options(name: str, options: Mapping[str, Any]) -> CheckOptions:

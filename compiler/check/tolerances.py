@@ -385,6 +385,12 @@ LADDER: Final = tuple(range(0, 38, 2))
 """Binary places below the scale. Windows of all sizes. Larger: narrower windows."""
 NEAR_LEVELS: Final = (24, 26)
 """Binary places below the scale. Narrow windows, for slopes at places close to a sample. Larger: narrower windows."""
+FARTHER: Final = (0, 4, 8, 12)
+"""Binary places. How much farther places lie, with larger windows, where rounding hides the slopes close to a sample.
+Larger: slopes from farther count as those of the sample."""
+FARTHER_KNOWN: Final = 0.95
+"""Share of places. Minimum of places whose slopes are known, so that no farther ones are tried. Larger: slopes from
+farther count."""
 WIDE_LEVELS: Final = 6
 """Windows of the ladder. Number of windows that count as wide. Larger: narrower windows count too."""
 WINDOW_GRAIN: Final = 2.0**-39
@@ -569,6 +575,9 @@ TIE_RADIUS: Final = 2.0**-18
 """Relative. Maximum move of tied inputs. Larger: derivatives from farther excuse."""
 TIE_SLACK: Final = 1e-3
 """Relative. How certain slopes must be, and how far a row may be from them. Larger: wrong rows pass at ties."""
+TIE_BENT: Final = 4.0
+"""Ratio. How far a row may be from those nearby, relative, over their distance, if that is more. Larger: wrong rows
+pass at ties of values with much rounding."""
 TIE_ZERO: Final = 1e-6
 """Relative to the largest entry. The same for entries of zero. Larger: wrong rows pass at ties."""
 TIE_SAME: Final = 1e-2

@@ -6,9 +6,13 @@ import math
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from slangad.compiler.report.model import Number, Value
 
 DIGITS: Final = 6
+NAMED: Final = 6
+"""Names that a line lists at most."""
 MOST_DIGITS: Final = 17
 """Digits that distinguish any two doubles."""
 
@@ -48,6 +52,15 @@ def with_bar(value: float, bar: float | None) -> str:
 def assigned(value: Value) -> str:
     """Return ``x = 0.25``, with all digits."""
     return f"{value.path} = {exact(value.value)}"
+
+
+def equal_values(inputs: Sequence[Value]) -> str:
+    """Return the first inputs with their values, those with the same value together: ``x = y = 0, z = 1``."""
+    names: dict[str, list[str]] = {}
+    for one in inputs[:NAMED]:
+        names.setdefault(shown(one.value), []).append(one.path)
+    parts = [" = ".join([*paths, value]) for value, paths in names.items()]
+    return ", ".join([*parts, *(["…"] if len(inputs) > NAMED else [])])
 
 
 def counted(number: int, noun: str) -> str:

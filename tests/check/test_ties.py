@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -112,6 +113,21 @@ def test_check__the_derivative_of_a_place_close_by_at_a_tie__passes(
         assert all(result.verdict is Verdict.KINK_OK for result in results.values())
 
 
+OFFSETS = ("1e4", "1e6")
+"""Values so large that rounding hides slopes close to a tie."""
+
+
+def _raised(text: str, offset: str) -> str:
+    """Functions whose value is larger by an offset."""
+    return re.sub(r"return (.+?);", rf"return (\1) + {offset};", text)
+
+
+@pytest.mark.parametrize("offset", OFFSETS)
+def test_check__a_tie_of_large_values__accuses_no_derivative_of_a_place_close_by(checked: Checked, offset: str) -> None:
+    results = checked(_raised(RIGHT, offset), ".slang")
+    assert {name: result.verdict for name, result in results.items()} == dict.fromkeys(results, Verdict.KINK_OK)
+
+
 ROW = """
 float3 row_of(float3 v)
 {
@@ -190,6 +206,20 @@ def test_check__a_row_that_is_nowhere_close_by_at_a_tie__fails_at_every_seed(che
         assert {name: result.verdict for name, result in results.items()} == dict.fromkeys(results, Verdict.FAIL)
 
 
+RAISED = {"max(min(v.x, v.y), min(max(v.x, v.y), v.z))", "clamp(x, -k, k)", "a * b * c * e"}
+
+
+@pytest.mark.parametrize(("rows", "expected"), [(CLOSE_BY, Verdict.KINK_OK), (NOWHERE, Verdict.FAIL)])
+def test_check__rows_at_a_tie_of_large_values__are_judged_as_those_of_small_ones(
+    checked: Checked, rows: dict[str, tuple[str, ...]], expected: Verdict
+) -> None:
+    text = _written(rows)
+    for value in RAISED:
+        text = text.replace(f"return {value};", f"return {value} + 1e6;")
+    results = checked(text, ".slang")
+    assert {name: result.verdict for name, result in results.items()} == dict.fromkeys(results, expected)
+
+
 def _floats(names: str) -> tuple[Column, ...]:
     return tuple(Column(name, "float", differentiable=True) for name in names)
 
@@ -263,3 +293,75 @@ def test_check__entries_of_a_tie_that_are_right_together__pass(checked: Checked)
     results = checked(RIGHT_TOGETHER, ".slang")
     verdicts = {name: results[name].verdict for name in ("stepped", "rounded", "both")}
     assert verdicts == {"stepped": Verdict.KINK_OK, "rounded": Verdict.PASS, "both": Verdict.KINK_OK}
+
+
+TOGETHER = """
+[BackwardDerivative(NAME_bwd)] float NAME(float x, float y) { return VALUE; }
+void NAME_bwd(inout DifferentialPair<float> x, inout DifferentialPair<float> y, float d)
+{
+    float2 g = x.p == y.p ? float2(TIED) : FACTOR * (x.p > y.p ? float2(1.0, 0.0) : float2(0.0, 1.0));
+    x = diffPair(x.p, g.x * d);
+    y = diffPair(y.p, g.y * d);
+}
+"""
+WRONG_TOGETHER = """
+[BackwardDerivative(stepped_bwd)]
+float stepped(float x, float y) { return x > 0.0 && y < 0.0 ? 1.0 - 5.0 * (x - y) : abs(x) + abs(y); }
+void stepped_bwd(inout DifferentialPair<float> x, inout DifferentialPair<float> y, float d)
+{
+    float2 g = x.p > 0.0 && y.p < 0.0 ? float2(-5.0, 5.0) : float2(sign(x.p), sign(y.p));
+    bool tie = x.p == 0.0 && y.p == 0.0;
+    x = diffPair(x.p, (tie ? 6.0 : g.x) * d);
+    y = diffPair(y.p, (tie ? -6.0 : g.y) * d);
+}
+
+[BackwardDerivative(rounded_bwd)]
+float rounded(float3 p) { return floor(p.x * 16777216.0) / 16777216.0 + 0.5 * (p.y + p.z); }
+void rounded_bwd(inout DifferentialPair<float3> p, float d)
+{
+    bool tie = p.p.x == p.p.y && p.p.y == p.p.z;
+    p = diffPair(p.p, float3(1.0, 0.5, tie ? 0.75 : 0.5) * d);
+}
+
+float bent(float x) { return x / (1.0 - 1e6 * x); }
+[BackwardDerivative(both_bwd)]
+float both(float x, float y) { return bent(clamp(x, -1.0, 0.0)) - 2.0 * bent(clamp(y, -1.0, 0.0)); }
+float slope(float x) { return x < 0.0 ? 1.0 / ((1.0 - 1e6 * x) * (1.0 - 1e6 * x)) : 0.0; }
+void both_bwd(inout DifferentialPair<float> x, inout DifferentialPair<float> y, float d)
+{
+    bool tie = x.p == 0.0 && y.p == 0.0;
+    x = diffPair(x.p, (tie ? 1.5 : slope(x.p)) * d);
+    y = diffPair(y.p, (tie ? -3.0 : -2.0 * slope(y.p)) * d);
+}
+"""
+VALUES = {"max(x, y)": 1.0, "max(x, y) + 1e3": 1.0, "max(x, y) + 1e6": 1.0, "1e4 * max(x, y) + 1e9": 1e4}
+
+
+def _together(tied: str) -> str:
+    texts = (
+        TOGETHER.replace("NAME", f"f{k}").replace("VALUE", value).replace("TIED", tied).replace("FACTOR", str(factor))
+        for k, (value, factor) in enumerate(VALUES.items())
+    )
+    return "".join(texts)
+
+
+def test_check__entries_of_a_tie_that_are_wrong_together__fail(checked: Checked) -> None:
+    """The same functions as those that are right together."""
+    results = checked(WRONG_TOGETHER, ".slang")
+    assert {name: result.verdict.bad for name, result in results.items()} == dict.fromkeys(results, True)
+
+
+@pytest.mark.parametrize(
+    ("tied", "expected"),
+    [
+        ("FACTOR, FACTOR", Verdict.KINK_BAD),
+        ("0.0, 0.0", Verdict.KINK_BAD),
+        ("FACTOR, 0.0", Verdict.KINK_OK),
+        ("0.25 * FACTOR, 0.75 * FACTOR", Verdict.KINK_OK),
+    ],
+)
+def test_check__a_maximum_with_both_gradients_at_a_tie__fails_also_if_its_value_is_large(
+    checked: Checked, tied: str, expected: Verdict
+) -> None:
+    results = checked(_together(tied), ".slang")
+    assert {name: result.verdict for name, result in results.items()} == dict.fromkeys(results, expected)

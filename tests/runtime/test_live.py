@@ -457,6 +457,9 @@ MISTAKES = {
     "fit.train(x=X, lr=0.1, until_loss='1')": "until_loss='1' [SA413]; it is a number",
     "fit.train(x=X, lr=0.1, step=5)": "it is no setting of a training [SA411]; did you mean steps?",
     "fit.check(ranges={'x': 3})": "the range of x is 3 [SA413]; write two numbers",
+    "fit.check(ranges={'y': (0, 1)})": "fit has no parameter y to draw in a range [SA411]; did you mean x?",
+    "fit.check(shapes={'x': (2, 3)})": "'fit' has no tensor or texture, so nothing in it has a shape.",
+    "total.check(shapes={'w': (2, 3)})": 'has 1 axis, not 2. [SA412]; write shapes={"w": (16,)}',
     "fit.backward(x=X)": "a is missing: float32",
     "fit.forward(x=X, b=1.0)": "fit takes no b [SA411]; there are x, a",
     "fit.check(samples=-1)": "samples=-1 [SA413]; it is a whole number from 1 on",
@@ -470,6 +473,7 @@ def test_errors__of_calls_in_scripts__show_the_users_lines_and_a_remedy(tmp_path
     described = SCRIPT.partition("out = ")[0]
     described += "import sys\nX = [0.0, 1.0]\n"
     described += "@sa.differentiable\ndef at(a: float, x: float) -> float:\n    return a * x\n"
+    described += "@sa.kernel\ndef total(w: sa.Tensor[float, 1], x: Each[float]) -> Sum[float]:\n    return w[0] * x\n"
     calls = "".join(f"try:\n    {one}\nexcept Exception:\n    sys.excepthook(*sys.exc_info())\n" for one in MISTAKES)
     (tmp_path / "tries.py").write_text(described + calls, encoding="utf-8")
     shown = _python("tries.py", cwd=tmp_path).stderr.split("Traceback (most recent call last):\n")[1:]

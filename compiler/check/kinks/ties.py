@@ -79,21 +79,35 @@ class _Tie:
         rng = np.random.default_rng(self.sample)
         count = int(np.clip(tol.TIE_SLOPES // len(entries), *tol.TIE_PLACES))
         moves = self._moves(gradient, count, rng)
+        farther, more = self._first_rows(moves, entries)
+        relative = max(tol.TIE_SLACK, tol.TIE_BENT * tol.TIE_RADIUS * 2.0**farther)
         rows = np.zeros((0, len(entries)))
         for _ in range(min(tol.TIE_ROUNDS, len(self.tied))):
-            more = self._rows_at(moves, entries)
             known = np.isfinite(more).all(axis=1)
             moves, more = moves[known], more[known]
             rows = np.concatenate([rows, more])
             sizes = np.abs(rows).max(axis=0, initial=0.0)
             if not len(more) or (np.ptp(rows, axis=0) <= tol.TIE_SAME * sizes).all():
                 return False
-            slack = tol.TIE_SLACK * sizes + tol.TIE_ZERO * sizes.max()
+            slack = relative * sizes + _zero(farther) * sizes.max()
             if lies_between(gradient[entries] / slack, rows / slack):
                 return True
             nearest = np.abs((more - gradient[entries]) / slack).sum(axis=1).argmin()
             moves = _swapped(moves[nearest], count, rng)
+            more = self._rows_at(moves, entries, farther)
         return False
+
+    def _first_rows(self, moves: Floats, entries: Indices) -> tuple[int, Floats]:
+        """Return how much farther most rows are known despite rounding, in binary places, and the rows there."""
+        best, most = (0, moves[:0, : len(entries)]), -1.0
+        for farther in tol.FARTHER:
+            rows = self._rows_at(moves, entries, farther)
+            known = np.isfinite(rows).all(axis=1).mean()
+            if known > most:
+                best, most = (farther, rows), known
+            if known >= tol.FARTHER_KNOWN:
+                break
+        return best
 
     def _entries(self, gradient: Floats, accused: Indices) -> Indices:
         """Return the positions of the tied inputs; of very many, the accused ones and those of the largest entries."""
@@ -101,21 +115,22 @@ class _Tie:
         weights = np.where(np.isin(entries, accused), np.inf, np.abs(gradient[entries]))
         return np.sort(entries[np.argsort(-weights, kind="stable")[: tol.TIE_INPUTS]])
 
-    def _rows_at(self, moves: Floats, entries: Indices) -> Floats:
+    def _rows_at(self, moves: Floats, entries: Indices, farther: int) -> Floats:
         """Return the entries where the tied inputs are moved; infinite where they are not known."""
-        places = self._places(moves)
+        places = self._places(moves * 2.0**farther)
         columns = self.function.inputs[entries]
         rows = np.repeat(places, len(columns), axis=0)
         scales = np.tile(self.samples.scales[self.sample, columns], len(places))
         slices = Slices(rows, np.tile(columns, len(places)), scales)
-        ladder = measure(self.function.evaluate, slices, tol.NEAR_LEVELS, central())
+        levels = [level - farther for level in tol.NEAR_LEVELS]
+        ladder = measure(self.function.evaluate, slices, levels, central())
         slope, bar = ladder.slope[:, :, self.result], ladder.bar[:, :, self.result]
         bar = np.where(np.isfinite(slope), bar, np.inf)
         best = bar.argmin(axis=1)[:, None]
         slope, bar = (np.take_along_axis(a, best, axis=1).reshape(len(places), -1) for a in (slope, bar))
         largest = np.abs(np.where(np.isfinite(bar), slope, 0.0)).max(initial=0.0)
         with np.errstate(all="ignore"):
-            return np.where(bar <= tol.TIE_SLACK * np.abs(slope) + tol.TIE_ZERO * largest, slope, np.inf)
+            return np.where(bar <= tol.TIE_SLACK * np.abs(slope) + _zero(farther) * largest, slope, np.inf)
 
     def _places(self, moves: Floats) -> Floats:
         """Return the sample with its tied inputs moved apart."""
@@ -139,6 +154,11 @@ class _Tie:
         for number in range(count):
             key = entries[self.tied] * (1.0 if number % 2 else -1.0)
             yield np.lexsort((rng.random(len(key)), key))
+
+
+def _zero(farther: int) -> float:
+    """Return the size of an entry that counts as 0, relative to the largest: rounding hides more at farther places."""
+    return tol.TIE_SLACK if farther else tol.TIE_ZERO
 
 
 def _swapped(move: Floats, count: int, rng: np.random.Generator) -> Floats:

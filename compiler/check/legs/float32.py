@@ -16,8 +16,8 @@ from slangad.compiler.check.model.outcomes import CheckOutcome
 from slangad.compiler.check.reference.rounding import spread_by_inputs, term_sizes
 from slangad.compiler.check.run.derivative import MODES, ModeDerivative
 from slangad.compiler.emit.model import Mode
-from slangad.compiler.report.figures import shown
-from slangad.compiler.report.model import Leg, LegResult, LegState
+from slangad.compiler.report.figures import equal_values
+from slangad.compiler.report.model import Leg, LegResult, LegState, Value
 
 if TYPE_CHECKING:
     from slangad.compiler.check.legs.context import LegContext
@@ -155,7 +155,7 @@ class _Float32:
     def degenerate_inputs(self, sample: int) -> str:
         """Return the degenerate inputs of a sample with their values."""
         columns, row = self._f64.inputs.columns, self.context.rows[sample]
-        return ", ".join(f"{columns[k].path} = {shown(row[k])}" for k in np.flatnonzero(self._degenerate[sample]))
+        return equal_values([Value(columns[k].path, float(row[k])) for k in np.flatnonzero(self._degenerate[sample])])
 
     def numbers(self) -> Numbers:
         """Return the Jacobians in both precisions, and how far apart they may be."""

@@ -22,11 +22,16 @@ if TYPE_CHECKING:
 
 
 class NoSuchNameError(ValueError):
-    """A function, kernel or parameter that no input has."""
+    """A function, kernel or parameter that no input has.
+
+    Attributes:
+        name: It.
+        near: The name that it resembles most, or nothing.
+    """
 
     def __init__(self, name: str, known: set[str]) -> None:
-        near = get_close_matches(name, sorted(known), n=1)
-        super().__init__(f"None of the inputs has {name!r}." + (f" Did you mean {near[0]!r}?" if near else ""))
+        self.name, self.near = name, next(iter(get_close_matches(name, sorted(known), n=1)), "")
+        super().__init__(f"None of the inputs has {name!r}." + (f" Did you mean {self.near!r}?" if self.near else ""))
 
 
 def refuse_unknown_names(described: Sequence[tuple[Input, FileDescription]], options: CheckOptions) -> None:

@@ -19,7 +19,18 @@ _EXAMPLES = {1: "16", 2: "16x4", 3: "8x4x2", 4: "8x4x2x2"}
 
 
 class RequestedShapeError(ValueError):
-    """A shape that no subject can have."""
+    """A shape that no subject can have.
+
+    Attributes:
+        path: The parameter, with the name of its kernel or pipeline: ``fit.w``.
+        why: The reason.
+        axes: The number of axes that it has; 0 if nothing of this path has a shape.
+    """
+
+    def __init__(self, path: str, shape: Sequence[int], why: str, axes: int = 0) -> None:
+        self.path, self.why, self.axes = path, why, axes
+        remedy = f" Say --shape {path}={_EXAMPLES.get(axes, '16')}." if axes else ""
+        super().__init__(f"--shape {path}={'x'.join(map(str, shape))}: {why}{remedy}")
 
 
 class _Shaped(NamedTuple):
@@ -37,14 +48,12 @@ def refuse_shapes(shapes: Iterable[tuple[str, tuple[int, ...]]], subjects: Seque
     """
     known = {path: shaped for subject, module in subjects for path, shaped in _shaped(subject, module)}
     for path, shape in shapes:
-        option = f"--shape {path}={'x'.join(map(str, shape))}"
         if path not in known:
-            raise RequestedShapeError(f"{option}: {_unknown(path, known, [subject.name for subject, _ in subjects])}")
+            raise RequestedShapeError(path, shape, _unknown(path, known, [subject.name for subject, _ in subjects]))
         axes, place = known[path]
         if len(shape) != axes:
             have = f"{axes} axis" if axes == 1 else f"{axes} axes"
-            example = f"--shape {path}={_EXAMPLES.get(axes, '16')}"
-            raise RequestedShapeError(f"{option}: {path} ({place}) has {have}, not {len(shape)}. Say {example}.")
+            raise RequestedShapeError(path, shape, f"{path} ({place}) has {have}, not {len(shape)}.", axes)
 
 
 def _unknown(path: str, known: Mapping[str, _Shaped], checked: Sequence[str]) -> str:

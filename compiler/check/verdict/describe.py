@@ -13,7 +13,7 @@ from slangad.compiler.check.model.outcomes import CheckOutcome
 from slangad.compiler.check.reference.slack import entry_slack
 from slangad.compiler.check.verdict.decide import verdict_of
 from slangad.compiler.check.verdict.explain.causes import cause_of_cotangent, likely_cause
-from slangad.compiler.report.figures import shown
+from slangad.compiler.report.figures import NAMED, equal_values, shown
 from slangad.compiler.report.model import (
     Curve,
     Failure,
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from slangad.compiler.check.model.samples import Samples
 
 
-_NAMED: Final = 6
 """Entries or inputs that a message names."""
 NOISY: Final = "too noisy or too steep"
 FINITE: Final = "declare ranges where it is"
@@ -142,7 +141,7 @@ class Describer:
         return Failure(
             leg,
             verdict_of(CheckOutcome.UNGUARDED),
-            f"{what} at {_equal_values(inputs)}, where the value is finite: {remedy}",
+            f"{what} at {equal_values(inputs)}, where the value is finite: {remedy}",
             self.sample(sample),
             row=self.rows[row],
             column=self.columns[column].path,
@@ -180,10 +179,10 @@ class Describer:
     def _more(self, where: Bools) -> tuple[str, ...]:
         """Return the names of the other wrong entries."""
         entries = np.argwhere(where.any(axis=0))
-        names = [f"d {self.rows[r]} / d {self.columns[c].path}" for r, c in entries[:_NAMED]]
+        names = [f"d {self.rows[r]} / d {self.columns[c].path}" for r, c in entries[:NAMED]]
         if len(entries) < 2:
             return ()
-        more = f" and {len(entries) - _NAMED} more" if len(entries) > _NAMED else ""
+        more = f" and {len(entries) - NAMED} more" if len(entries) > NAMED else ""
         return (f"wrong entries: {', '.join(names)}{more}",)
 
     def other(self, compared: Compared, command: str) -> Iterator[Failure]:
@@ -359,15 +358,6 @@ def _is_same(one: Failure, other: Failure) -> bool:
     if places[0] != places[1] or one.found is None or other.found is None:
         return False
     return bool(np.isclose(one.found, other.found, rtol=tol.SAME_FOUND, atol=0.0, equal_nan=True))
-
-
-def _equal_values(inputs: Sequence[Value]) -> str:
-    """Return inputs with their values, those with the same value together: ``x = y = 0, z = 1``."""
-    names: dict[str, list[str]] = {}
-    for one in inputs[:_NAMED]:
-        names.setdefault(shown(one.value), []).append(one.path)
-    parts = [" = ".join([*paths, value]) for value, paths in names.items()]
-    return ", ".join([*parts, *(["…"] if len(inputs) > _NAMED else [])])
 
 
 def _nested(matrix: Floats) -> tuple[tuple[float, ...], ...]:
