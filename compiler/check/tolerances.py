@@ -80,7 +80,7 @@ ALL_EQUAL: Final = 4
 INTEGER_OFTEN: Final = 0.25
 """Share. Random samples in which an integer is a number of the text. Larger: fewer samples are random."""
 BESIDE_NUMBER_BY: Final = (0.0, 2.0**-12, -(2.0**-12))
-"""Relative, absolute above 1. How far beside a number of the text an input is tried. Larger: narrow branches are
+"""Relative, absolute above 1. How far beside a number of the text an input is tried. Larger: small branches are
 missed."""
 SMALL_NUMBER: Final = 0.02
 """Absolute. Smaller numbers of the text may be thresholds of distances, so inputs are drawn that near to zero and to
@@ -155,25 +155,25 @@ matters in blocks of more inputs than its square. Larger: small mistakes in larg
 BLOCKS_ENOUGH: Final = 0.5
 """Share. Blocks that must have been compared for a verdict. Larger: more subjects are inconclusive."""
 
-# == Wide launches: most inputs are compared in blocks only
+# == Large launches: most inputs are compared in blocks only
 
-WIDE: Final = 1024
-"""Inputs. A launch with more is wide. Larger: more launches get samples that differ in all inputs, in more memory."""
-WIDE_BUFFER: Final = 128
-"""Inputs. Inputs of a buffer of a wide launch that differ from sample to sample. Larger: more memory."""
-WIDE_SUSPECTS: Final = 3
-"""Blocks. Maximum of blocks of a wide launch that are halved at a time. Larger: it takes longer, and more wrong inputs
+LARGE_LAUNCH: Final = 1024
+"""Inputs. A launch with more is large. Larger: more launches get samples that differ in all inputs, in more memory."""
+LARGE_BUFFER: Final = 128
+"""Inputs. Inputs of a buffer of a large launch that differ from sample to sample. Larger: more memory."""
+LARGE_SUSPECTS: Final = 3
+"""Blocks. Maximum of blocks of a large launch that are halved at a time. Larger: it takes longer, and more wrong inputs
 are named."""
-WIDE_SAMPLES: Final = 24
-"""Samples. Samples of a wide launch that are compared along directions: blocks at the first ones, all inputs at once at
-the others. Larger: it takes longer, and mistakes that few samples meet are met more often."""
-WIDE_BLOCKS: Final = 4
-"""Blocks. Minimum of blocks of a wide launch, whatever they take. Larger: it takes longer, and smaller mistakes are
+LARGE_SAMPLES: Final = 24
+"""Samples. Samples of a large launch that are compared along directions: blocks at the first ones, all inputs at once
+at the others. Larger: it takes longer, and mistakes that few samples meet are met more often."""
+LARGE_BLOCKS: Final = 4
+"""Blocks. Minimum of blocks of a large launch, whatever they take. Larger: it takes longer, and smaller mistakes are
 met."""
-WIDE_ROWS: Final = 8
-"""Launches. Minimum of wide launches that run at a time. Larger: more memory."""
+LARGE_ROWS: Final = 8
+"""Launches. Minimum of large launches that run at a time. Larger: more memory."""
 WORK_SCALAR: Final = 4
-"""Work. Work of an input of a wide launch, which each launch reads from memory. Larger: fewer samples."""
+"""Work. Work of an input of a large launch, which each launch reads from memory. Larger: fewer samples."""
 WORK_BLOCK: Final = 54
 """Launches. Launches to compare a block at a sample. Larger: fewer blocks."""
 
@@ -380,25 +380,25 @@ BAR_SAFETY: Final = 12.0
 """Standard errors. Half an error bar; covers what is cut off, which matters more to the slope than to the residue.
 Larger: fewer slopes are certain, fewer right ones are accused."""
 SCREEN_LEVELS: Final = (3, 7, 11)
-"""Binary places below the scale. Windows that suffice for most functions. Larger: narrower windows."""
+"""Binary places below the scale. Windows that suffice for most functions. Larger: smaller windows."""
 LADDER: Final = tuple(range(0, 38, 2))
-"""Binary places below the scale. Windows of all sizes. Larger: narrower windows."""
+"""Binary places below the scale. Windows of all sizes. Larger: smaller windows."""
 NEAR_LEVELS: Final = (24, 26)
-"""Binary places below the scale. Narrow windows, for slopes at places close to a sample. Larger: narrower windows."""
+"""Binary places below the scale. Small windows, for slopes at places close to a sample. Larger: smaller windows."""
 FARTHER: Final = (0, 4, 8, 12)
 """Binary places. How much farther places lie, with larger windows, where rounding hides the slopes close to a sample.
 Larger: slopes from farther count as those of the sample."""
 FARTHER_KNOWN: Final = 0.95
 """Share of places. Minimum of places whose slopes are known, so that no farther ones are tried. Larger: slopes from
 farther count."""
-WIDE_LEVELS: Final = 6
-"""Windows of the ladder. Number of windows that count as wide. Larger: narrower windows count too."""
+LARGE_WINDOWS: Final = 6
+"""Windows of the ladder. Number of windows that count as large. Larger: smaller windows count too."""
 WINDOW_GRAIN: Final = 2.0**-39
-"""Relative to the input. In narrower windows the nodes would be rounded. Larger: narrow windows are not used."""
+"""Relative to the input. In smaller windows the nodes would be rounded. Larger: small windows are not used."""
 CERTAIN: Final = 1e-3
 """Relative. Maximum of error bar over slope for a slope to be known. Larger: blunter slopes accuse."""
 CONTRADICTING_BAR: Final = 1e3
-"""Ratio. A window that disagrees with narrower ones rules out all wider ones, unless its bar is this many times theirs.
+"""Ratio. A window that disagrees with smaller ones rules out all larger ones, unless its bar is this many times theirs.
 Larger: more windows are ruled out, fewer slopes are known."""
 ROUNDING_STEP: Final = 4096.0 * ULP64
 """Relative to the values. Steps of a staircase up to this high may come from rounding. Larger: real stairs are
@@ -409,7 +409,7 @@ faster. Larger: kinks are taken for noise."""
 NOISE_WINDOWS: Final = 3
 """Windows in a row. Windows in which noise must show. Larger: less noise is recognised."""
 NOISE_DROP: Final = 64.0
-"""Ratio. Noise of wider windows over that of a window narrower than a step of rounding, at least. Larger: fewer such
+"""Ratio. Noise of larger windows over that of a window smaller than a step of rounding, at least. Larger: fewer such
 windows are recognised."""
 SIDE_VALUE: Final = 1e-7
 """Relative. Uncertainty of the value to which a function tends from one side. Larger: small jumps are overlooked."""
@@ -459,9 +459,9 @@ VALUES_NEAR: Final = 2.0**-6
 VALUES_NEAR_PLACES: Final = 4
 """Places. Random moves for that. Larger: more noise is seen."""
 SCATTER_WINDOWS: Final = tuple(2.0 ** (-2 * k) for k in range(18))
-"""Ratio. Sizes of windows in which a derivative's scatter is measured. Larger: wider windows."""
+"""Ratio. Sizes of windows in which a derivative's scatter is measured. Larger: larger windows."""
 SCATTER_RUN: Final = 5
-"""Windows in a row. Windows in which scatter must show. A kink shows in wide windows, a mistake at one place in few.
+"""Windows in a row. Windows in which scatter must show. A kink shows in large windows, a mistake at one place in few.
 Larger: less is excused as scatter."""
 SCATTER_SAFETY: Final = 9.0
 """Ratio. Four standard errors of the noise over the median residue. Larger: more is excused as scatter."""
@@ -477,7 +477,7 @@ count as zero."""
 NOTHING_DEEP: Final = 10.0
 """Times NOTHING. The same with all windows. Larger: small slopes count as zero."""
 STILL: Final = 1e-9
-"""Relative to how far the result moves in wide windows. Maximum of an error bar that shows a slope of zero. Larger:
+"""Relative to how far the result moves in large windows. Maximum of an error bar that shows a slope of zero. Larger:
 small slopes count as zero."""
 VALUE_SHARE: Final = 1e-3
 """Share of the value. A result counts as one that moves by at least this. Larger: small slopes count as zero."""
@@ -552,7 +552,7 @@ CORNER_PLACES_KNOWN: Final = 24
 CORNER_RADIUS: Final = 2.0**-19
 """Relative. Maximum distance of these places. Larger: slopes from farther count as right."""
 CORNER_CLOSER: Final = 10
-"""Binary places. How much closer a second set of places is, in narrower windows. Larger: rounding hides its slopes."""
+"""Binary places. How much closer a second set of places is, in smaller windows. Larger: rounding hides its slopes."""
 CORNER_ZERO: Final = 1e-6
 """Relative to the largest slope. A smaller error bar is certain even at a slope of zero. Larger: blunter slopes
 count."""
@@ -651,7 +651,7 @@ F32_OWN_FUNCTION: Final = 0.1
 """Share of the disagreement. Differences in float32 this close show that float32 computes another function. Larger:
 more is excused."""
 F32_STEPS: Final = tuple(2.0**-k for k in range(6, 15))
-"""Absolute, relative above 1. Steps of those differences, from wide to narrow. Larger: cells of hashes are left."""
+"""Absolute, relative above 1. Steps of those differences, from large to small. Larger: cells of hashes are left."""
 F32_STEP_NOISE: Final = 4.0
 """Ulps. Noise of a value in those differences. Larger: fewer differences are certain."""
 DEVICE_SAMPLES: Final = 6
@@ -734,7 +734,7 @@ SIMPLE_FACTORS: Final = (2.0, 0.5, 3.0, 1.0 / 3.0, 4.0, 0.25, 10.0, 0.1)
 SAME_FOUND: Final = 1e-6
 """Relative. Failures with derivatives this close are shown as one. Larger: different failures are shown as one."""
 EXPLAIN_LEVELS: Final = (9,)
-"""Binary places below the scale. The window of slopes in explanations. Larger: a narrower window."""
+"""Binary places below the scale. The window of slopes in explanations. Larger: a smaller window."""
 EXPLAIN_BARS: Final = 4.0
 """Error bars. Minimum of a difference that is named. Larger: fewer are named."""
 IGNORED_CLOSE: Final = 1e-5

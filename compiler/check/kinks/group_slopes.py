@@ -53,8 +53,8 @@ def slopes_of_group(
 ) -> tuple[Floats, Floats]:
     """Return the least and the largest slope of every result along a group; infinite where they are not known.
 
-    They are not known for results that jump there. A sharp slope in wide windows counts too: steps that are finer than
-    those windows, as those of float32 numbers, have slopes of zero in narrow ones. Slopes much closer to the sample
+    They are not known for results that jump there. A sharp slope in large windows counts too: steps that are finer than
+    those windows, as those of float32 numbers, have slopes of zero in small ones. Slopes much closer to the sample
     count too, where the function is bent so much that those of the other places differ. Where rounding hides the slopes
     close to the sample, those of farther places count, if both sides of the sample have a slope.
     """
@@ -66,9 +66,9 @@ def slopes_of_group(
 
     sides, values, doubts = zip(*(one_sided_estimate(along, here, sign) for sign in (-1, 1)), strict=True)
     value = along(here.rows, here.rows)
-    wide = measure(along, here, tol.SCREEN_LEVELS, central())
+    large = measure(along, here, tol.SCREEN_LEVELS, central())
     with np.errstate(all="ignore"):
-        sharp = replace(wide, bar=np.where(wide.bar <= tol.SHARP * np.abs(wide.slope), wide.bar, np.inf))
+        sharp = replace(large, bar=np.where(large.bar <= tol.SHARP * np.abs(large.slope), large.bar, np.inf))
         apart = np.abs(np.concatenate(values) - value) - np.concatenate(doubts)
         jumps = apart > tol.SIDE_VALUE * np.abs(value)
     closer = _measure_near(along, _close_by(here, group, scales, inputs, -tol.CORNER_CLOSER), -tol.CORNER_CLOSER)

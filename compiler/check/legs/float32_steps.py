@@ -1,7 +1,7 @@
 """Compute differences in float32. They show that float32 computes another function than float64, such as a hash.
 
-A hash of a cell jumps at the borders of the cell, so no one step is right for all samples. Narrow steps stay within the
-cell, wide ones are less noisy.
+A hash of a cell jumps at the borders of the cell, so no one step is right for all samples. Small steps stay within the
+cell, large ones are less noisy.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def differences_agree(
 ) -> Bools:
     """Return True for entries of a Jacobian that agree with differences.
 
-    Those with the widest step suffice. Else two steps in a row must agree, from one side or across: where values are
+    Those with the largest step suffice. Else two steps in a row must agree, from one side or across: where values are
     noisy, one alone may agree by accident.
 
     Args:
@@ -47,17 +47,17 @@ def differences_agree(
         return f32.values(moved)[:, results], (moved - rows)[:, column, None]
 
     here = at(0.0)[0]
-    wider = [at(side * 2 * tol.F32_STEPS[0]) for side in (-1, 1)]
+    larger = [at(side * 2 * tol.F32_STEPS[0]) for side in (-1, 1)]
     fits, before = np.zeros(entries.shape, bool), np.zeros((3, *entries.shape), bool)
     for step in tol.F32_STEPS:
         sides = [at(side * step) for side in (-1, 1)]
-        slopes = [_slope(*sides), *(_one_sided(*two, here) for two in zip(sides, wider, strict=True))]
-        noise = [tol.F32_STEP_NOISE * ulp * size / (step * unit)[:, None] for size in _sizes(sides, wider, here)]
+        slopes = [_slope(*sides), *(_one_sided(*two, here) for two in zip(sides, larger, strict=True))]
+        noise = [tol.F32_STEP_NOISE * ulp * size / (step * unit)[:, None] for size in _sizes(sides, larger, here)]
         fit = np.array([(np.abs(s - entries) <= near) & (n <= near) for s, n in zip(slopes, noise, strict=True)])
         fits |= (fit & before).any(axis=0) | (fit[0] & (step == tol.F32_STEPS[0]))
         if not (~fits & (noise[0] <= near)).any():
             break
-        before, wider = fit, sides
+        before, larger = fit, sides
     return fits
 
 
@@ -73,9 +73,9 @@ def _one_sided(one: _Moved, other: _Moved, here: Floats) -> Floats:
     return np.asarray((chords[0] * far - chords[1] * near) / (far - near))
 
 
-def _sizes(sides: list[_Moved], wider: list[_Moved], here: Floats) -> Iterator[Floats]:
+def _sizes(sides: list[_Moved], larger: list[_Moved], here: Floats) -> Iterator[Floats]:
     """Yield sizes of the values as their rounding enters the slopes: across, from the left, from the right."""
     low, high = (np.abs(values) for values, _ in sides)
     yield low + high
-    for (near, _), (far, _) in zip(sides, wider, strict=True):
+    for (near, _), (far, _) in zip(sides, larger, strict=True):
         yield 2 * np.abs(near) + np.abs(far) / 2 + 1.5 * np.abs(here)

@@ -53,8 +53,8 @@ def work_of(accesses: int, kernel: Kernel, extents: Extents) -> float:
 
 
 def blocks_of(work: float) -> int:
-    """Return the affordable number of blocks of a wide launch."""
-    return max(tol.WIDE_BLOCKS, int(tol.WORK_MOST / (tol.WORK_BLOCK * tol.BLOCK_SAMPLES * work)))
+    """Return the affordable number of blocks of a large launch."""
+    return max(tol.LARGE_BLOCKS, int(tol.WORK_MOST / (tol.WORK_BLOCK * tol.BLOCK_SAMPLES * work)))
 
 
 def effort_of(work: float) -> Effort:

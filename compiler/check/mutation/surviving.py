@@ -86,7 +86,7 @@ def mutation_lines(report: Report) -> Iterator[str]:
     if any(result.verdict.right for result in alive):
         yield (
             "A surviving change makes no difference at any sample: the changed value is zero there, or less than 5e-7\n"
-            "of the derivative. Wider ranges or more samples may show it."
+            "of the derivative. Larger ranges or more samples may show it."
         )
     for result in report.results:
         if result.verdict is Verdict.SKIPPED:

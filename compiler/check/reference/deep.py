@@ -123,10 +123,10 @@ class DeepComparison:
         return np.asarray(right[0] & right[1])
 
     def _is_overlooked(self, entries: Floats, slack: Floats, which: Indices) -> Bools:
-        """Return True for entries that all windows allow which are narrower than the distance to zero.
+        """Return True for entries that all windows allow which are smaller than the distance to zero.
 
-        Only windows count that are as exact as rounding allows. Wider windows overlook what changes at that distance,
-        if rounding hides it from them. ``sqrt(1 + k / (x * x))`` with a small ``k`` is 1 in wide windows.
+        Only windows count that are as exact as rounding allows. Larger windows overlook what changes at that distance,
+        if rounding hides it from them. ``sqrt(1 + k / (x * x))`` with a small ``k`` is 1 in large windows.
         """
         slices = self.slices.pick(which)
         distance = np.abs(slices.rows[np.arange(len(which)), slices.columns])
@@ -242,7 +242,7 @@ class DeepComparison:
     def _is_sharp(self, estimate: Estimate, which: Indices | None = None, *, still: bool = True) -> Bools:
         """Return True for slopes that are known well enough to compare with, of all or some of the pairs.
 
-        With ``still``, a slope counts as zero if it is small beside what the function does in wide windows.
+        With ``still``, a slope counts as zero if it is small beside what the function does in large windows.
         """
         which = np.arange(len(self.pairs)) if which is None else which
         samples, scales = self.pairs[which, 0], self.slices.scales[which][:, None]
@@ -251,10 +251,10 @@ class DeepComparison:
             moves = np.nan_to_num(np.abs(self.findings.expected[samples]) * all_scales).max(axis=2)
             moves = np.fmax(moves, tol.VALUE_SHARE * np.abs(self.values[samples]))
             nothing = estimate.bar * scales <= tol.NOTHING_DEEP * tol.NOTHING * moves
-            in_wide = self.ladder.moves[which, : tol.WIDE_LEVELS]
-            in_wide = np.where(np.isfinite(in_wide), in_wide, 0.0).max(axis=1, initial=0.0)
+            in_large = self.ladder.moves[which, : tol.LARGE_WINDOWS]
+            in_large = np.where(np.isfinite(in_large), in_large, 0.0).max(axis=1, initial=0.0)
             if still:
-                nothing |= (np.abs(estimate.slope) <= estimate.bar) & (estimate.bar * scales <= tol.STILL * in_wide)
+                nothing |= (np.abs(estimate.slope) <= estimate.bar) & (estimate.bar * scales <= tol.STILL * in_large)
             known = (estimate.bar <= tol.CERTAIN * np.abs(estimate.slope)) | nothing
             return np.asarray(known & np.isfinite(estimate.slope))
 
@@ -296,7 +296,7 @@ class DeepComparison:
     def _note_expected(self, estimate: Estimate, sharp: Bools) -> None:
         """Keep estimates that are more certain than those of the screen, or contradict them.
 
-        A wide window of the screen overlooks structure that is narrower than it.
+        A large window of the screen overlooks structure that is smaller than it.
         """
         for pair, (sample, column) in enumerate(self.pairs):
             known, error = (a[sample, :, column] for a in (self.findings.expected, self.findings.error))

@@ -1,9 +1,9 @@
 """Estimate slopes of a function from its values, with error bars.
 
 A window is a sample, a column to move and a half width. ``stencil`` has its nodes and the polynomial through the values
-there. A ladder is a row of windows from wide to narrow. No width is right for all functions, so the slope of every
-window has an error bar. The slope of a ladder is that of its most certain window, unless a narrower window contradicts:
-then the wide one has overlooked structure.
+there. A ladder is a row of windows from large to small. No width is right for all functions, so the slope of every
+window has an error bar. The slope of a ladder is that of its most certain window, unless a smaller window contradicts:
+then the large one has overlooked structure.
 """
 
 from __future__ import annotations
@@ -136,11 +136,11 @@ def _measure(evaluate: Evaluate, slices: Slices, widths: Floats, stencil: Stenci
 
 
 def best_estimate(ladder: Ladder, noise: Floats | None = None) -> Estimate:
-    """Return the most certain windows that no narrower ones contradict.
+    """Return the most certain windows that no smaller ones contradict.
 
-    Rounding makes a staircase of every function. Windows as narrow as a step show nothing of the slope. They do not
-    count where wider ones are certain and the steps are low enough for rounding. Where no wider one is, the slope is
-    uncertain by one step in the widest of them.
+    Rounding makes a staircase of every function. Windows as small as a step show nothing of the slope. They do not
+    count where larger ones are certain and the steps are low enough for rounding. Where no larger one is, the slope is
+    uncertain by one step in the largest of them.
 
     Args:
         ladder: The windows.
@@ -157,25 +157,25 @@ def best_estimate(ladder: Ladder, noise: Floats | None = None) -> Estimate:
     of_all = replace(of_all, bar=np.fmax(of_all.bar, _at_level(doubt, of_all.level)))
     if not on_step.any():
         return of_all
-    of_wide = _most_certain(ladder, np.isfinite(ladder.bar) & ~on_step)
+    of_large = _most_certain(ladder, np.isfinite(ladder.bar) & ~on_step)
     with np.errstate(all="ignore"):
-        certain = of_wide.bar <= tol.CERTAIN * np.abs(of_wide.slope)
+        certain = of_large.bar <= tol.CERTAIN * np.abs(of_large.slope)
     return Estimate(
-        np.where(certain, of_wide.slope, of_all.slope),
-        np.where(certain, of_wide.bar, of_all.bar),
-        np.where(certain, of_wide.level, of_all.level),
+        np.where(certain, of_large.slope, of_all.slope),
+        np.where(certain, of_large.bar, of_all.bar),
+        np.where(certain, of_large.level, of_all.level),
     )
 
 
 def has_stairs(ladder: Ladder, estimate: Estimate, noise: Floats) -> Bools:
-    """Return True where windows narrower than that of an estimate show steps that are too high for rounding."""
-    narrower = np.arange(ladder.slope.shape[1])[None, :, None] > estimate.level[:, None]
-    stairs = ladder.steps & (ladder.moves > 0.0) & narrower
+    """Return True where windows smaller than that of an estimate show steps that are too high for rounding."""
+    smaller = np.arange(ladder.slope.shape[1])[None, :, None] > estimate.level[:, None]
+    stairs = ladder.steps & (ladder.moves > 0.0) & smaller
     return np.asarray(stairs.any(axis=1) & (_rounding_step(ladder, noise) == 0.0))
 
 
 def _noise_before_drop(ladder: Ladder, noise: Floats) -> Floats:
-    """Return, for windows between two steps of rounding, the noise of wider windows; 0 for other windows.
+    """Return, for windows between two steps of rounding, the noise of larger windows; 0 for other windows.
 
     In a window between two steps the noise drops at once.
     """
@@ -184,8 +184,8 @@ def _noise_before_drop(ladder: Ladder, noise: Floats) -> Floats:
         residues = ladder.residues()
         level_noise = np.zeros(noise.shape)
         for level in range(tol.NOISE_WINDOWS, residues.shape[1]):
-            wider = residues[:, level - tol.NOISE_WINDOWS : level]
-            low, high = wider.min(axis=1), wider.max(axis=1)
+            larger = residues[:, level - tol.NOISE_WINDOWS : level]
+            low, high = larger.min(axis=1), larger.max(axis=1)
             steady = (high <= tol.NOISE_CONSTANT * low) & (high <= noise * ladder.sizes[:, level - 1])
             level_noise = np.where(steady & (residues[:, level] * tol.NOISE_DROP <= low), low, level_noise)
             level_noise = np.where(residues[:, level] * tol.NOISE_DROP <= level_noise, level_noise, 0.0)
@@ -194,12 +194,12 @@ def _noise_before_drop(ladder: Ladder, noise: Floats) -> Floats:
 
 
 def is_on_step(ladder: Ladder, estimate: Estimate, noise: Floats) -> Bools:
-    """Return True where the window of an estimate is as narrow as a step of rounding."""
+    """Return True where the window of an estimate is as small as a step of rounding."""
     return _step_at(ladder, estimate, noise) > 0.0
 
 
 def _step_at(ladder: Ladder, estimate: Estimate, noise: Floats | None) -> Floats:
-    """Return the height of the lowest step of rounding where the window of an estimate is as narrow as one, else 0."""
+    """Return the height of the lowest step of rounding where the window of an estimate is as small as one, else 0."""
     return _at_level(np.where(ladder.steps, _rounding_step(ladder, noise)[:, None], 0.0), estimate.level)
 
 
@@ -221,7 +221,7 @@ def _seen(noise: Floats) -> Floats:
 
 
 def _most_certain(ladder: Ladder, usable: Bools) -> Estimate:
-    """Return the window with the smallest bar among those that agree with all narrower ones."""
+    """Return the window with the smallest bar among those that agree with all smaller ones."""
     depth = ladder.slope.shape[1]
     with np.errstate(all="ignore"):
         low, high = ladder.slope - ladder.bar, ladder.slope + ladder.bar

@@ -94,7 +94,7 @@ def term_sizes(jacobian: Callable[[Floats], Floats], shape: tuple[int, int], rng
 def scatter(evaluate: Callable[[Floats], Floats], rows: Floats, columns: Indices, widths: Floats) -> Floats:
     """Return the scatter of a derivative around a smooth curve, on the side with the larger scatter.
 
-    A mistake at one location, beside an edge or in a narrow interval is no scatter. Most of the locations in a window
+    A mistake at one location, beside an edge or in a small interval is no scatter. Most of the locations in a window
     must be off, in windows of several sizes.
 
     Args:

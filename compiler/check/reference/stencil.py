@@ -2,7 +2,7 @@
 
 Richardson's extrapolation of central differences is the polynomial through the points of a ladder of steps. Here the
 polynomial is fitted to more points than it needs. Its residue shows how far its slope can be trusted: rounding, too
-wide a window, a kink or a jump all leave a residue. Nodes are odd multiples of 1/4096. A point plus a node times a
+large a window, a kink or a jump all leave a residue. Nodes are odd multiples of 1/4096. A point plus a node times a
 power of two is then exact in float64. Also, no two windows fall into step with a function that oscillates.
 """
 

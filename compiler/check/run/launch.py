@@ -168,7 +168,7 @@ class LaunchRunner:
     def _parts(self, mode: Mode, arrays: Columns) -> Iterator[_Launches]:
         """Run launches for as many rows as fit in memory at a time, and yield them."""
         rows = arrays[Role.INPUT]
-        least = 1 if self.held is None or mode is Mode.BACKWARD else tol.WIDE_ROWS
+        least = 1 if self.held is None or mode is Mode.BACKWARD else tol.LARGE_ROWS
         step = 2 * max(least, tol.SCALARS_AT_ONCE // (8 * (len(self.inputs.columns) + len(self.results.columns)) + 64))
         for start in range(0, len(rows), step):
             batch = _Launches(self, mode, {role: array[start : start + step] for role, array in arrays.items()})

@@ -38,8 +38,8 @@ class BlockFindings:
         compared: The number of blocks that could be compared.
         blocks: The number of blocks.
         samples: The number of samples.
-        active: The columns with a gradient at one of these; the largest gradients first. Only of wide functions.
-        held: The number of inputs of a wide function that differ in blocks only.
+        active: The columns with a gradient at one of these; the largest gradients first. Only of large functions.
+        held: The number of inputs of a large function that differ in blocks only.
     """
 
     inputs: tuple[int, ...]
@@ -66,7 +66,7 @@ class Blocks:
     Attributes:
         evaluate: Its differentiable results, with parts frozen whose derivative is declared away.
         modes: Reverse and forward mode, as far as they exist.
-        most: The largest affordable number of blocks of a wide function; None if the function is not wide.
+        most: The largest affordable number of blocks of a large function; None if the function is not large.
     """
 
     function: RowFunction
@@ -108,14 +108,14 @@ class Blocks:
         return [buffer[k : k + size] for buffer in buffers for k in range(0, len(buffer), size)]
 
     def _first(self, suspects: list[tuple[int, Indices]]) -> list[tuple[int, Indices]]:
-        """Return wrong blocks; those of wide functions at the first sample at which each is wrong."""
+        """Return wrong blocks; those of large functions at the first sample at which each is wrong."""
         if self.most is None:
             return suspects
         rows = {self._key(block): (row, block) for row, block in reversed(suspects)}
         return [rows[key] for key in reversed(rows)]
 
     def _active(self, rows: Floats) -> tuple[int, ...]:
-        """Return the columns with a gradient at a sample, the largest first; none of functions that are not wide."""
+        """Return the columns with a gradient at a sample, the largest first; none of functions that are not large."""
         if self.most is None or Leg.REVERSE not in self.modes or not len(rows):
             return ()
         cotangents = np.zeros((len(rows), len(self.function.results.columns)))
@@ -140,7 +140,7 @@ class Blocks:
     def _narrowed(self, rows: Floats, scales: Floats, suspects: list[tuple[int, Indices]]) -> list[tuple[int, Indices]]:
         """Return single inputs that are wrong, by halving wrong blocks; if that finds none, first inputs of blocks."""
         wrong_inputs: list[tuple[int, Indices]] = []
-        most = tol.BLOCK_HALVES * tol.BLOCK_SUSPECTS if self.most is None else tol.WIDE_SUSPECTS
+        most = tol.BLOCK_HALVES * tol.BLOCK_SUSPECTS if self.most is None else tol.LARGE_SUSPECTS
         while suspects and len(wrong_inputs) < tol.BLOCK_SUSPECTS:
             suspects = suspects[:most]
             wrong_inputs += [(row, block) for row, block in suspects if len(block) == 1]

@@ -98,19 +98,19 @@ class HeldInputs:
     def gradients(self, rows: Floats, cotangents: Floats) -> Floats:
         """Return the gradient of every input that differs, for one cotangent a row."""
         gradients = self.function.gradients(self._inputs(rows), cotangents)
-        return gradients if self._is_narrow else gradients[:, self.held.kept]
+        return gradients if self._is_focused else gradients[:, self.held.kept]
 
     def tangents(self, rows: Floats, directions: Floats) -> tuple[Floats, Floats]:
         """Return the results that forward mode computes, and their tangents for one direction a row."""
         return self.function.tangents(self._inputs(rows), self._inputs(directions, np.zeros_like(self.held.sample)))
 
     @property
-    def _is_narrow(self) -> bool:
+    def _is_focused(self) -> bool:
         return isinstance(self.function, LaunchRunner)
 
     def _inputs(self, rows: Floats, others: Floats | None = None) -> Floats:
         """Return rows as the function takes them: with all inputs if it does not hold them itself."""
-        if self._is_narrow:
+        if self._is_focused:
             return rows
         every = np.repeat((self.held.sample if others is None else others)[None], len(rows), axis=0)
         every[:, self.held.kept] = rows
@@ -159,7 +159,7 @@ def hold_most(table: ColumnTable, first: Sequence[int], sample: Floats, seed: in
         seed: The seed of the choice among the others.
     """
     rng = np.random.default_rng([seed, 20])
-    most = max(2, min(tol.WIDE_BUFFER, tol.WIDE // max(1, len(table.stretches))))
+    most = max(2, min(tol.LARGE_BUFFER, tol.LARGE_LAUNCH // max(1, len(table.stretches))))
     wanted = np.array(first, np.int64)
     kept: set[int] = set()
     for start, end in table.stretches.values():

@@ -19,7 +19,7 @@ from slangad.compiler.check.run.derivative import MODES
 from slangad.compiler.check.run.launch import LaunchRunner
 from slangad.compiler.check.sampling.blocks import Blocks, is_large
 from slangad.compiler.check.sampling.focus import HeldInputs, focused, hold_most
-from slangad.compiler.check.sampling.samples import bounds_of, draw, draw_wide, intervals_of
+from slangad.compiler.check.sampling.samples import bounds_of, draw, draw_large, intervals_of
 from slangad.compiler.check.sampling.scouts import scout
 from slangad.compiler.report.model import Leg
 
@@ -61,8 +61,8 @@ def scope_of(plan: SubjectPlan, functions: SubjectFunctions) -> CheckScope:
     if indices is None or not scope.legs:
         return scope
     name = f"blocks {plan.subject.name}"
-    if len(f64.inputs.columns) > tol.WIDE and isinstance(f64, LaunchRunner):
-        return _wide_scope(plan, scope, indices, name)
+    if len(f64.inputs.columns) > tol.LARGE_LAUNCH and isinstance(f64, LaunchRunner):
+        return _large_scope(plan, scope, indices, name)
     drawn = draw(f64.inputs.columns, plan.ranges, tol.SAMPLES_LEAST, plan.seed, name, (), plan.integers)
     drawn = chosen(drawn, functions.inside(drawn.rows))
     scope = replace(scope, effort=effort_of(indices.work(drawn.rows[: tol.SAMPLES_LEAST])))
@@ -81,10 +81,10 @@ def scope_of(plan: SubjectPlan, functions: SubjectFunctions) -> CheckScope:
     )
 
 
-def _wide_scope(plan: SubjectPlan, scope: CheckScope, indices: Bounded, name: str) -> CheckScope:
+def _large_scope(plan: SubjectPlan, scope: CheckScope, indices: Bounded, name: str) -> CheckScope:
     """Return the scope of a launch with very many inputs: blocks of all of them, then a few that are not held."""
     functions, f64 = scope.functions, scope.functions.f64
-    parts = list(_wide_samples(plan, functions, name))
+    parts = list(_large_samples(plan, functions, name))
     finite = np.concatenate([samples.rows[good] for samples, good in parts])
     first, columns = parts[0][0], f64.inputs.columns
     work = indices.work(first.rows[:1]) + tol.WORK_SCALAR * len(columns)
@@ -108,12 +108,12 @@ def _wide_scope(plan: SubjectPlan, scope: CheckScope, indices: Bounded, name: st
     )
 
 
-def _wide_samples(plan: SubjectPlan, functions: SubjectFunctions, name: str) -> Iterator[tuple[Samples, Bools]]:
+def _large_samples(plan: SubjectPlan, functions: SubjectFunctions, name: str) -> Iterator[tuple[Samples, Bools]]:
     """Yield samples of a launch with very many inputs, in parts, and where all of it is in bounds and finite."""
     columns = functions.f64.inputs.columns
-    for start in range(0, tol.WIDE_SAMPLES, rows_at_once(len(columns))):
-        count = tol.WIDE_SAMPLES - start
-        drawn = draw_wide(columns, plan.ranges, count, plan.seed, f"{name} {start}", plan.integers)
+    for start in range(0, tol.LARGE_SAMPLES, rows_at_once(len(columns))):
+        count = tol.LARGE_SAMPLES - start
+        drawn = draw_large(columns, plan.ranges, count, plan.seed, f"{name} {start}", plan.integers)
         rows = _made_finite(plan, functions, drawn.rows)
         with np.errstate(all="ignore"):
             good = functions.inside(rows) & np.isfinite(functions.evaluate(rows, rows)).all(axis=1)

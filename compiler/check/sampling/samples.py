@@ -135,7 +135,7 @@ def _draw_random(
     return rows
 
 
-def draw_wide(
+def draw_large(
     columns: Sequence[Column],
     ranges: Iterable[Range],
     count: int,
