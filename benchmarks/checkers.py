@@ -3,7 +3,7 @@
 Each function, kernel and pipeline of the zoo that a framework can express goes through ``slangad check``,
 ``warp.autograd.gradcheck``, ``torch.autograd.gradcheck`` (slow and fast) and ``jax.test_util.check_grads`` (forward and
 reverse), each with its defaults. The programs are the right ones and all wrong ones made from them. This needs
-``pip install -e . torch "jax[cpu]" warp-lang`` in one environment. All peers get the same random inputs in the ranges
+``pip install . torch "jax[cpu]" warp-lang`` in one environment. All peers get the same random inputs in the ranges
 that the zoo declares, one input after the other until one is refused.
 
 A right program counts only if the framework's derivative agrees with that of PyTorch in float64: no checker is

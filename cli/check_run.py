@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import click
 
 from slangad.cli.reporting import LiveRows, publish_all, write_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
     from slangad.cli.check import CheckArguments
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from slangad.compiler.check.options import CheckOptions
     from slangad.compiler.driver.inputs import Input
     from slangad.compiler.report.model import BaselineEntry, Report
+
+_NAMED: Final = 3
+"""Files that one message names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +69,7 @@ def check_once(session: Session, request: CheckRequest, reads: Callable[[Iterabl
     known = _known(arguments["baseline"])
     _refuse_folder(arguments["keep"])
     inputs = files_of(arguments)
+    _say_without_second_order(session, arguments, inputs)
     report, rows = checked(session, request, inputs, reads)
     if arguments["mutate"]:
         _report_mutants(session, report, arguments)
@@ -113,6 +117,17 @@ def checked(
             return examine(inputs, request.options, observer), rows
         except (NoSuchNameError, RequestedShapeError) as error:
             raise click.UsageError(str(error)) from None
+
+
+def _say_without_second_order(session: Session, arguments: CheckArguments, inputs: Sequence[Input]) -> None:
+    """Name the files for which ``--order 2`` has no effect."""
+    from slangad.compiler.slang_text.endings import is_slang
+
+    if arguments["order"] > 1:
+        names = [str(item.path) for item in inputs if is_slang(item.path)]
+        shown = ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED} more" if len(names) > _NAMED else "")
+        if names:
+            session.say(f"--order 2 has no effect on Slang files ({shown}): Slang crashes on most second derivatives")
 
 
 def _known(file: Path | None) -> frozenset[BaselineEntry]:

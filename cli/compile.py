@@ -207,7 +207,9 @@ def compile_once(session: Session, arguments: CompileArguments) -> tuple[str, ..
             session.say(f"{one.slang.source} has no kernel: only its Slang is written")
         _print_accumulation(session, one)
         _print_loops(session, one)
-    session.say(_summary(compiled, current, arguments["output"]) + session.elapsed())
+    session.say(
+        _summary(compiled, current, arguments["output"], with_artefacts=bool(options.targets)) + session.elapsed()
+    )
     failures = list(dict.fromkeys(failure for one in compiled for failure in one.failures))
     refusals = [refusal for one in compiled for refusal in one.refusals]
     if refusals:
@@ -365,7 +367,9 @@ def _print_loops(session: Session, one: CompiledInput) -> None:
         session.say(f"{place}: loop of {choice.function}: {choice.way}, {kept} ({choice.reason})", level=1)
 
 
-def _summary(compiled: Sequence[CompiledInput], current: Sequence[CurrentInput], output: str) -> str:
+def _summary(
+    compiled: Sequence[CompiledInput], current: Sequence[CurrentInput], output: str, *, with_artefacts: bool
+) -> str:
     """Return one line: the numbers of kernels and artefacts, the output folder, and what was not compiled again."""
     kernels = sum(len(one.slang.kernels) for one in compiled) + sum(len(one.kernels) for one in current)
     artefacts = sum(output.kind == "artefact" for one in compiled for output in one.outputs)
@@ -374,7 +378,8 @@ def _summary(compiled: Sequence[CompiledInput], current: Sequence[CurrentInput],
     notes = ((len(current), "up to date"), (cached, "from the cache"))
     note = "".join(f", {number} of {total} {words}" for number, words in notes if number)
     artefacts += sum(one.artefacts for one in current)
-    return f"{_count(kernels, 'kernel')}, {_count(artefacts, 'artefact')} in {output}{note}"
+    made = f", {_count(artefacts, 'artefact')}" if with_artefacts else ""
+    return f"{_count(kernels, 'kernel')}{made} in {output}{note}"
 
 
 def _count(number: int, noun: str) -> str:

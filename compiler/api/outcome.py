@@ -76,8 +76,8 @@ class Outcome(Mapping[str, Any]):
 
     Attributes:
         arrays: The arrays by key.
-        result: The result; a tuple of them where there are several, each at its place; structs by field. None for what
-            the mode doesn't give.
+        result: The result; a tuple of them where there are several, each at its place, None for one that the mode
+            doesn't give; structs by field.
         grad: Gradients by parameter; of structs by field.
         hvp: Products with the Hessian, by parameter.
         jvp: How the results change along the tangents, by result.
@@ -97,8 +97,20 @@ class Outcome(Mapping[str, Any]):
         self.outputs = Named({v.name: values_by_name[v.name] for v in signature.parameters if v.name in values_by_name})
         results = [values_by_name.get(value.name) for value in signature.results]
         single = [value.name for value in signature.results] == ["result"]
-        absent = all(result is None for result in results)
-        self.result: Any = None if absent else results[0] if single else tuple(results)
+        self._value: Any = results[0] if single else tuple(results) or None
+        self._is_absent = bool(results) and all(result is None for result in results)
+
+    @property
+    def result(self) -> Any:  # noqa: ANN401  (numpy, torch, tuple or Named)
+        """Return the result.
+
+        Raises:
+            AttributeError: The mode gives none, as backward of a kernel without sums, and hvp.
+        """
+        if self._is_absent:
+            given = ", ".join(self.arrays) or "nothing"
+            raise AttributeError(f"this call computes no result, only {given}: .forward(…) gives the result")
+        return self._value
 
     def _below(self, prefix: str) -> dict[str, Any]:
         return {key.removeprefix(prefix): array for key, array in self.arrays.items() if key.startswith(prefix)}

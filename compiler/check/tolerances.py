@@ -729,6 +729,9 @@ CAUSE_BIG: Final = 1e-6
 """Relative to the largest. Only larger derivatives show a factor. Larger: fewer factors are named."""
 CAUSE_FACTOR: Final = 0.1
 """Relative to the factor minus 1. Ratios that differ by less are one factor. Larger: wrong factors are named."""
+SIGN_SAMPLES: Final = 8
+"""Samples. So many wrong ones of one sign of an input, and right ones of the other, show that the sign matters. Larger:
+fewer signs are named."""
 SIMPLE_FACTORS: Final = (2.0, 0.5, 3.0, 1.0 / 3.0, 4.0, 0.25, 10.0, 0.1)
 """Ratios. Factors that are named without digits. Larger: not a matter of size."""
 SAME_FOUND: Final = 1e-6

@@ -57,6 +57,30 @@ def jumps(x: float) -> float:
 """
 
 
+HUBER = """
+// range: r -1 1
+[BackwardDerivative(huber_bwd)]
+float huber(float r, no_diff float k)
+{
+    float a = abs(r);
+    return a <= k ? 0.5 * r * r : k * (a - 0.5 * k);
+}
+
+void huber_bwd(inout DifferentialPair<float> r, float k, float d)
+{
+    r = diffPair(r.p, clamp(r.p, -k, k) * d);
+}
+"""
+
+
+def test_check__wrong_for_one_sign_of_inputs__says_so_with_the_remedy(checked: Checked) -> None:
+    (failure,) = checked(HUBER, ".slang")["huber"].failures
+    (said,) = (note for note in failure.notes if "k < 0" in note)
+    assert said.endswith(" wrong samples have r < 0 and k < 0: declare ranges if that never happens")
+    with_range = HUBER.replace("// range: r -1 1", "// range: r -1 1\n// range: k 0.01 1")
+    assert checked(with_range, ".slang")["huber"].verdict is Verdict.PASS
+
+
 def test_check__wrong_at_some_samples__names_the_factor_of_those(checked: Checked) -> None:
     results = checked(TEXT)
     causes = {name: result.failures[0].cause for name, result in results.items() if result.failures}

@@ -26,6 +26,7 @@ NOT_TOLERANCES = {
     ("memory/byte_addresses.py", "_BYTES_OF_WORD"): "bytes of a number of 32 bits",
     ("memory/pointers.py", "_STEPS"): "depth of brackets",
     ("verdict/describe.py", "_NAMED"): "names in a message",
+    ("verdict/explain/causes.py", "_SIGNS"): "names in a message",
     ("twins/one_lane.py", "LANES_OF_WAVE"): "lanes that the library emulates",
     ("build/undefined_values.py", "UNSTORED"): "the bytes of a variable that a C++ compiler fills",
     ("versions.py", "_PATIENCE"): "seconds to wait for the version of a compiler",

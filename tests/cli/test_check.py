@@ -51,6 +51,11 @@ def test_check__a_wrong_gradient__exits_with_3_and_says_all_of_it(folder: Path) 
     assert "1 FAIL" in result.stderr
 
 
+def test_check__second_order_of_slang__says_that_it_has_no_effect(folder: Path) -> None:
+    assert "--order 2 has no effect on Slang files (f.slang)" in run("f.slang:good", "--order", "2").stderr
+    assert "--order" not in run("f.slang:good").stderr
+
+
 def test_check__one_right_function__exits_with_0(folder: Path) -> None:
     for words in (("f.slang:good",), ("f.slang", "--only", "good")):
         result = run(*words)

@@ -152,7 +152,8 @@ def test_backward__cotangents__come_as_array_tuple_or_by_name(kernels: LoadedFil
     single = kernels.square.backward(x, 3.0, cotangent=c)
     np.testing.assert_allclose(single.grad["x"], 6 * x * c, rtol=1e-5)
     assert list(single) == ["grad.x"]
-    assert single.result is None
+    with pytest.raises(AttributeError, match=r"this call computes no result, only grad\.x: \.forward\(…\) gives"):
+        _ = single.result
 
 
 def test_call__wrong_arguments__say_what_is_wrong(kernels: LoadedFile) -> None:

@@ -12,7 +12,7 @@ from slangad.compiler.check.model.findings import Findings, State
 from slangad.compiler.check.model.outcomes import CheckOutcome
 from slangad.compiler.check.reference.slack import entry_slack
 from slangad.compiler.check.verdict.decide import verdict_of
-from slangad.compiler.check.verdict.explain.causes import cause_of_cotangent, likely_cause
+from slangad.compiler.check.verdict.explain.causes import cause_of_cotangent, common_signs, likely_cause
 from slangad.compiler.report.figures import NAMED, equal_values, shown
 from slangad.compiler.report.model import (
     Curve,
@@ -124,7 +124,7 @@ class Describer:
             curve=self._curve(sample, row, column, float(matrix[sample, row, column])),
             jacobian=self._jacobian(leg, sample),
             reproduce=command,
-            notes=self._more(where),
+            notes=(*self._common_signs(leg, row, column), *self._more(where)),
         )
 
     def _unguarded(self, leg: Leg, where: Bools, command: str) -> Failure:
@@ -168,6 +168,14 @@ class Describer:
         names, groups = [c.path for c in self.columns], [c.group for c in self.columns]
         accused = self.findings.states[leg][:, row, column] == State.WRONG
         return likely_cause(self.jacobians[leg][:, row], expected, names, groups, column, accused)
+
+    def _common_signs(self, leg: Leg, row: int, column: int) -> Iterator[str]:
+        """Yield the inputs that have one sign wherever an entry is wrong, if there are any."""
+        states = self.findings.states[leg][:, row, column]
+        names = [column.path for column in self.inputs.columns]
+        said = common_signs(self.drawn.rows, names, states == State.WRONG, states == State.OK)
+        if said:
+            yield said
 
     def _curve(self, sample: int, row: int, column: int, slope: float) -> Curve | None:
         known = self.findings.curves.get((sample, row, column))

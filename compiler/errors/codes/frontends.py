@@ -778,9 +778,10 @@ the derivative on a function of the values.""",
     ),
     "SA045": Explanation(
         "a pipeline is not a sequence of kernel calls",
-        """The body of a pipeline calls kernels, assigns their results to names, and returns results. It has no
-arithmetic, no branches and no loops; put these into a kernel. Arguments are parameters of the pipeline and results of
-earlier kernels. Uniform parameters also take numbers and constants of the file. Parameters have no defaults.""",
+        """The body of a pipeline calls kernels, assigns their results to names, and returns results. A loop over range
+repeats calls; its number of iterations must be known when the file is loaded. There is no arithmetic and no branch; put
+these into a kernel. Arguments are parameters of the pipeline and results of earlier kernels. Uniform parameters also
+take numbers and constants of the file. Parameters have no defaults.""",
         wrong=python("""
             @sa.kernel
             def loss(x: Each[float]) -> Sum[float]:

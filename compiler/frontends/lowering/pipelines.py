@@ -1,11 +1,13 @@
-"""Lower a pipeline's body, a straight line of kernel calls, to stages, for all front ends.
+"""Lower a pipeline's body, kernel calls one after another, to stages, for all front ends.
 
-Every value gets one name; a nested call gets its kernel's. Unlisted syntax is refused.
+Every value gets one name; a nested call gets its kernel's. A loop is written out: its calls become stages of their own
+in each iteration. Unlisted syntax is refused.
 """
 
 from __future__ import annotations
 
 import ast
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, Protocol
 
@@ -34,6 +36,9 @@ _MOST_AXES: Final = 3
 _DEPTH_PLACE: Final = 2
 """The place of the depth among the arguments of ``sa.bin``; without it, or with None, there is none."""
 _BIN_LINE: Final = f"start, count, order = {BIN}(lower, upper, depth, tiles=(4, 6), capacity=100)"
+_MOST_STAGES: Final = 1000
+"""Stages of one pipeline. Each has buffers and launches of its own."""
+_COUNT_LINE: Final = "range takes one to three ints, its step not 0: numbers, and constants of the file"
 _LINE: Final = "for example small = halve(image, domain=(64, 64)); return the result of the last kernel"
 
 
@@ -103,6 +108,7 @@ class _Lowering:
     known: dict[str, PipelineValue] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)
     refused: set[str] = field(default_factory=set)
+    counters: dict[str, int] = field(default_factory=dict)
 
     def body(self, body: Sequence[ast.stmt]) -> tuple[Returned, ...] | None:
         for p in self.head.params:
@@ -133,13 +139,47 @@ class _Lowering:
                 self._call(call)
             case ast.Return(value=value):
                 return self._returned(stmt, value)
+            case ast.For(target=ast.Name(id=counter), iter=ast.Call(func=ast.Name(id="range")) as count, orelse=[]):
+                self._refuse_names(stmt)  # known again once its stages are there
+                self._repeat(stmt, counter, self._iterations(count))
+            case ast.Pass():
+                pass
             case _:
-                self.refused |= {
-                    n.id for n in ast.walk(stmt) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
-                }
-                what = "a pipeline is a straight line of kernel calls"
+                self._refuse_names(stmt)
+                what = "a pipeline calls kernels, one after another or in a loop over range"
                 raise self._error("SA045", self.locations.keyword_span(stmt), what, _LINE)
         return None
+
+    def _refuse_names(self, stmt: ast.stmt) -> None:
+        """Remember the names that a refused statement would have set."""
+        self.refused |= {n.id for n in ast.walk(stmt) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+
+    def _iterations(self, node: ast.Call) -> range:
+        """Return the iterations of a loop: ``range(4)``, ``range(FIRST, LAST, 2)``."""
+        bounds = [self.constant(bound) for bound in node.args]
+        ints = [bound for bound in bounds if isinstance(bound, int) and not isinstance(bound, bool)]
+        if node.keywords or len(ints) != len(node.args) or not 1 <= len(ints) <= 3 or ints[2:] == [0]:
+            what = "the iterations of a pipeline's loop are not known when the file is loaded"
+            raise self._error("SA045", self.locations.span(node), what, _COUNT_LINE)
+        return range(*ints)
+
+    def _repeat(self, loop: ast.For, counter: str, iterations: range) -> None:
+        """Add the stages of every iteration. The counter is a constant in each."""
+        for count in iterations:
+            self.names.pop(counter, None)
+            self.counters[counter] = count
+            before = len(self.problems)
+            for stmt in loop.body:
+                with suppress(Rejected):
+                    if isinstance(stmt, ast.Return):
+                        what = "a pipeline returns at its end"
+                        raise self._error("SA045", self.locations.keyword_span(stmt), what, "put it after the loop")
+                    self._statement(stmt)
+            if len(self.problems) > before:
+                raise Rejected("the next iteration would report the same")
+            if len(self.stages) > _MOST_STAGES:
+                what = f"the pipeline has more than {_MOST_STAGES} stages"
+                raise self._error("SA045", self.locations.keyword_span(loop), what, "loop inside of a kernel")
 
     def _assign(self, target: ast.expr, value: ast.expr) -> None:
         targets = target.elts if isinstance(target, ast.Tuple) else [target]
@@ -155,6 +195,7 @@ class _Lowering:
         for one, name in zip(targets, made, strict=True):
             assert isinstance(one, ast.Name)  # noqa: S101  (looked at above)
             self.names[one.id] = name
+            self.counters.pop(one.id, None)
             self.refused.discard(one.id)
 
     def _values(self, node: ast.expr, wanted: tuple[str, ...] = ()) -> list[str]:
@@ -311,6 +352,8 @@ class _Lowering:
                 return value
             case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as value)):
                 return -value
+            case ast.Name(id=name) if name in self.counters:
+                return self.counters[name]
             case ast.Name() | ast.Attribute() if not (isinstance(node, ast.Name) and node.id in self.names):
                 meaning = self.scope.meaning(node)
                 return getattr(meaning, "value", None)

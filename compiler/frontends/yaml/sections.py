@@ -184,7 +184,7 @@ PIPELINE: Final = Record(
         _DESCRIPTION,
         _PARAMS,
         Key("returns", Named("result"), "What it returns: mean float; none where kernels only write."),
-        Key("body", _STATEMENTS, "A straight line of kernel calls.", required=True),
+        Key("body", _STATEMENTS, "Kernel calls, one after another or in loops over range.", required=True),
         Key("optimizer", Named("optimizer"), "How `slangad train` minimises the result."),
         Key(
             "fuse", Flag(), "True if neighbouring kernels over one domain may become one. Default: true.", default=True

@@ -328,7 +328,7 @@ def pipeline(
 
 
 def pipeline(python: object = None, /, **options: object) -> object:
-    """Describe a straight line of kernel calls.
+    """Describe a sequence of kernel calls.
 
     Args:
         python: The function, when used bare.

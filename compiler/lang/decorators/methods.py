@@ -19,12 +19,15 @@ class Outcome(Protocol):
     """The results of a call: arrays by key (``out["grad.m.albedo"]``), and by name (``out.grad.m.albedo``)."""
 
     arrays: dict[str, Any]
-    result: Any
     grad: Any
     hvp: Any
     jvp: Any
     probe: Any
     outputs: Any
+
+    @property
+    def result(self) -> Any:  # noqa: ANN401  (numpy, torch, tuple or arrays by name)
+        """The result; an AttributeError if the mode computes none."""
 
     def __getitem__(self, key: str) -> Any: ...  # noqa: ANN401  (numpy or torch)
 

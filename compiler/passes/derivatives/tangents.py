@@ -100,7 +100,8 @@ class Tangents:
         if any(p.direction != "in" for p in function.params):
             raise NoTangentError(f"{function.name} has an out or inout parameter", function.span)
         if not isinstance(function.body, tuple):
-            reason = f"{function.name} is written in Slang, and Slang crashes on most second derivatives"
+            why = "is written in Slang, and Slang crashes on most second derivatives"
+            reason = f"{function.name} {why}: describe it in Python or YAML"
             raise NoTangentError(reason, function.span)
         if isinstance(function.derivative, ir.Custom):
             return self._custom(function, function.derivative)

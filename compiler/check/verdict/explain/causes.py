@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from slangad.compiler.check.model.arrays import Floats
 
 NOT_DIFFERENTIABLE: Final = "is not IDifferentiable"
+_SIGNS: Final = 3
+"""Inputs that one message names."""
 NEVER_STORED: Final = "a local variable is read that this path never stores"
 
 
@@ -72,6 +74,29 @@ def cause_of_cotangent(found: float, slopes: Floats, cotangent: Sequence[float])
     if abs(found - float((np.abs(weights) * slopes).sum())) <= close * float(np.abs(weights).max()):
         return "the cotangent's sign is lost"
     return "the gradient is not proportional to the cotangent"
+
+
+def common_signs(rows: Floats, names: Sequence[str], wrong: npt.NDArray[np.bool_], right: npt.NDArray[np.bool_]) -> str:
+    """Return the inputs that have one sign at all wrong samples, in words; empty if there is none.
+
+    Args:
+        rows: The inputs by sample.
+        names: The inputs' paths.
+        wrong: The samples at which an entry is wrong.
+        right: The samples at which it is right. The other sign of an input has enough of them.
+    """
+    if wrong.sum() < tol.SIGN_SAMPLES:
+        return ""
+    signs: list[str] = []
+    for values, name in zip(rows.T, names, strict=True):
+        bad, good = values[wrong], values[right]
+        for word, has in (("<", bad < 0.0), (">", bad > 0.0)):
+            others = good >= 0.0 if word == "<" else good <= 0.0
+            if has.all() and others.sum() >= tol.SIGN_SAMPLES:
+                signs.append(f"{name} {word} 0")
+    if not signs or len(signs) > _SIGNS:
+        return ""
+    return f"all {wrong.sum()} wrong samples have {' and '.join(signs)}: declare ranges if that never happens"
 
 
 def _nothing(mine: Floats, wrong: npt.NDArray[np.bool_], right: Floats) -> str:

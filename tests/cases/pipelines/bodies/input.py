@@ -32,9 +32,29 @@ def branches(x: Tensor[float, 1]) -> Sum[float]:
 
 @sa.pipeline
 def loops(x: Tensor[float, 1]) -> Sum[float]:
-    for i in range(3):
+    for i in range(x.shape[0]):
         y = k(x)
     return y
+
+
+@sa.pipeline
+def iterations(x: Tensor[float, 1]) -> Sum[float]:
+    for i in range(1.5):
+        k(x)
+    for i in range(0, 4, 0):
+        k(x)
+    for i in range(3):
+        k(lost)
+        return k(x)
+    for i in range(3):
+        k(x)
+    else:
+        k(x)
+    for i in (1, 2):
+        k(x)
+    for i in range(2000):
+        k(x)
+    return k(x)
 
 
 @sa.pipeline
