@@ -166,8 +166,9 @@ def test_optimizer__of_the_table__has_a_class_with_its_settings_and_a_kernel_tha
     assert {field.name: getattr(usual, field.name) for field in fields(usual)} == {**kind.usual, "lr": 0.5}
     optimizer = Optimizer(name, tuple(0.5 if usual is None else usual for usual in kind.usual.values()))
     parameters = {p.split()[1] for p in steps._KINDS[kind.kernel][0].split(", ")}
-    own = {"gradient", "master", "values", "stop"}
-    assert parameters == {*train.optimizer_settings(optimizer, 1), *kind.state, *own}
+    own = {"settings", "clock", "gradient", "master", "values", "stop"}
+    assert parameters == {*kind.state, *own}
+    assert tuple(train.optimizer_settings(optimizer, 1)) == steps.UPDATE_SETTINGS[kind.kernel]
 
 
 def test_optimizers__in_the_document__are_those_of_the_table() -> None:

@@ -1,4 +1,4 @@
-"""Kernels in a CUDA graph that torch captures: a training step replayed, and what can't be captured.
+"""Kernels in CUDA graphs: a training step that torch captures, slangad's own training, and what can't be captured.
 
 Run by hand where torch and an NVIDIA GPU are: ``python tests/devices/cuda_graph.py``.
 """
@@ -8,15 +8,27 @@ from __future__ import annotations
 import sys
 import tempfile
 import time
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import torch
 
 import slangad as sa
+from slangad.compiler.api.program import as_pipeline, chosen, read_program
+from slangad.compiler.driver.inputs import parse_inputs
+from slangad.compiler.driver.model import Options
+from slangad.compiler.emit.model import Mode
+from slangad.compiler.runtime.device.open import open_device
+from slangad.compiler.runtime.device.slangpy_device import _Replayed
+from slangad.compiler.runtime.training.train import Trainer, TrainingPlan
+from slangad.compiler.runtime.training.trainable import prepare_training, with_optimizer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from slangad.compiler.runtime.device.model import Device
 
 DESCRIBED = """
 import slangad as sa
@@ -133,6 +145,55 @@ def kernel_time(run: Callable[[], object], count: int = 50) -> float:
     return sum(event.device_time_total for event in profiled.key_averages()) / count
 
 
+def check_training(file: Path, name: str) -> None:
+    """Check slangad's own training: losses as on the CPU, with batches and a schedule, and the time between kernels."""
+    count = 100_000
+    x = np.linspace(0, 3, count, dtype="f4")
+    given = {"w": np.zeros(8, "f4"), "b": 0.0, "x": x, "y": np.sign(np.sin(2 * x))}
+    schedule = sa.Adam(lr=0.02, warmup=10, half_life=40)
+    for batch in (0, 30_000):
+        losses = [
+            sa.load(file, device=device)[name].train(**given, batch=batch, optimizer=schedule, steps=200).losses
+            for device in ("cuda", "cpu")
+        ]
+        np.testing.assert_allclose(losses[0], losses[1], rtol=1e-4, atol=1e-6)
+        assert len(losses[0]) == 200
+        assert losses[0][-1] < losses[0][0]
+    with open_device("cuda") as device, device.lock:
+        trainer = started(device, f"{file}:{name}", given)
+        with closing(trainer):
+            for warm in (1, 2, 256):
+                trainer.advance(warm)
+            kept = trainer._whole.kept
+            assert isinstance(kept, _Replayed)
+            assert kept.graph is not None
+            begun = time.perf_counter()
+            for _ in range(4):
+                trainer.advance(256)
+            whole = 1e6 * (time.perf_counter() - begun) / 1024
+            replayed = timed(lambda: kept.submit(100), 10) / 100
+            busy = kernel_time(lambda: kept.submit(10), 10) / 10
+            kept.is_plain, graph, kept.graph = True, kept.graph, None
+            plain = timed(lambda: kept.submit(10), 10) / 10
+            kept.graph = graph
+    print(
+        f"{name} trained by slangad: {whole:.1f} us a step with losses; launches {replayed:.1f} us, of which kernels"
+        f" {busy:.1f} us; without a graph {plain:.1f} us"
+    )
+
+
+def started(device: Device, item: str, given: dict[str, Any]) -> Trainer:
+    """Return a training by Adam on a device."""
+    (described,) = parse_inputs((item,))
+    program = read_program(described, Options())
+    runnable = with_optimizer(as_pipeline(program, chosen(program)), "adam", 0.02)
+    assert runnable.pipeline.optimizer is not None
+    plan = TrainingPlan(runnable.pipeline.optimizer)
+    prepared, _ = prepare_training(runnable, given, None, plan)
+    loaded = program.load_on(device, runnable.entry_names((Mode.FORWARD, Mode.BACKWARD)))
+    return Trainer.start(device, loaded, runnable, prepared, plan)
+
+
 def check_refusals(kernels: Any) -> None:
     """Check that a first call and a number from the GPU are refused in one line, and that the device works after."""
     x, on_gpu = torch.linspace(0, 1, 1000, device="cuda"), torch.tensor(2.0, device="cuda")
@@ -160,6 +221,7 @@ def main() -> None:
         names = sys.argv[1:] or ["fit", "staged"]
         for name in names:
             check_replay(kernels[name].torch("cuda"), name)
+            check_training(file, name)
         check_refusals(kernels)
     print("all as torch has it")
 

@@ -94,12 +94,15 @@ def _run(device: Device, optimizer: Optimizer, scalar: str, begin: Array, gradie
     zeros = np.zeros(COUNT, DTYPES[state])
     bound = {name: made(zeros) for name in (("velocity",) if kind == "sgd" else ("mean", "square"))}
     bound |= {"values": made(begin), "stop": made(np.zeros(1, "u4"))}
+    numbers = range(1, len(gradients) + 1)
+    rows = [[*optimizer_settings(optimizer, number).values()] for number in numbers]
+    settings = made(np.array(rows, DTYPES[state]).reshape(-1))
     if scalar == "half":
         bound["master"] = made(begin.astype("f4"))
     steps = Steps()
     planned = [
-        steps.step(kind, scalar, COUNT, **bound, gradient=made(g), **optimizer_settings(optimizer, number))
-        for number, g in enumerate(gradients, 1)
+        steps.step(kind, scalar, COUNT, **bound, gradient=made(g), settings=settings, clock=made(np.array([n], "u4")))
+        for n, g in zip(numbers, gradients, strict=True)
     ]
     steps.load(device, default_cache())
     device.submit(steps.launches(planned))

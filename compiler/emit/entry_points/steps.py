@@ -14,7 +14,7 @@ from slangad.compiler.emit.model import GENERATED, GROUPS_A_ROW, EmittedModule, 
 from slangad.compiler.ir.optimizers import OPTIMIZERS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
 GROUP: Final = 64
 FILE: Final = "slangad_steps.slang"
@@ -32,34 +32,37 @@ $body}
 """)
 
 _STOP: Final = "    if (stop[0] != 0)\n        return;\n"
-_ADAM: Final = (
-    "V:{S} lr, V:{S} beta1, V:{S} fresh1, V:{S} beta2, V:{S} fresh2, V:{S} eps, V:{S} kept, V:{S} corrected1, "
-    "V:{S} corrected2, RO:S gradient, RW:S mean, RW:S square, RW:S master, RW:T values, RO:uint stop"
-)
+
+UPDATE_SETTINGS: Final[dict[str, tuple[str, ...]]] = {
+    "sgd": ("lr", "momentum"),
+    "adam": ("lr", "beta1", "fresh1", "beta2", "fresh2", "eps", "kept", "corrected1", "corrected2"),
+}
+"""What the kernel of an optimizer reads from ``settings``: so many numbers for each step of a submission. The launches
+of a step are always the same; what changes from step to step is in memory, at the place that ``clock`` says."""
 _KINDS: Final[dict[str, tuple[str, str]]] = {
     **LIST_KINDS,
     "zero": ("RW:T target", "    target[i] = {T}(0);\n"),
     "add": ("RO:T source, RW:S target", "    target[i] += {S}(source[i]);\n"),
     "copy": ("RO:T source, RW:S target", "    target[i] = {S}(source[i]);\n"),
     "gather": (
-        "V:uint width, V:uint first, RO:uint order, RO:T source, RW:T target",
-        "    target[i] = source[order[first + i / width] * width + i % width];\n",
+        "V:uint width, RO:uint first, RO:uint clock, RO:uint order, RO:T source, RW:T target",
+        "    target[i] = source[order[first[clock[0]] + i / width] * width + i % width];\n",
     ),
     "record": (
-        "V:uint step, V:{S} threshold, RO:T loss, RW:S history, RW:uint stop",
-        _STOP + "    history[step] = {S}(loss[0]);\n"
+        "V:{S} threshold, RO:T loss, RW:S history, RW:uint clock, RW:uint stop",
+        _STOP + "    uint step = clock[0];\n    clock[0] = step + 1;\n    history[step] = {S}(loss[0]);\n"
         "    bool lost = (asuint(float(loss[0])) & " + FINITE_BITS + ") == " + FINITE_BITS + ";\n"
         "    if (lost || loss[0] < threshold)\n        stop[0] = step + 1;\n",
     ),
     "sgd": (
-        "V:{S} lr, V:{S} momentum, RO:S gradient, RW:S velocity, RW:S master, RW:T values, RO:uint stop",
-        _STOP + "    {S} moving = momentum * velocity[i] + gradient[i];\n"
+        "RO:S settings, RO:uint clock, RO:S gradient, RW:S velocity, RW:S master, RW:T values, RO:uint stop",
+        _STOP + "{settings}    {S} moving = momentum * velocity[i] + gradient[i];\n"
         "    velocity[i] = moving;\n"
         "    {S} value = {master} - lr * moving;\n",
     ),
     "adam": (
-        _ADAM,
-        _STOP + "    {S} g = gradient[i];\n"
+        "RO:S settings, RO:uint clock, RO:S gradient, RW:S mean, RW:S square, RW:S master, RW:T values, RO:uint stop",
+        _STOP + "{settings}    {S} g = gradient[i];\n"
         "    {S} m = beta1 * mean[i] + fresh1 * g;\n"
         "    {S} v = beta2 * square[i] + fresh2 * g * g;\n"
         "    mean[i] = m;\n"
@@ -97,12 +100,19 @@ def _print(kind: str, scalar: str, other: str) -> str:
         body += "    master[i] = value;\n    values[i] = half(value);\n" if master else "    values[i] = value;\n"
         parameters = parameters if master else parameters.replace("RW:S master, ", "")
     words = {"T": scalar, "S": state, "master": "master[i]" if master else "values[i]"}
+    words["settings"] = _read_settings(UPDATE_SETTINGS.get(kind, ()), state)
     return _HEAD.substitute(
         group=GROUP, row=f"({GROUPS_A_ROW} * {GROUP})",
         name=entry_name(kind, scalar, other),
         parameters=", ".join(_parameter(p.format(**words), words) for p in parameters.split(", ")),
         body=body.format(**words),
     )  # fmt: skip
+
+
+def _read_settings(names: Sequence[str], scalar: str) -> str:
+    """Return the statements that read the settings of the step; ``record`` has counted it already."""
+    reads = (f"    {scalar} {name} = settings[at + {number}];\n" for number, name in enumerate(names))
+    return "".join((f"    uint at = {len(names)} * (clock[0] - 1);\n", *reads))
 
 
 def _parameter(text: str, words: dict[str, str]) -> str:

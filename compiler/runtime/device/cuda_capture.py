@@ -1,8 +1,9 @@
-"""Record launches in a CUDA graph that torch captures, through the driver's API.
+"""Record launches in a CUDA graph, through the driver's API: one that torch captures, or one of slangad's own.
 
 slangpy can't do it: it queries an event of each submission later, which the driver refuses for captured ones. The
 compiled modules and the layouts of arguments are slangpy's. Arguments of entry points are part of the graph. Those of a
-module are a variable of it, so a kernel writes them to memory and a copy from there sets the variable, in the graph.
+module are a variable of it, so a copy from memory sets the variable, in the graph. While torch captures, nothing can be
+uploaded, so a kernel writes that memory.
 """
 
 from __future__ import annotations
@@ -12,15 +13,18 @@ import struct
 import sys
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
+from slangad.compiler.runtime.device.gpu_launches import wait_until
 from slangad.compiler.runtime.device.layout import SCALARS
+from slangad.compiler.runtime.device.model import DeviceBuffer
 from slangad.compiler.runtime.device.tensors import TensorBuffer
 from slangad.compiler.toolchain.messages.failures import failed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    import numpy as np
     import slangpy
 
     from slangad.compiler.errors.diagnostics import ToolchainError
@@ -37,6 +41,11 @@ void put(uint3 thread : SV_DispatchThreadID, uniform uint4 words[{_WORDS // 4}],
         target[thread.x] = words[thread.x / 4][thread.x % 4];
 }}
 """
+_THIS_THREAD: Final = 1
+"""CU_STREAM_CAPTURE_MODE_THREAD_LOCAL."""
+_ALONE: Final = 1
+"""CU_STREAM_NON_BLOCKING: no order with the stream that has no number."""
+_NOT_READY: Final = 600
 _SCALARS: Final = {**SCALARS, "bool": "u4"}
 """Slang's scalar types and numpy's codes for them in the arguments of a CUDA module."""
 
@@ -57,6 +66,14 @@ class _Code:
     shared: Mapping[str, slangpy.VariableLayoutReflection]
     variable: int
     bytes_of_variable: int
+
+
+class Addressed(DeviceBuffer, Protocol):
+    """Scalars on a cuda device."""
+
+    @property
+    def view(self) -> np.ndarray[Any, Any]:
+        """Return the address and the number of scalars, as kernels see them."""
 
 
 class CapturedLaunches:
@@ -86,11 +103,42 @@ class CapturedLaunches:
         stream = torch.cuda.current_stream().cuda_stream
         for launch, kernel in launches:
             code = self._of(kernel, launch.entry)
-            shared = {name: value for name, value in launch.bindings.items() if name in launch.shared}
-            own = {name: value for name, value in launch.bindings.items() if name not in launch.shared}
-            if shared and code.variable:
-                self._set_variable(code, packed(shared, code.shared, launch.entry), stream)
-            _launch(code, launch.threads, packed(own, code.places, launch.entry), stream)
+            shared, own = _arguments(launch, code)
+            if shared:
+                self._set_variable(code, shared, stream)
+            _launch(code, launch.threads, own, stream)
+
+    def graph(
+        self,
+        launches: Sequence[tuple[KernelLaunch, slangpy.ComputeKernel]],
+        memory: Callable[[np.dtype[Any], int], Addressed],
+    ) -> LaunchGraph:
+        """Return launches as a graph. The context of the device must be current, and torch must not capture.
+
+        Args:
+            launches: The launches, which run one after the other.
+            memory: Allocates memory on the device.
+
+        Raises:
+            ToolchainError: A launch has arguments that can't be recorded, or the driver failed.
+        """
+        import numpy as np
+
+        planned: list[tuple[_Code, KernelLaunch, bytes, Addressed | None]] = []
+        kept: list[Addressed] = []
+        last: dict[int, bytes] = {}
+        for launch, kernel in launches:
+            code = self._of(kernel, launch.entry)
+            shared, own = _arguments(launch, code)
+            source = None
+            if shared and last.get(code.variable) != shared:
+                words = np.frombuffer(shared + bytes(-len(shared) % 4), "u4")
+                source = memory(words.dtype, words.size)
+                source.upload(words)
+                kept.append(source)
+                last[code.variable] = shared
+            planned.append((code, launch, own, source))
+        return LaunchGraph(planned, kept)
 
     def _set_variable(self, code: _Code, values: bytes, stream: int) -> None:
         """Write the arguments of a module to memory of the graph, and copy them from there."""
@@ -100,7 +148,6 @@ class CapturedLaunches:
         if self._put is None:
             raise not_captured("no kernel ran on this device before", "call it once before the capture")
         put = self._of(self._put, "put")
-        values = values[: code.bytes_of_variable]
         values += bytes(-len(values) % 4)
         memory = torch.empty(len(values) // 4, dtype=torch.int32, device=torch.cuda.current_device())
         for begin in range(0, len(values), 4 * _WORDS):
@@ -109,12 +156,66 @@ class CapturedLaunches:
             words = struct.unpack(f"<{len(part) // 4}I", part)
             block = packed({"words": list(words), "count": len(words), "target": target}, put.places, "put")
             _launch(put, (_WORDS, 1, 1), block, stream)
-        _call("cuMemcpyDtoDAsync_v2", _u64(code.variable), _u64(memory.data_ptr()), _size(len(values)), _u64(stream))
+        _copy_variable(code, memory.data_ptr(), stream)
 
     def _of(self, kernel: slangpy.ComputeKernel, entry: str) -> _Code:
         if id(kernel) not in self._code:
             self._code[id(kernel)] = kernel, _code_of(kernel, entry)
         return self._code[id(kernel)][1]
+
+
+class LaunchGraph:
+    """Launches that the driver starts at once, on a stream of their own."""
+
+    def __init__(
+        self, planned: Sequence[tuple[_Code, KernelLaunch, bytes, Addressed | None]], kept: Sequence[Addressed]
+    ) -> None:
+        stream, graph, whole = ctypes.c_uint64(), ctypes.c_uint64(), ctypes.c_uint64()
+        self._kept = kept
+        _call("cuStreamCreate", ctypes.byref(stream), ctypes.c_uint(_ALONE))
+        self._stream = stream
+        _call("cuStreamBeginCapture_v2", stream, ctypes.c_int(_THIS_THREAD))
+        try:
+            for code, launch, own, source in planned:
+                if source is not None:
+                    _copy_variable(code, int(source.view[0]), stream.value)
+                _launch(code, launch.threads, own, stream.value)
+        finally:
+            status = _driver().cuStreamEndCapture(stream, ctypes.byref(graph))
+        if status:
+            raise _failed("cuStreamEndCapture", status)
+        _call("cuGraphInstantiateWithFlags", ctypes.byref(whole), graph, ctypes.c_ulonglong(0))
+        _call("cuGraphDestroy", graph)
+        self._whole = whole
+
+    def replay(self, times: int) -> None:
+        """Run the launches so many times, and wait; signals are heard meanwhile.
+
+        Raises:
+            ToolchainError: A kernel crashed.
+        """
+        for _ in range(times):
+            _call("cuGraphLaunch", self._whole, self._stream)
+        wait_until(lambda: _driver().cuStreamQuery(self._stream) != _NOT_READY)
+        _call("cuStreamQuery", self._stream)
+
+    def close(self) -> None:
+        """Release the graph; the device must still be open."""
+        _driver().cuGraphExecDestroy(self._whole)
+        _driver().cuStreamDestroy_v2(self._stream)
+
+
+def _arguments(launch: KernelLaunch, code: _Code) -> tuple[bytes, bytes]:
+    """Return the arguments of the module, none without a variable for them, and those of the entry point."""
+    shared = {name: value for name, value in launch.bindings.items() if name in launch.shared}
+    own = {name: value for name, value in launch.bindings.items() if name not in launch.shared}
+    of_module = packed(shared, code.shared, launch.entry) if shared and code.variable else b""
+    return of_module[: code.bytes_of_variable], packed(own, code.places, launch.entry)
+
+
+def _copy_variable(code: _Code, source: int, stream: int) -> None:
+    size = _size(code.bytes_of_variable)
+    _call("cuMemcpyDtoDAsync_v2", _u64(code.variable), _u64(source), size, _u64(stream))
 
 
 def _code_of(kernel: slangpy.ComputeKernel, entry: str) -> _Code:
@@ -151,8 +252,8 @@ def packed(values: Mapping[str, object], places: Mapping[str, slangpy.VariableLa
 def _bytes(value: object, layout: slangpy.TypeLayoutReflection, name: str, entry: str) -> bytes:
     import numpy as np
 
-    if isinstance(value, TensorBuffer):
-        return value.view.tobytes()
+    if hasattr(value, "view") and hasattr(value, "upload"):  # a buffer: torch's, or slangpy's
+        return bytes(value.view.tobytes())
     kind, numbers = layout.unwrap_array().type, [*_numbers(value)]
     scalar = _SCALARS.get(kind.scalar_type.name)
     if scalar is None or kind.kind.name == "matrix" or any(not isinstance(one, (int, float)) for one in numbers):
@@ -201,4 +302,8 @@ def _driver() -> Any:  # noqa: ANN401  (a library)
 def _call(name: str, *arguments: object) -> None:
     status = getattr(_driver(), name)(*arguments)
     if status:
-        raise failed("SA252", f"the driver failed while a CUDA graph was captured: {name} returned {status}")
+        raise _failed(name, status)
+
+
+def _failed(name: str, status: int) -> ToolchainError:
+    return failed("SA252", f"the driver failed at a CUDA graph: {name} returned {status}")

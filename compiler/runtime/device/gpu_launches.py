@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 from weakref import WeakKeyDictionary
 
@@ -23,6 +24,11 @@ _COPIES: Final = 64
 _ADDITIONS: Final = 512
 """Additions to one float that keep its sum within some 1e-5, whatever is added."""
 
+_AWAKE: Final = 2e-3
+"""Seconds that a wait polls without a pause; then each pause is a fraction of the time waited so far."""
+_GLANCES: Final = 50
+_LONGEST_PAUSE: Final = 0.05
+
 Bound = TypeVar("Bound")
 
 _BUSY: Final[list[Device]] = []
@@ -36,6 +42,14 @@ def leave_busy(device: Device) -> None:
 def is_left_busy() -> bool:
     """Return True if a device was kept busy, so that this process would wait for it at its end."""
     return bool(_BUSY)
+
+
+def wait_until(is_done: Callable[[], bool]) -> None:
+    """Wait such that signals are heard: a driver itself waits deaf."""
+    begun = time.perf_counter()
+    while not is_done():
+        waited = time.perf_counter() - begun
+        time.sleep(min(waited / _GLANCES, _LONGEST_PAUSE) if waited > _AWAKE else 0)
 
 
 def spread(elements: int, group: int, totals: int, scatters_on: str = "") -> int:

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -81,6 +81,28 @@ class KernelLaunch:
     threads: tuple[int, int, int]
     bindings: Mapping[str, DeviceBuffer | Sliced | object]
     shared: frozenset[str] = frozenset()
+
+
+class Repeatable(Protocol):
+    """Launches that are submitted many times."""
+
+    def submit(self, times: int) -> None:
+        """Run the launches so many times, in order with other submissions. May return before they are done.
+
+        Raises:
+            ToolchainError: A kernel crashed, or the driver failed.
+        """
+
+    def close(self) -> None:
+        """Release what the device keeps for them."""
+
+
+@runtime_checkable
+class RepeatingDevice(Protocol):
+    """A device that starts launches faster if they are always the same."""
+
+    def repeatable(self, launches: Sequence[KernelLaunch]) -> Repeatable | None:
+        """Return launches that are submitted many times; None if the device has nothing to keep for them."""
 
 
 class DeviceProgram(Protocol):

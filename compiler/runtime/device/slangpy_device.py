@@ -10,7 +10,6 @@ import os
 import re
 import sys
 import tempfile
-import time
 import weakref
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -19,10 +18,11 @@ from pathlib import Path
 from threading import RLock
 from typing import TYPE_CHECKING, Any, Final, Literal
 
+from slangad.compiler.errors.diagnostics import ToolchainError
 from slangad.compiler.ir.targets import TARGETS, TILES
 from slangad.compiler.runtime.device.choice import is_software
-from slangad.compiler.runtime.device.cuda_capture import CapturedLaunches, is_captured, not_captured
-from slangad.compiler.runtime.device.gpu_launches import KeptBindings, copies_of, leave_busy, spread
+from slangad.compiler.runtime.device.cuda_capture import CapturedLaunches, LaunchGraph, is_captured, not_captured
+from slangad.compiler.runtime.device.gpu_launches import KeptBindings, copies_of, leave_busy, spread, wait_until
 from slangad.compiler.runtime.device.memory import require_memory, too_little_memory
 from slangad.compiler.runtime.device.segments import free_addresses, free_memory
 from slangad.compiler.runtime.device.table import DEVICES
@@ -38,19 +38,14 @@ if TYPE_CHECKING:
     import slangpy
 
     from slangad.compiler.emit.model import EmittedModule
-    from slangad.compiler.errors.diagnostics import ToolchainError
     from slangad.compiler.ir.types import Texture
-    from slangad.compiler.runtime.device.model import BuildOptions, DeviceBuffer, KernelLaunch
+    from slangad.compiler.runtime.device.model import BuildOptions, DeviceBuffer, KernelLaunch, Repeatable
 
 _NOTES = 5
 _TAKEN: Final[tuple[Literal["C"], Literal["W"]]] = ("C", "W")
 """Arrays that slangpy takes: it refuses those that it could not write to, though it only reads them."""
 _UNIFORMS = re.compile(r"push constant size \((\d+)\) exceeds the maximum allowed \((\d+)\)")
 """slangpy's message if the arguments of an entry point are too large for Vulkan."""
-_AWAKE = 2e-3
-"""Seconds that a wait polls without a pause; then each pause is a fraction of the time waited so far."""
-_GLANCES = 50
-_LONGEST_PAUSE = 0.05
 _ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
 _CAPTURING = RLock()
 """The process has one stdout and one stderr: two threads that turn them away would each put back the other's."""
@@ -110,10 +105,8 @@ class _SlangpyQueue:
 
     def finish(self) -> None:
         """Wait until everything submitted is done."""
-        begun, self.is_left = time.perf_counter(), True
-        while self.last and not self.device.is_submit_finished(self.last):
-            waited = time.perf_counter() - begun
-            time.sleep(min(waited / _GLANCES, _LONGEST_PAUSE) if waited > _AWAKE else 0)
+        self.is_left = True
+        wait_until(lambda: not self.last or self.device.is_submit_finished(self.last))
         self.is_left = False
 
 
@@ -125,6 +118,13 @@ class GpuBuffer:
     count: int
     handle: slangpy.Buffer
     queue: _SlangpyQueue
+
+    @property
+    def view(self) -> npt.NDArray[Any]:
+        """Return the address and the number of scalars, as kernels of a cuda device see it."""
+        import numpy as np
+
+        return np.array([self.handle.device_address, self.count], np.uint64)
 
     def upload(self, array: npt.NDArray[Any]) -> None:
         """Copy an array of as many scalars to the device."""
@@ -323,17 +323,26 @@ class GpuDevice:
         except RuntimeError as error:
             raise _broken(self.name, error) from None
 
+    def repeatable(self, launches: Sequence[KernelLaunch]) -> Repeatable | None:
+        """Return launches that are submitted many times: on cuda from a graph, which the driver starts at once."""
+        return _Replayed(self, launches) if self.name == "cuda" else None
+
     @property
     def _is_captured(self) -> bool:
         """Return True while torch captures what is submitted here in a CUDA graph."""
         return self.name == "cuda" and is_captured()
 
     def _record(self, launches: Sequence[KernelLaunch]) -> None:
-        kernels = []
-        for launch in launches:
-            assert isinstance(launch.program, GpuProgram)  # noqa: S101  (load gave it)
-            kernels.append((launch, launch.program.kernels[launch.entry]))
-        self._captured.record(kernels)
+        self._captured.record(_with_kernels(launches))
+
+    def graph_of(self, launches: Sequence[KernelLaunch]) -> LaunchGraph:
+        """Return launches as a CUDA graph.
+
+        Raises:
+            ToolchainError: A launch has arguments that a graph can't hold, or the driver failed.
+        """
+        self.handle.set_cuda_context_current()
+        return self._captured.graph(_with_kernels(launches), self.buffer)
 
     def wait(self) -> None:
         """Wait until everything submitted is done; while torch captures, do nothing."""
@@ -354,6 +363,45 @@ class GpuDevice:
             return
         self._kept.clear()
         self.handle.close()
+
+
+def _with_kernels(launches: Sequence[KernelLaunch]) -> list[tuple[KernelLaunch, slangpy.ComputeKernel]]:
+    kernels = []
+    for launch in launches:
+        assert isinstance(launch.program, GpuProgram)  # noqa: S101  (load gave it)
+        kernels.append((launch, launch.program.kernels[launch.entry]))
+    return kernels
+
+
+@dataclass(slots=True)
+class _Replayed:
+    """Launches on cuda that run many times: the first time one by one, then as a graph unless one can't hold them."""
+
+    device: GpuDevice
+    launches: Sequence[KernelLaunch]
+    graph: LaunchGraph | None = None
+    is_plain: bool = False
+    has_run: bool = False
+
+    def submit(self, times: int) -> None:
+        """Run the launches so many times; waits for those of a graph."""
+        if self.has_run and self.graph is None and not self.is_plain:
+            try:
+                self.graph = self.device.graph_of(self.launches)
+            except ToolchainError:  # a texture, say
+                self.is_plain = True
+        self.has_run = True
+        if self.graph is None:
+            self.device.submit([*self.launches] * times)
+            return
+        self.device.wait()
+        self.graph.replay(times)
+
+    def close(self) -> None:
+        """Release the graph."""
+        if self.graph is not None:
+            self.graph.close()
+        self.graph = None
 
 
 def _bound(launch: KernelLaunch, device: slangpy.Device) -> slangpy.ShaderObject:

@@ -13,12 +13,12 @@ from weakref import WeakKeyDictionary
 from slangad.compiler.emit.entry_points.steps import GROUP, emit_steps, entry_name
 from slangad.compiler.emit.model import GROUPS_A_ROW
 from slangad.compiler.runtime.arrays.signature import DTYPES
-from slangad.compiler.runtime.device.model import BuildOptions, KernelLaunch
+from slangad.compiler.runtime.device.model import BuildOptions, KernelLaunch, RepeatingDevice
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from slangad.compiler.runtime.device.model import Device, DeviceBuffer, DeviceProgram
+    from slangad.compiler.runtime.device.model import Device, DeviceBuffer, DeviceProgram, Repeatable
     from slangad.compiler.toolchain.cache import Cache
 
 _Wanted = tuple[str, str, str]
@@ -95,6 +95,30 @@ class Steps:
         assert self.program is not None  # noqa: S101  (loaded)
         bindings = {"count": step.count, **step.bindings}
         return KernelLaunch(self.program, step.entry, _folded(step.count), bindings)
+
+
+@dataclass(slots=True)
+class RepeatedSteps:
+    """Launches and work of the host that run many times; without work of the host, the device may keep them."""
+
+    device: Device
+    planned: Sequence[KernelLaunch | HostWork]
+    kept: Repeatable | None = None
+
+    def submit(self, times: int) -> None:
+        """Run all so many times."""
+        launches = [one for one in self.planned if isinstance(one, KernelLaunch)]
+        if self.kept is None and isinstance(self.device, RepeatingDevice) and len(launches) == len(self.planned):
+            self.kept = self.device.repeatable(launches)
+        if self.kept is not None:
+            self.kept.submit(times)
+        else:
+            submit(self.device, [*self.planned] * times)
+
+    def close(self) -> None:
+        """Release what the device keeps."""
+        if self.kept is not None:
+            self.kept.close()
 
 
 def submit(device: Device, planned: Iterable[KernelLaunch | HostWork]) -> None:

@@ -199,12 +199,12 @@ class DistributedTrainer(Trainer):
         Raises:
             RankLostError: Another rank has ended; the steps before count.
         """
-        self._stop.fill(0)
+        self._begin(count)
         done = 0
         try:
             for index in range(count):
                 self._sum(self.step + index)
-                self._step(index)
+                self._step()
                 done += 1
             for engine in self.engines.values():
                 engine.resident.require_room()
@@ -236,7 +236,8 @@ class DistributedTrainer(Trainer):
 
     def close(self) -> None:
         """Release all memory."""
-        for engine in self.engines.values():
+        for engine in {id(one): one for one in (self, *self.engines.values())}.values():
+            engine._whole.close()
             engine.resident.close()
 
     def spread(self) -> None:
@@ -301,15 +302,14 @@ class DistributedTrainer(Trainer):
             self._drawn_order = epoch, np.random.default_rng([self.plan.seed, epoch]).permutation(self.data.count)
         return self._drawn_order[1]
 
-    def _step(self, index: int) -> None:
-        """Update the parameters by the sum of all ranks; ``index`` counts the steps of a submission."""
+    def _step(self) -> None:
+        """Update the parameters by the sum of all ranks."""
         flat = self.buckets[-1].flat
         if isinstance(self._loss, TensorBuffer):
             self._loss.handle[:1].copy_(flat[-2:-1])
         else:
             self._loss.upload(flat[-2:-1].cpu().numpy().astype(self._loss.dtype))
-        update = [self._record(index), *self._update(self.step + index + 1)]
-        submit(self.device, self.resident.steps.launches(update))
+        submit(self.device, self._updating)
         self._pass_on()
 
     def _pass_on(self) -> None:

@@ -1,9 +1,10 @@
 """The loop of ``slangad train``: minimise the objective of a pipeline, with losses and parameters as the result.
 
 A step is one part of a submission: the batch is gathered, forward and backward run, the loss is written into a
-history on the device, the optimizer changes the parameters. A loss that is not finite, or below the threshold, stops
-the device itself: later launches of the submission change nothing. So results do not depend on how many steps are
-submitted at a time.
+history on the device, the optimizer changes the parameters. The launches of all steps are the same: what changes, such
+as the learning rate, is in memory, and a clock on the device says which step it is. A loss that is not finite, or below
+the threshold, stops the device itself: later launches of the submission change nothing. So results do not depend on how
+many steps are submitted at a time.
 """
 
 from __future__ import annotations
@@ -13,14 +14,14 @@ import math
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from slangad.compiler.emit.entry_points.steps import state_scalar
+from slangad.compiler.emit.entry_points.steps import UPDATE_SETTINGS, state_scalar
 from slangad.compiler.emit.model import Mode
 from slangad.compiler.ir.nodes import Memory
 from slangad.compiler.ir.optimizers import OPTIMIZERS
 from slangad.compiler.runtime.device.tensors import set_to, typed
 from slangad.compiler.runtime.pipeline.resident import Resident
 from slangad.compiler.runtime.pipeline.stages import shapes_of
-from slangad.compiler.runtime.pipeline.steps import scalar_name, submit
+from slangad.compiler.runtime.pipeline.steps import RepeatedSteps, scalar_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -31,10 +32,10 @@ if TYPE_CHECKING:
     from slangad.compiler.ir.pipelines import Optimizer
     from slangad.compiler.runtime.arrays.prepare import Prepared
     from slangad.compiler.runtime.arrays.signature import ArrayPart
-    from slangad.compiler.runtime.device.model import Device, DeviceBuffer, DeviceProgram, KernelLaunch
+    from slangad.compiler.runtime.device.model import Device, DeviceBuffer, DeviceProgram
     from slangad.compiler.runtime.pipeline.flow import GradientFlow
     from slangad.compiler.runtime.pipeline.runnable import RunnablePipeline
-    from slangad.compiler.runtime.pipeline.steps import HostWork, Step
+    from slangad.compiler.runtime.pipeline.steps import Step
     from slangad.compiler.toolchain.cache import Cache
 
     Array = npt.NDArray[Any]
@@ -115,6 +116,7 @@ class Trainer:
 
     def close(self) -> None:
         """Release all memory."""
+        self._whole.close()
         self.resident.close()
 
     # --- planning ---
@@ -130,13 +132,17 @@ class Trainer:
         loss = resident.values[objective.value, ()]
         self._loss = loss
         self._history = resident.buffer(state_scalar(scalar_name(loss)), HISTORY)
-        self._stop = resident.buffer("uint", 1)
+        self._stop, self._clock = resident.buffer("uint", 1), resident.buffer("uint", 1)
         self.trained = tuple(self._trained())
         self._data = tuple(self._gathered())
-        dynamic = [*self._gather(0), self._record(0), *self._update(1)]
+        width = len(UPDATE_SETTINGS[OPTIMIZERS[self.plan.optimizer.name].kernel])
+        scalars = {state_scalar(one.part.scalar.name) for one in self.trained}
+        self._settings = {scalar: resident.buffer(scalar, HISTORY * width) for scalar in sorted(scalars)}
+        gathering, updating = [*self._gather()], [self._record(), *self._update()]
         steps.load(self.device, cache)
         self._body = steps.launches(body)
-        steps.launches(dynamic)
+        self._updating = steps.launches(updating)
+        self._whole = RepeatedSteps(self.device, [*steps.launches(gathering), *self._body, *self._updating])
 
     def _forward(self, flow: GradientFlow) -> set[int]:
         """Return the stages that must run forward: the others make only sums, which their backward pass makes too."""
@@ -179,6 +185,7 @@ class Trainer:
                 whole.upload(array.astype(target.dtype, copy=False))
                 yield whole, target, int(np.prod(array.shape[1:]))
         self._order = self.resident.buffer("uint", self.prepared.domain[0])
+        self._first = self.resident.buffer("uint", HISTORY)
         self._epoch = -1
 
     # --- one step ---
@@ -188,39 +195,44 @@ class Trainer:
         """Return the steps until every element was in a batch; a last partial batch is dropped."""
         return self.prepared.domain[0] // self.plan.batch if self.plan.batch else 0
 
-    def _gather(self, step: int) -> Iterator[Step]:
-        if not self.plan.batch:
-            return
-        first = step % self.epoch_steps * self.plan.batch
+    def _gather(self) -> Iterator[Step]:
         for source, target, width in self._data:
             yield self.resident.steps.step(
                 "gather", scalar_name(target), target.count,
-                width=width, first=first, order=self._order, source=source, target=target,
+                width=width, first=self._first, clock=self._clock, order=self._order, source=source, target=target,
             )  # fmt: skip
 
-    def _record(self, index: int) -> Step:
+    def _record(self) -> Step:
         scalar = scalar_name(self._loss)
         return self.resident.steps.step(
-            "record", scalar, 1, state_scalar(scalar),
-            step=index, threshold=self.plan.threshold, loss=self._loss, history=self._history, stop=self._stop,
+            "record", scalar, 1, state_scalar(scalar), threshold=self.plan.threshold,
+            loss=self._loss, history=self._history, clock=self._clock, stop=self._stop,
         )  # fmt: skip
 
-    def _update(self, number: int) -> Iterator[Step]:
-        optimizer = self.plan.optimizer
-        settings = optimizer_settings(optimizer, number)
+    def _update(self) -> Iterator[Step]:
+        kernel = OPTIMIZERS[self.plan.optimizer.name].kernel
         for one in self.trained:
-            bound = {**settings, **one.state, "gradient": one.gradient, "values": one.values, "stop": self._stop}
+            settings = self._settings[state_scalar(one.part.scalar.name)]
+            bound = {**one.state, "gradient": one.gradient, "values": one.values}
             yield self.resident.steps.step(
-                OPTIMIZERS[optimizer.name].kernel, one.part.scalar.name, one.values.count, **bound
-            )
+                kernel, one.part.scalar.name, one.values.count,
+                settings=settings, clock=self._clock, stop=self._stop, **bound,
+            )  # fmt: skip
 
-    def _launches(self, count: int) -> Iterator[KernelLaunch | HostWork]:
-        resolve = self.resident.steps.launches
-        for index in range(count):
-            step = self.step + index
-            yield from resolve(self._gather(step))
-            yield from self._body
-            yield from resolve([self._record(index), *self._update(step + 1)])
+    def _begin(self, count: int) -> None:
+        """Write what changes from one step of a submission to the next, and set the clock to its first step."""
+        import numpy as np
+
+        steps = np.arange(self.step, self.step + HISTORY)
+        rows = [[*optimizer_settings(self.plan.optimizer, int(step) + 1).values()] for step in steps[:count]]
+        settings = np.zeros((HISTORY, len(rows[0])))
+        settings[:count] = rows
+        for buffer in self._settings.values():
+            buffer.upload(settings.reshape(-1).astype(buffer.dtype))
+        if self._data:
+            self._first.upload((steps % self.epoch_steps * self.plan.batch).astype("u4"))
+        self._stop.fill(0)
+        self._clock.fill(0)
 
     def room(self, count: int) -> int:
         """Return how many of so many steps can be submitted at once."""
@@ -232,8 +244,8 @@ class Trainer:
         """Do some steps, fewer if training stops; ``room`` returns the maximum."""
         if self.plan.batch and self.step // self.epoch_steps != self._epoch:
             self._shuffle(self.step // self.epoch_steps)
-        self._stop.fill(0)
-        submit(self.device, self._launches(count))
+        self._begin(count)
+        self._whole.submit(count)
         stop = int(self._stop.download()[0])
         self.resident.require_room()
         seen = stop or count
@@ -288,8 +300,8 @@ class Trainer:
         self.step = len(losses)
 
 
-def optimizer_settings(optimizer: Optimizer, number: int) -> dict[str, object]:
-    """Return the settings for the optimizer's kernel; ``number`` counts the updates from 1."""
+def optimizer_settings(optimizer: Optimizer, number: int) -> dict[str, float]:
+    """Return the settings for the optimizer's kernel, in their order; ``number`` counts the updates from 1."""
     lr = _rate(optimizer, number)
     if optimizer.name == "sgd":
         return {"lr": lr, "momentum": optimizer["momentum"]}
