@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ from slangad.compiler.check.workers import pool
 from slangad.compiler.report.model import Leg, LegState, Verdict
 from slangad.compiler.runtime.device.slangpy_device import GpuDevice
 from slangad.compiler.runtime.pipeline.steps import Steps
+from slangad.compiler.toolchain.cache import Cache
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -355,6 +357,54 @@ def p(x: Tensor[float, 1]) -> Sum[float]:
     result = checked(HEAD + text)["p"]
     assert result.verdict is Verdict.INCONCLUSIVE
     assert "--shape p." in result.reason
+
+
+BINNED = """
+@sa.kernel
+def box(x: Each[float]) -> tuple[Each[int], Each[int]]:
+    return int(sa.floor(2.0 * x)), int(sa.floor(2.0 * x)) + 2
+
+
+@sa.kernel
+def blend(start: Tensor[int, 1], count: Tensor[int, 1], order: Tensor[int, 1], x: Tensor[float, 1]) -> Each[float]:
+    i = sa.thread_id(0)
+    light = 0.0
+    for k in sa.range(count[i], max_iters=64):
+        n = order[start[i] + k]
+        light += x[n] * x[n]
+    return light
+
+
+@sa.pipeline
+def binned(x: Tensor[float, 1]) -> Sum[float]:
+    first, last = box(x)
+    start, count, order = sa.bin(first, last, tiles=2, capacity=CAPACITY)
+    return total(blend(start, count, order, x, domain=(2,)))
+"""
+
+
+def test_check__lists_longer_than_their_capacity__are_the_reason_with_the_capacity_to_give(
+    checked: Checked, tmp_path: Path
+) -> None:
+    cache = Cache(tmp_path / "cache")
+    needed = re.compile(r"the lists of sa.bin are longer than their capacity of (\d+) at \d+ of \d+ samples(.*)")
+    result = checked(HEAD + BINNED.replace("CAPACITY", "1"), cache=cache, only=("binned",))["binned"]
+    said = needed.fullmatch(result.reason)
+    assert said is not None
+    assert (result.verdict, said[1]) == (Verdict.INCONCLUSIVE, "1")
+    assert re.match(r": give sa.bin a capacity of \d+, or declare ranges", said[2])
+
+    result = checked(HEAD + BINNED.replace("CAPACITY", "5"), cache=cache, only=("binned",))["binned"]
+    assert result.verdict is Verdict.KINK_OK
+    (note,) = (note.message for note in result.notes if "sa.bin" in note.message)
+    said = needed.fullmatch(note)
+    assert said is not None
+    capacity = re.fullmatch(r", which are left out; (\d+) would do", said[2])
+    assert capacity is not None
+
+    result = checked(HEAD + BINNED.replace("CAPACITY", capacity[1]), cache=cache, only=("binned",))["binned"]
+    assert result.verdict is Verdict.KINK_OK
+    assert not [note for note in result.notes if "sa.bin" in note.message]
 
 
 def test_check__a_stage_that_does_not_compile__fails_the_pipeline_by_its_name(checked: Checked, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.check import tolerances as tol
-from slangad.compiler.check.memory.byte_addresses import byte_accesses, typed, word_types
+from slangad.compiler.check.memory.byte_addresses import byte_accesses, typed, word_readers, word_types
 from slangad.compiler.check.memory.components import component_stores
 from slangad.compiler.check.memory.copy import copy_of
 from slangad.compiler.check.memory.inline import whole_text
@@ -146,8 +146,9 @@ def add_memory(
         *pointers(whole, {without_arguments(name) for name in holders}),
         *component_stores(whole, names),
     ]
+    readers = tuple(word_readers(whole, words, declared.structs))
     for cut in _cuts(whole, plans):
-        writer = _Writer(whole, parameters, (*changes, *cut), needed)
+        writer = _Writer(whole, parameters, (*changes, *cut), readers, needed)
         made = writer.run(
             plans, lambda copy: load_slang(path, replace(setting, text=copy, specialize=(), instances=(0, 0)))
         )
@@ -183,12 +184,14 @@ class _Writer:
     Attributes:
         whole: The text.
         changes: Changes of the text.
+        added: Declarations for its end.
         needed: The functions that must stay in the copy.
     """
 
     whole: SlangSource
     parameters: tuple[GlobalParameter, ...]
     changes: tuple[tuple[int, int, str], ...]
+    added: tuple[str, ...]
     needed: frozenset[str]
 
     def run(
@@ -201,7 +204,7 @@ class _Writer:
                 return None
             used = [i for plan in plans for i in plan.wrapped.inputs]
             texts = [wrapper_text(plan.wrapped, plan.scopes, plan.comments) for plan in plans]
-            copy = copy_of(self.whole, self.parameters, (*setters(used), *texts), self.changes, removed)
+            copy = copy_of(self.whole, self.parameters, (*self.added, *setters(used), *texts), self.changes, removed)
             try:
                 return load(copy), plans, copy
             except ToolchainError:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from slangad.compiler.check.memory.byte_addresses import FLOAT, WORD
 from slangad.compiler.ir.calls import closure
 
 if TYPE_CHECKING:
@@ -117,6 +118,8 @@ def _may_have_gradient(one: GlobalParameter) -> bool:
 
 def _fits(one: GlobalParameter, other: GlobalParameter) -> bool:
     """Return True if memory of one type can hold the gradient of memory of another."""
+    if one.element == WORD:
+        return other.element == FLOAT
     return other.element in (one.element, f"{one.element}.Differential") or per_element(one, other) > 1
 
 

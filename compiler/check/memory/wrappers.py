@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.check import tolerances as tol
+from slangad.compiler.check.memory.byte_addresses import WORD
 from slangad.compiler.check.twins.one_lane import LANES_OF_WAVE
 from slangad.compiler.slang_text.global_parameters import (
     BUFFERS,
@@ -326,7 +327,8 @@ def _gradient(one: Wrapped, i: MemoryInput) -> Iterator[str]:
         yield f"for (int c = 0; c < {i.scalars}; ++c)"
         yield f"{variable}[k][c] = {value.format(f'k * {i.scalars} + c')};"
     else:
-        yield f"{variable}[k] = {value.format('k')};"
+        number = ".number" if i.parameter.element == WORD else ""
+        yield f"{variable}[k]{number} = {value.format('k')};"
     yield f"{i.name} = diffPair({i.name}.p, {variable});"
 
 

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
 
     from slangad.compiler.check.model.arrays import Bools, Floats, Indices
     from slangad.compiler.check.model.columns import ColumnTable
+    from slangad.compiler.check.model.samples import FullLists
     from slangad.compiler.emit.model import Mode
 
 
@@ -64,6 +65,9 @@ class Bounded(Inside, Protocol):
     @property
     def filtered(self) -> bool:
         """Return True if textures are sampled: devices use weights of a few bits for that."""
+
+    def full_lists(self, rows: Floats) -> FullLists | None:
+        """Return the lists that are longer than their capacity at some of the samples; None if there are none."""
 
     def work(self, rows: Floats) -> float:
         """Return the work of one launch, in units of ``model.effort``."""

@@ -52,18 +52,47 @@ def chosen(samples: Samples, which: Bools) -> Samples:
 
 
 @dataclass(frozen=True, slots=True)
+class FullLists:
+    """Lists of a pipeline's stage that are longer than their capacity at some samples.
+
+    Attributes:
+        stage: The user's name of the stage.
+        samples: The number of these samples.
+        needed: The capacity that all samples need.
+        capacity: The capacity that the stage has.
+    """
+
+    stage: str
+    samples: int
+    needed: int
+    capacity: int
+
+    def shown(self, number: int) -> str:
+        """Return a sentence without its remedy; ``number`` samples were drawn."""
+        where = f"at {self.samples} of {number} samples"
+        return f"the lists of {self.stage} are longer than their capacity of {self.capacity} {where}"
+
+    @property
+    def remedy(self) -> str:
+        """Return what to do, without the options for it."""
+        return f"give {self.stage} a capacity of {self.needed}, or declare ranges in which items cover fewer tiles"
+
+
+@dataclass(frozen=True, slots=True)
 class RegionSamples:
     """The samples of one region that are looked at, and what was left out.
 
     Attributes:
         number: The number of drawn samples.
-        outside: The number of samples that are left out because an index is out of bounds.
+        outside: The number of samples that are left out because an index is out of bounds, or a list is full.
+        full: The lists without room at these samples; None if all have room.
         notes: Notes on samples that are left out.
     """
 
     samples: Samples
     number: int
     outside: int = 0
+    full: FullLists | None = None
     notes: tuple[Note, ...] = ()
 
     @property

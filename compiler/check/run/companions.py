@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from slangad.compiler.check.model.columns import Column
     from slangad.compiler.check.model.functions import Bounded, Inside, Oracle, RowFunction, Watch
     from slangad.compiler.check.model.launch_columns import Extents
+    from slangad.compiler.check.model.samples import FullLists
     from slangad.compiler.check.run.launch import LaunchRunner
     from slangad.compiler.check.run.on_device import LaunchOnDevice
     from slangad.compiler.check.run.thread import ThreadRunner
@@ -117,6 +118,11 @@ class SubjectFunctions(NamedTuple):
         """Return True for each sample at which all indices of tensors and arrays are in bounds."""
         within = self.companions.indices or self.companions.arrays
         return np.ones(len(rows), bool) if within is None else within.inside(rows)
+
+    def full_lists(self, rows: Floats) -> FullLists | None:
+        """Return the lists of a pipeline that are longer than their capacity at some samples; None elsewhere."""
+        bounded = self.companions.indices
+        return None if bounded is None or not len(rows) else bounded.full_lists(rows)
 
     def jacobian(self, mode: Leg) -> ModeDerivative:
         """Return the derivative in float64 by reverse or forward mode."""

@@ -149,6 +149,9 @@ class LaunchRunner:
         """True if it samples textures."""
         return any(p.memory is Memory.TEXTURE2D for p in self.kernel.params)
 
+    def full_lists(self, rows: Floats) -> None:
+        """Return None: only pipelines have lists."""
+
     def work(self, rows: Floats) -> float:
         """Return the cost of one launch, in units of ``effort``. The kernel records indices."""
         return work_of(self.accesses(rows), self.kernel, self.extents)

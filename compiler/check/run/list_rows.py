@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from slangad.compiler.check.model.launch_columns import launch_inputs, launch_results
+from slangad.compiler.check.model.samples import FullLists
 from slangad.compiler.emit.model import Mode
 from slangad.compiler.ir.built_in_stages import BUILT_IN, ORDER
 from slangad.compiler.lang.execution.bins import TileLists, tile_lists
@@ -52,6 +53,12 @@ class ListRunner:
     def inside(self, rows: Floats) -> npt.NDArray[np.bool_]:
         """Return True for each row whose lists have room."""
         return np.asarray(self._lists(rows).needed <= self._capacity)
+
+    def full_lists(self, rows: Floats, shown: str) -> FullLists | None:
+        """Return the lists without room at some of the rows; None if all have room. ``shown`` is the stage's name."""
+        needed = self._lists(rows).needed
+        over = needed[needed > self._capacity]
+        return FullLists(shown, len(over), int(over.max()), self._capacity) if len(over) else None
 
     def moved(self, rows: Floats, base: Floats) -> Floats:  # noqa: ARG002  (nothing is frozen)
         """Return the results at rows."""

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from slangad.compiler.check.model.arrays import Floats
+    from slangad.compiler.check.model.samples import FullLists
     from slangad.compiler.check.run.launch import LaunchRunner
     from slangad.compiler.runtime.arrays.signature import Path
     from slangad.compiler.runtime.pipeline.flow import StageFlow
@@ -116,6 +117,13 @@ class PipelineStages:
         for _, runner, taken in self.taken(rows):
             good &= runner.inside(taken)
         return good
+
+    def full_lists(self, rows: Floats) -> FullLists | None:
+        """Return the lists of the first stage whose lists are longer than their capacity at some rows, or None."""
+        for _, runner, taken in self.taken(rows):
+            if isinstance(runner.plain, ListRunner) and (full := runner.plain.full_lists(taken, runner.shown)):
+                return full
+        return None
 
     @property
     def filtered(self) -> bool:

@@ -129,8 +129,9 @@ def draw_in_range(plan: SubjectPlan, scope: CheckScope) -> RegionSamples:
     name = f"{plan.subject.name}({', '.join(c.path for c in inputs.columns)})"
     samples = draw(inputs.columns, plan.ranges, count, plan.seed, name, plan.constants, plan.integers)
     inside = functions.inside(samples.rows)
+    full = functions.full_lists(samples.rows[~inside])
     samples = chosen(samples, inside)
-    drawn = RegionSamples(samples, len(inside), len(inside) - int(inside.sum()))
+    drawn = RegionSamples(samples, len(inside), len(inside) - int(inside.sum()), full)
     if drawn.empty:
         return drawn
     launched = functions.companions.indices is not None

@@ -71,9 +71,7 @@ class PipelineShapeSearch:
                 return f"{', '.join(large) or 'its domain'} would have to be too large: {self._remedy()}"
         else:
             return f"no shapes of its tensors fit its indices: {self._remedy()}"
-        if self._share(prepared) < tol.SHAPE_INSIDE:
-            return f"its indices lead outside its tensors: {self._remedy()}"
-        return prepared
+        return self._outside(prepared) or prepared
 
     def _first(self, sizes: tuple[int, ...]) -> Prepared:
         signature = self.runnable.signature
@@ -161,9 +159,17 @@ class PipelineShapeSearch:
             return Prepared(tuple(2 * x if x > 1 else x for x in prepared.domain), free, {})
         return prepared
 
-    def _share(self, prepared: Prepared) -> float:
+    def _outside(self, prepared: Prepared) -> str:
+        """Return the reason why most samples are out of bounds; empty if they are not."""
         oracle = self.oracle(prepared)
-        return float(oracle.inside(self._rows(oracle)).mean())
+        rows = self._rows(oracle)
+        inside = oracle.inside(rows)
+        if inside.mean() >= tol.SHAPE_INSIDE:
+            return ""
+        full = oracle.full_lists(rows[~inside])
+        if full is not None:
+            return f"{full.shown(len(rows))}: {full.remedy}, or a shape of fewer items"
+        return f"its indices lead outside its tensors: {self._remedy()}"
 
     def _rows(self, oracle: PipelineStages) -> Floats:
         name, count = self.runnable.pipeline.name, tol.PIPELINE_SHAPE_SAMPLES

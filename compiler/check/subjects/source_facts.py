@@ -18,6 +18,7 @@ from slangad.compiler.slang_text.brackets import body_of, closing, until
 from slangad.compiler.slang_text.calls import CUSTOM
 from slangad.compiler.slang_text.endings import is_slang
 from slangad.compiler.slang_text.files import source_of
+from slangad.compiler.slang_text.global_parameters import BYTES
 from slangad.compiler.slang_text.headers import DERIVATIVE_OF, declared_names
 from slangad.compiler.slang_text.tokens import words_of
 
@@ -37,7 +38,11 @@ _OTHERS: Final = frozenset(
 _CASTS: Final = frozenset({"asuint", "asint", "asuint16", "asint16", "f32tof16", "bit_cast"})
 _BEFORE_VALUES: Final = frozenset({"return", "no_diff", "else", "case", "do", "throw", "in", "is", "as"})
 _SET: Final = "it reads the global '{}', which the check can't set"
-_GLOBAL: Final = re.compile(_SET.format("(.+)"))
+_WORDS: Final = (
+    "it reads the byte-address buffer '{}', whose words may be the bits of floats: read floats as "
+    "asfloat(buffer.Load(address)) or buffer.Load<float>(address)"
+)
+_GLOBAL: Final = re.compile("it reads the (?:global|byte-address buffer) '(.+?)',")
 _UNSET: Final = "it reads '{}', a static variable without an initial value"
 _SHARED: Final = (
     "it reads the groupshared variable '{}', which the threads of a group fill together; the check runs one thread, so "
@@ -142,7 +147,9 @@ class _Globals:
         for source in sources:
             self._declare(source.tokens)
             self._macros |= {name for name, _ in source.scan.defines}
-        self._variables = {name: why for name, why in self._variables.items() if name not in settable or why != _SET}
+        self._variables = {
+            name: why for name, why in self._variables.items() if name not in settable or why not in {_SET, _WORDS}
+        }
 
     def uses(self, source: SlangSource) -> Iterator[_Uses]:
         """Yield the uses of each function and macro of a text."""
@@ -238,7 +245,8 @@ class _Globals:
         has_value = any(token.text == "=" for token in statement)
         if (scope == "type" and not static) or (static and (constant or has_value)):
             return
-        reason = _SHARED if "groupshared" in words else _UNSET if static else _SET
+        given = _SET if words.isdisjoint(BYTES) else _WORDS
+        reason = _SHARED if "groupshared" in words else _UNSET if static else given
         self._variables.update((name, reason) for name in declared_names(statement))
 
 

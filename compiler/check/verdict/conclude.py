@@ -267,6 +267,9 @@ def _float32(plan: SubjectPlan, scope: CheckScope, legs: Sequence[Compared]) -> 
 
 
 def _outside(plan: SubjectPlan, scope: CheckScope, drawn: RegionSamples) -> str:
+    full = drawn.full
+    if full is not None:
+        return f"{full.shown(drawn.number)}: {full.remedy}{_ranges(plan, scope, FLOATING)}"
     where = f"at {drawn.outside} of {drawn.number} samples"
     ranges = _ranges(plan, scope, INTEGRAL)
     return f"an index is out of bounds {where}: declare ranges of the integers that it depends on{ranges}"
@@ -285,9 +288,14 @@ def _ranges(plan: SubjectPlan, scope: CheckScope, scalars: Collection[str]) -> s
 
 
 def _outside_note(drawn: RegionSamples) -> Iterator[Note]:
-    if drawn.outside:
-        where = f"at {drawn.outside} of {drawn.number} samples, which are left out"
-        yield Note(NoteKind.SAMPLES, f"an index is out of bounds {where}")
+    full, outside = drawn.full, drawn.outside
+    if full is not None:
+        yield Note(NoteKind.SAMPLES, f"{full.shown(drawn.number)}, which are left out; {full.needed} would do")
+        outside -= full.samples
+    if outside:
+        yield Note(
+            NoteKind.SAMPLES, f"an index is out of bounds at {outside} of {drawn.number} samples, which are left out"
+        )
 
 
 def _blocks_note(scope: CheckScope) -> Iterator[Note]:
