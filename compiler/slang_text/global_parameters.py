@@ -45,7 +45,7 @@ class MemoryType(NamedTuple):
 
 
 TEXTURES: Final = ("Texture1D", "Texture2D", "Texture3D", "TextureCube", "Texture2DArray")
-SAMPLER: Final = "SamplerState"
+SAMPLERS: Final = ("SamplerState", "SamplerComparisonState")
 POINTER: Final = "Ptr"
 BYTES: Final = {"ByteAddressBuffer": False, "RWByteAddressBuffer": True, "RasterizerOrderedByteAddressBuffer": True}
 """The buffers that are addressed in bytes: True if functions may store to them."""
@@ -67,7 +67,7 @@ MEMORY: Final = {
     **dict.fromkeys(WRITTEN_TENSORS, MemoryKind(writable=True, library=SLANGPY)),
     **dict.fromkeys(DIFF_TENSORS, MemoryKind(writable=True, is_pair=True, library=SLANGPY)),
     **dict.fromkeys(TEXTURES, MemoryKind("float4")),
-    SAMPLER: MemoryKind("float"),
+    **dict.fromkeys(SAMPLERS, MemoryKind("float")),
 }
 """The types of memory by name."""
 BUFFERS: Final = frozenset(name for name, kind in MEMORY.items() if not (kind.element or kind.library))

@@ -346,6 +346,7 @@ Texture2D albedo : register(t0);
 Texture2D<float> height;
 Texture3D<float3> volume;
 SamplerState wrapping;
+SamplerComparisonState shadows;
 
 [Differentiable]
 float3 shade(float2 uv, float3 x)
@@ -368,13 +369,36 @@ float gathered(float2 uv, float x)
     float4 greens = no_diff albedo.GatherGreen(wrapping, uv);
     return dot(greens, float4(x, x * x, 1.0, 2.0)) + x * (no_diff height.Gather(wrapping, uv)).w;
 }
+[Differentiable]
+float shadowed(float2 uv, float z, float x)
+{
+    float first = no_diff height.SampleCmp(shadows, uv, z);
+    float second = no_diff albedo.SampleCmpLevelZero(shadows, uv, z, int2(1, 0));
+    return x * x * (first + second) + x * dot(no_diff height.GatherCmp(shadows, uv, z), float4(0.25));
+}
+[Differentiable]
+float cascade(Texture2DArray<float> maps, SamplerComparisonState s, float3 at, float z, float x)
+{
+    return x * x * (no_diff maps.SampleCmp(s, at, z));
+}
+[BackwardDerivative(always_lit_bwd)]
+float always_lit(float2 uv, float z, float x) { return x * x * (no_diff height.SampleCmp(shadows, uv, z)); }
+void always_lit_bwd(
+    inout DifferentialPair<float2> uv, inout DifferentialPair<float> z, inout DifferentialPair<float> x, float d)
+{
+    uv = diffPair(uv.p, float2(0.0));
+    z = diffPair(z.p, 0.0);
+    x = diffPair(x.p, 2.0 * x.p * d);
+}
 [BackwardDerivative(wrong_bwd)]
 float wrong(float x) { return height.Load(int3(0)) * x; }
 void wrong_bwd(inout DifferentialPair<float> x, float d) { x = diffPair(x.p, d); }
 """
     results = checked(text, ".slang")
-    verdicts = {"shade": Verdict.PASS, "taken": Verdict.PASS, "gathered": Verdict.PASS, "wrong": Verdict.FAIL}
+    right = dict.fromkeys(("shade", "taken", "gathered", "shadowed", "cascade"), Verdict.PASS)
+    verdicts = right | dict.fromkeys(("always_lit", "wrong"), Verdict.FAIL)
     assert {name: result.verdict for name, result in results.items()} == verdicts
+    assert results["always_lit"].failures[0].column == "x"
     (failure,) = results["wrong"].failures
     assert [value.path for value in failure.sample.inputs] == ["height[0]", "x"]
 

@@ -30,7 +30,7 @@ from slangad.compiler.ir.calls import closure
 from slangad.compiler.slang_text.brackets import closing, is_stored
 from slangad.compiler.slang_text.calls import codes_of
 from slangad.compiler.slang_text.directives import directive_lines
-from slangad.compiler.slang_text.global_parameters import BUFFERS, SAMPLER, TEXTURES, GlobalParameter, memory_of
+from slangad.compiler.slang_text.global_parameters import BUFFERS, SAMPLERS, TEXTURES, GlobalParameter, memory_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -282,7 +282,7 @@ class WrapperPlanner:
         for number, one in enumerate(every):
             gradient = pairs.get(one.name)
             is_local = number >= len(self.parameters)
-            is_empty = one.is_atomic or one.name in gradients or one.kind == SAMPLER
+            is_empty = one.is_atomic or one.name in gradients or one.kind in SAMPLERS
             if (is_local and not one.place) or one.words & words or one.name in gradients:
                 yield MemoryInput(
                     one,
@@ -299,7 +299,7 @@ class WrapperPlanner:
 
     def _entries(self, one: GlobalParameter) -> int:
         """Return the number of elements of memory."""
-        if one.kind in (*TEXTURES, SAMPLER):
+        if one.kind in (*TEXTURES, *SAMPLERS):
             return 1
         if one.name in self.shapes:
             return math.prod(self.shapes[one.name])

@@ -31,7 +31,7 @@ from slangad.compiler.slang_text.global_parameters import (
     DIFF_TENSORS,
     POINTER,
     READ_TENSORS,
-    SAMPLER,
+    SAMPLERS,
     TEXTURES,
     WRITTEN_TENSORS,
 )
@@ -75,7 +75,7 @@ SHIMS: Final = {
     "AtomicTensor": Shim("CheckAtomicArray", "check_atomic_array"),
     **dict.fromkeys(DIFF_TENSORS, Shim("CheckDiffArray", "check_diff_array")),
     **dict.fromkeys(TEXTURES, Shim("CheckTexture", "check_texture")),
-    SAMPLER: Shim("CheckSampler", "check_sampler"),
+    **dict.fromkeys(SAMPLERS, Shim("CheckSampler", "check_sampler")),
 }
 """The replacements of memory in the copy, by kind."""
 

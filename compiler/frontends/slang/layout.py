@@ -85,6 +85,10 @@ def _matrix(record: Json) -> types.Matrix:
 def _struct(name: str, structs: Mapping[str, DeclaredStruct]) -> types.Struct:
     """Return a struct. Its fields carry gradient if its Differential has them too."""
     struct = structs[name]
+    if name.startswith("CoopVec<"):
+        raise Unlaid(
+            f"is {_article(shown_name(name))}, which no buffer has: take a vector or an array, and make it inside"
+        )
     if not struct.fields and not struct.empty:
         raise Unlaid(f"is {_article(shown_name(name))}, which has no fields, or none that are known")
     if struct.inherits:

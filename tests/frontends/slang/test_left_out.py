@@ -28,6 +28,9 @@ REASONS = {
     "one": "parameter 'x' is a vector of 1",
     "unsized": "parameter 'x' is an array of unknown entries",
     "pair": "parameter 't' is a Tuple<float, float>, which has no fields, or none that are known",
+    "cooperative": (
+        "parameter 'x' is a CoopVec<float, 4>, which no buffer has: take a vector or an array, and make it inside"
+    ),
     "derived": "parameter 'd' is a Derived, which inherits from another struct",
     "other": "parameter 'o' is an Other, whose Differential has other fields than itself",
     "nothing": "it returns nothing and has no out parameter",
