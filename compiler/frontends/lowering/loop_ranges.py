@@ -111,6 +111,8 @@ def range_iterations(ctx: Context, node: ast.Call, name: str) -> LoopIterations:
 
 def _as_constant(ctx: Context, bound: Expr) -> Expr:
     """Return a bound whose value is known as a constant."""
+    if isinstance(bound, Const):
+        return bound
     interval = interval_of(bound, ctx.intervals)
     return bound if interval is None or interval.only is None else Const(interval.only, INT, bound.span)
 

@@ -127,6 +127,8 @@ class LoopFunctions:
         self.start, self.count = _ZERO, ir.Const(self.loop.limit, INT)
         if isinstance(stmt, ir.For):
             self.start = stmt.start
+            if stmt.stop == self.count and stmt.start == _ZERO and stmt.step == 1:
+                self.count = stmt.stop  # its name is the user's
             if not isinstance(stmt.start, ir.Const):
                 self.start = self.names.var("start", INT)
                 bounds.append(ir.Param(self.start.name, INT))
