@@ -88,9 +88,9 @@ _FORMATS = OneOf(["text", "json"])
 @click.option(
     "--emit",
     multiple=True,
-    type=OneOf(["slang", "lines", "ir", "artefacts", "header", "library"]),
+    type=OneOf(["slang", "lines", "ir", "artefacts", "header", "library", "rust", "typescript"]),
     help="Write this kind of output: lines is Slang with #line directives, header a C++ header, library a C++ source "
-    "file with its header.  "
+    "file with its header, rust and typescript modules with all that launches need.  "
     "[default: slang, artefacts]",
 )
 @click.option(
@@ -243,6 +243,7 @@ def print_output(session: Session, arguments: CompileArguments) -> None:
     """Print one output on stdout: the Slang text, unless targets or ``--emit`` select another one."""
     from slangad.compiler.driver.compile import compile_inputs
     from slangad.compiler.driver.inputs import parse_inputs
+    from slangad.compiler.driver.model import LANGUAGES
     from slangad.compiler.driver.write import wanted_outputs
     from slangad.compiler.errors.diagnostics import CompileError, ToolchainError
 
@@ -259,7 +260,8 @@ def print_output(session: Session, arguments: CompileArguments) -> None:
         raise CompileError(one.refusals)
     if one.failures:
         raise ToolchainError(one.failures)
-    kind = {"artefacts": "artefact", "library": "source", "lines": "slang"}.get(emit[0], emit[0])
+    kinds = {"artefacts": "artefact", "library": "source", "lines": "slang", **dict.fromkeys(LANGUAGES, "header")}
+    kind = kinds.get(emit[0], emit[0])
     outputs = [output for output in wanted_outputs(one, frozenset(emit), arguments["namespace"]) if output.kind == kind]
     if len(outputs) != 1:
         raise click.UsageError(
@@ -278,7 +280,7 @@ def _options_of(session: Session, arguments: CompileArguments) -> Options:
     emit = frozenset(arguments["emit"] or ("artefacts",))
     targets = (*arguments["targets"], *(("cpp",) if "library" in emit else ())) or ("spirv",)
     return Options(
-        targets=tuple(dict.fromkeys(targets)) if emit & {"artefacts", "header", "library"} else (),
+        targets=tuple(dict.fromkeys(targets)) if emit - {"slang", "lines", "ir"} else (),
         own_targets=arguments.get("own_targets", not arguments["targets"]) and "library" not in emit,
         modes=arguments["modes"] or DEFAULT_MODES,
         include_dirs=arguments["include_dirs"],

@@ -96,21 +96,26 @@ def input_record(slang: EmittedInput, outputs: Sequence[Output], sources: Sequen
         "sources": [_source_record(path, folder) for path in sources],
         "constants": [{"name": name, "value": value} for name, value in slang.description.bound],
         "files": [_file_record(output) for output in outputs if output.kind in _FILES],
-        "kernels": [
-            {
-                "name": kernel.name,
-                "accumulation": dict(kernel.accumulation),
-                "deciding": dict(kernel.deciding),
-                "products": _products(kernel, outputs),
-                **_plan_record([e for e in slang.entries if e.kernel == kernel.name]),
-                "entry_points": [_entry_record(e, outputs) for e in slang.entries if e.kernel == kernel.name],
-            }
-            for kernel in slang.kernels
-        ],
+        "kernels": kernel_records(slang, outputs),
         "pipelines": dict(slang.description.pipelines),
         "loops": [_loop_record(choice) for choice in slang.description.loops],
         "left_out": [_left_out_record(left) for left in slang.description.left_out],
     }
+
+
+def kernel_records(slang: EmittedInput, outputs: Sequence[Output]) -> list[Record]:
+    """Return the records of the kernels of one input."""
+    return [
+        {
+            "name": kernel.name,
+            "accumulation": dict(kernel.accumulation),
+            "deciding": dict(kernel.deciding),
+            "products": _products(kernel, outputs),
+            **_plan_record([e for e in slang.entries if e.kernel == kernel.name]),
+            "entry_points": [_entry_record(e, outputs) for e in slang.entries if e.kernel == kernel.name],
+        }
+        for kernel in slang.kernels
+    ]
 
 
 def _products(kernel: KernelSummary, outputs: Sequence[Output]) -> Record:

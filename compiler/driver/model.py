@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, cast
+from typing import TYPE_CHECKING, Final, Literal, cast
 
 from slangad.compiler.toolchain.jobs.request import DEFAULT_TIME_LIMIT, CompileResult
 
@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from slangad.compiler.toolchain.cache import Cache
 
 OutputKind = Literal["slang", "library", "ir", "artefact", "reflection", "header", "source", "manifest", "depfile"]
-Emit = Literal["slang", "lines", "ir", "artefacts", "header", "library"]
+Emit = Literal["slang", "lines", "ir", "artefacts", "header", "library", "rust", "typescript"]
+LANGUAGES: Final = {"rust": ".rs", "typescript": ".ts"}
+"""Languages of launch tables, and the endings of their files."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from slangad.compiler.driver.depfile import depfile_text
 from slangad.compiler.driver.manifest import FILE_NAME, input_record, manifest_text, record_text
-from slangad.compiler.driver.model import Output
+from slangad.compiler.driver.model import LANGUAGES, Output
 from slangad.compiler.driver.up_to_date import CurrentInput, build_record
 from slangad.compiler.driver.write_files import write_files
 from slangad.compiler.emit.model import GENERATED
@@ -50,6 +50,11 @@ def wanted_outputs(compiled: CompiledInput, emit: frozenset[Emit], namespace: st
 
         header = header_text(compiled, namespace, library="library" in emit)
         outputs.append(Output(f"{compiled.slang.label}.slangad.hpp", header.encode(), "header"))
+    for language in sorted(emit & LANGUAGES.keys()):
+        from slangad.compiler.driver.print_launch_tables import launch_tables_text
+
+        name = f"{compiled.slang.label}.slangad{LANGUAGES[language]}"
+        outputs.append(Output(name, launch_tables_text(compiled, language).encode(), "header"))
     if "library" in emit:
         from slangad.compiler.driver.cpp_library import library_text
 
