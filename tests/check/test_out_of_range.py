@@ -249,6 +249,7 @@ def test_constants__of_a_long_text__are_first_those_that_are_compared() -> None:
 NAMED = """
 static const float LIMIT = 87.0f;
 static const float LEVEL = 3.0f / 255.0f;
+#define STEP 41.0
 
 void limited_bwd(inout DifferentialPair<float> x, float d) { x = diffPair(x.p, exp(x.p) * d); }
 [BackwardDerivative(limited_bwd)]
@@ -267,11 +268,15 @@ void narrow_bwd(inout DifferentialPair<float> x, float d)
 }
 [BackwardDerivative(narrow_bwd)]
 float narrow(float x) { return x * x; }
+
+[BackwardDerivative(stepped_bwd)]
+float stepped(float x) { return x > STEP ? 2.0 * x : x + STEP; }
+void stepped_bwd(inout DifferentialPair<float> x, float d) { x = diffPair(x.p, d); }
 """
 
 
 def test_check__named_numbers_of_a_function_and_its_derivative__are_tried(checked: Checked) -> None:
     results = checked(NAMED, ".slang")
     wrong = {name for name, one in results.items() if one.verdict is Verdict.FAIL}
-    assert wrong == {"limited", "narrow"}
+    assert wrong == {"limited", "narrow", "stepped"}
     assert results["limited_right"].verdict.right

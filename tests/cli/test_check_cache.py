@@ -130,6 +130,28 @@ def test_check__a_change_of_one_function__runs_that_one_and_who_reaches_it(proje
     assert checked("--seed", "1") == EVERY
 
 
+NUMBERS = """
+#define EDGE 0.25
+[Differentiable] float first(float x) { return x * x; }
+[Differentiable] float second(float x) { return x > EDGE ? 2.0 * x : x; }
+[Differentiable] float third(float x) { return 3.5 * x * x; }
+"""
+
+
+def test_check__a_number_of_a_later_function_changes__keeps_the_earlier_ones(project: Project) -> None:
+    project.write("f.slang", NUMBERS)
+    _checked(project, code=0)
+    project.write("f.slang", NUMBERS.replace("3.5", "4.5"))
+    assert {name: one["cached"] for name, one in _checked(project, code=0).items()} == {
+        "first": True,
+        "second": True,
+        "third": False,
+    }
+    project.write("f.slang", NUMBERS.replace("2.0 * x", "2.5 * x"))
+    changed = _checked(project, code=0)
+    assert {name: one["cached"] for name, one in changed.items()} == {"first": True, "second": False, "third": True}
+
+
 def test_check__names_that_are_asked_for__are_looked_for_in_spite_of_the_cache(project: Project) -> None:
     project.write("f.slang", LIBRARY)
     project.write("g.slang", LIBRARY.replace("scaled", "other"))

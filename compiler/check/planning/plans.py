@@ -277,11 +277,14 @@ def _requested_ranges(subject: Subject, options: CheckOptions) -> Iterator[ir.Ra
 def _constants(
     function: ir.Function | None, subject: Subject, path: Path, codes: Sequence[FunctionCode], module: ir.Module
 ) -> tuple[float, ...]:
-    """Return the numbers of a function, then those of its derivatives and callees, then those of the text behind it."""
+    """Return the numbers of a function, then those of its derivatives and callees.
+
+    Where the callees are unknown, as in a description, the numbers of the text behind it take their place.
+    """
     body = () if function is None else body_exprs(statements(function))
     values = [float(e.value) for e in body if isinstance(e, ir.Const) and not isinstance(e.value, bool)]
     named = named_numbers(_slang_texts(module)) if codes else {}
-    texts = (*spelled_code(codes, named), _text(subject, path))
+    texts = tuple(spelled_code(codes, named)) or (_text(subject, path),)
     return tuple(dict.fromkeys((*values, *(number for text in texts for number in constants_in(text)))))
 
 

@@ -11,11 +11,13 @@ if TYPE_CHECKING:
     from slangad.compiler.slang_text.calls import FunctionCode
 
 _NAMED: Final = re.compile(r"\bconst\s+(?:static\s+)?\w+(?:<[^<>;=]*>)?\s+(\w+)\s*=\s*([^;={}]{1,80});")
+_DEFINED: Final = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)[ \t]+([^\n]{1,80})$", re.MULTILINE)
 
 
 def named_numbers(texts: Iterable[str]) -> dict[str, str]:
-    """Return the text of each constant of Slang texts that holds one number or a quotient of numbers, by its name."""
-    return {name: value for text in texts for name, value in _NAMED.findall(text) if re.search(r"\d", value)}
+    """Return the text of each constant and macro of Slang texts that has a number, by its name."""
+    found = (one for text in texts for pattern in (_NAMED, _DEFINED) for one in pattern.findall(text))
+    return {name: value for name, value in found if re.search(r"\d", value)}
 
 
 def spelled_code(codes: Sequence[FunctionCode], named: Mapping[str, str]) -> Iterator[str]:
