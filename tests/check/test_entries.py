@@ -257,3 +257,16 @@ def test_check__structure_finer_than_the_screens_windows__is_in_the_expected_slo
     assert failure.column == "x"
     assert failure.expected == pytest.approx(a * (theta / r + x * radial), abs=failure.error, rel=1e-6)
     assert failure.error < 1e-4
+
+
+RIPPLE = """
+[BackwardDerivative(NAME_bwd)] float NAME(float x) { return x + HEIGHT * sin(x / HEIGHT * 0.1); }
+void NAME_bwd(inout DifferentialPair<float> x, float d) { x = diffPair(x.p, d); }
+"""
+
+
+def test_check__a_ripple_that_a_derivative_leaves_out__fails_unless_it_is_as_fine_as_float32(checked: Checked) -> None:
+    """The slope of every ripple is 0.1. In a small range near 0, also the finest one is larger than rounding."""
+    text = "".join(RIPPLE.replace("NAME", f"f{k}").replace("HEIGHT", f"1e-{k}") for k in (5, 6, 7))
+    results = checked(text, ".slang", ranges=(("f7.x", 0.0, 1e-4),))
+    assert {name: result.verdict for name, result in results.items()} == dict.fromkeys(("f5", "f6", "f7"), Verdict.FAIL)
