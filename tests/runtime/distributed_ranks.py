@@ -130,7 +130,7 @@ def patched_buckets(patch: pytest.MonkeyPatch) -> list[int]:
 
     def counted(*args: Any, **kwargs: Any) -> tuple[flat.Bucket, ...]:
         buckets = flat.buckets_of(*args, **kwargs)
-        made.append(sum(bool(bucket.launches) for bucket in buckets))
+        made.append(sum(bool(bucket.steps.planned) for bucket in buckets))
         return buckets
 
     patch.setattr(distributed, "buckets_of", counted)

@@ -194,10 +194,14 @@ class LaunchGraph:
         Raises:
             ToolchainError: A kernel crashed.
         """
-        for _ in range(times):
-            _call("cuGraphLaunch", self._whole, self._stream)
+        self.start(times, self._stream.value)
         wait_until(lambda: _driver().cuStreamQuery(self._stream) != _NOT_READY)
         _call("cuStreamQuery", self._stream)
+
+    def start(self, times: int, stream: int) -> None:
+        """Run the launches so many times in a stream; returns while they run."""
+        for _ in range(times):
+            _call("cuGraphLaunch", self._whole, _u64(stream))
 
     def close(self) -> None:
         """Release the graph; the device must still be open."""

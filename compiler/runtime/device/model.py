@@ -101,8 +101,13 @@ class Repeatable(Protocol):
 class RepeatingDevice(Protocol):
     """A device that starts launches faster if they are always the same."""
 
-    def repeatable(self, launches: Sequence[KernelLaunch]) -> Repeatable | None:
-        """Return launches that are submitted many times; None if the device has nothing to keep for them."""
+    def repeatable(self, launches: Sequence[KernelLaunch], place: object = None) -> Repeatable | None:
+        """Return launches that are submitted many times; None if the device has nothing to keep for them.
+
+        Args:
+            launches: The launches.
+            place: The torch device with whose current stream they are in order; None: in order with submissions.
+        """
 
 
 class DeviceProgram(Protocol):

@@ -26,7 +26,7 @@ from slangad.compiler.runtime.device.gpu_launches import KeptBindings, copies_of
 from slangad.compiler.runtime.device.memory import require_memory, too_little_memory
 from slangad.compiler.runtime.device.segments import free_addresses, free_memory
 from slangad.compiler.runtime.device.table import DEVICES
-from slangad.compiler.runtime.device.tensors import TensorBuffer
+from slangad.compiler.runtime.device.tensors import TensorBuffer, current_stream
 from slangad.compiler.toolchain.messages.failures import failed, temporary_files
 from slangad.compiler.toolchain.temporary import TemporaryFolder
 
@@ -323,9 +323,9 @@ class GpuDevice:
         except RuntimeError as error:
             raise _broken(self.name, error) from None
 
-    def repeatable(self, launches: Sequence[KernelLaunch]) -> Repeatable | None:
+    def repeatable(self, launches: Sequence[KernelLaunch], place: object = None) -> Repeatable | None:
         """Return launches that are submitted many times: on cuda from a graph, which the driver starts at once."""
-        return _Replayed(self, launches) if self.name == "cuda" else None
+        return _Replayed(self, launches, place) if self.name == "cuda" else None
 
     @property
     def _is_captured(self) -> bool:
@@ -375,24 +375,32 @@ def _with_kernels(launches: Sequence[KernelLaunch]) -> list[tuple[KernelLaunch, 
 
 @dataclass(slots=True)
 class _Replayed:
-    """Launches on cuda that run many times: the first time one by one, then as a graph unless one can't hold them."""
+    """Launches on cuda that run many times: the first time one by one, then as a graph unless one can't hold them.
+
+    slangpy waits for the launches before each of its own. Graphs in the stream of torch don't.
+    """
 
     device: GpuDevice
     launches: Sequence[KernelLaunch]
+    place: object = None
     graph: LaunchGraph | None = None
     is_plain: bool = False
     has_run: bool = False
 
     def submit(self, times: int) -> None:
-        """Run the launches so many times; waits for those of a graph."""
+        """Run the launches so many times; waits for those of a graph that is not in the stream of torch."""
         if self.has_run and self.graph is None and not self.is_plain:
             try:
                 self.graph = self.device.graph_of(self.launches)
+                self.device.wait()
             except ToolchainError:  # a texture, say
                 self.is_plain = True
         self.has_run = True
         if self.graph is None:
             self.device.submit([*self.launches] * times)
+            return
+        if self.place is not None:
+            self.graph.start(times, current_stream(self.place))
             return
         self.device.wait()
         self.graph.replay(times)

@@ -223,3 +223,10 @@ def synchronize(place: Any) -> None:  # noqa: ANN401  (torch is no dependency)
 
     if not torch.cuda.is_current_stream_capturing():
         torch.cuda.current_stream(place).synchronize()
+
+
+def current_stream(place: Any) -> int:  # noqa: ANN401  (a torch device)
+    """Return the handle of the stream in which torch works on a GPU."""
+    import torch
+
+    return int(torch.cuda.current_stream(place).cuda_stream)

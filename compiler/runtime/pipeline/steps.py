@@ -99,17 +99,23 @@ class Steps:
 
 @dataclass(slots=True)
 class RepeatedSteps:
-    """Launches and work of the host that run many times; without work of the host, the device may keep them."""
+    """Launches and work of the host that run many times; without work of the host, the device may keep them.
+
+    Attributes:
+        place: The torch device with whose stream they are in order, if it shares the device's memory.
+    """
 
     device: Device
     planned: Sequence[KernelLaunch | HostWork]
+    place: object = None
     kept: Repeatable | None = None
 
     def submit(self, times: int) -> None:
         """Run all so many times."""
         launches = [one for one in self.planned if isinstance(one, KernelLaunch)]
-        if self.kept is None and isinstance(self.device, RepeatingDevice) and len(launches) == len(self.planned):
-            self.kept = self.device.repeatable(launches)
+        alone = bool(launches) and len(launches) == len(self.planned)
+        if self.kept is None and alone and isinstance(self.device, RepeatingDevice):
+            self.kept = self.device.repeatable(launches, self.place)
         if self.kept is not None:
             self.kept.submit(times)
         else:

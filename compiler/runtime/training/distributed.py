@@ -8,21 +8,23 @@ step has ``PARTS`` parts for any number of ranks, and their gradients are added 
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from slangad.compiler.errors.diagnostics import CompileError, Diagnostic
 from slangad.compiler.runtime.arrays.modes import RunMode
 from slangad.compiler.runtime.arrays.prepare import prepare, refuse_nan
 from slangad.compiler.runtime.device.tensors import TensorBuffer, copy_buffer, set_to, tensor_of
-from slangad.compiler.runtime.pipeline.steps import submit
+from slangad.compiler.runtime.pipeline.steps import RepeatedSteps
 from slangad.compiler.runtime.training.flat import buckets_of
+from slangad.compiler.runtime.training.ranks import RankLostError
 from slangad.compiler.runtime.training.shares import PARTS, element_keys, is_mean, parts_of
 from slangad.compiler.runtime.training.train import HISTORY, Trainer
 from slangad.compiler.runtime.training.trainable import prepare_training
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
     import numpy.typing as npt
 
@@ -36,6 +38,10 @@ if TYPE_CHECKING:
     from slangad.compiler.toolchain.cache import Cache
 
     Array = npt.NDArray[Any]
+
+_AHEAD: Final = 8
+"""Steps that a GPU may have before it. More: a rank that waits for a lost one has no room left for launches, and hears
+no signal. Fewer: the GPU waits for the host."""
 
 
 @dataclass(frozen=True)
@@ -145,8 +151,10 @@ def start_distributed(
         for seed in engine.resident.seeds.values():
             set_to(seed, None, weight)
         gradients = [one.gradient for one in engine.trained]
-        trainer.flat[size] = buckets_of(engine._body, gradients, data.ranks.place, overlap=not data.exact)
-    trainer.plan, trainer.data = plan, data
+        body = RepeatedSteps(device, engine._body, place)
+        trainer.flat[size] = buckets_of(body, gradients, data.ranks.place, overlap=not data.exact)
+    trainer.update = RepeatedSteps(device, trainer._updating, place)
+    trainer.plan, trainer.data, trainer.asked = plan, data, data.ranks.asked
     trainer.spread()
     return trainer, (*prepared.notes, *notes)
 
@@ -159,15 +167,15 @@ class DistributedTrainer(Trainer):
         data: The data that the ranks share.
         engines: The trainers that compute the gradients of a part, by its size: this object, and maybe another.
         weights: The weight of the sum over a part, by the size of the part.
-        asked: Not empty once this rank was asked to stop.
         flat: The gradients of each engine in flat tensors, by the size of its parts.
+        update: The launches of the optimizer.
     """
 
     data: SharedData = field(init=False)
     engines: dict[int, Trainer] = field(default_factory=dict)
     weights: dict[int, float] = field(default_factory=dict)
-    asked: Sequence[object] = ()
     flat: dict[int, tuple[Bucket, ...]] = field(default_factory=dict)
+    update: RepeatedSteps = field(init=False)
     _leaving: bool = False
     _drawn_order: tuple[int, Array] | None = None
     _loaded: dict[int, object] = field(default_factory=dict)
@@ -188,9 +196,8 @@ class DistributedTrainer(Trainer):
         """Return the steps in one submission: the smallest number that a rank has in mind."""
         return self.data.ranks.least(min(count, HISTORY))
 
-    def leaves(self, asked: Sequence[object]) -> bool:
+    def leaves(self) -> bool:
         """Return True if some rank was asked to stop; all ranks learn it after the same step."""
-        self.asked = asked
         return self._leaving
 
     def advance(self, count: int) -> None:
@@ -200,16 +207,26 @@ class DistributedTrainer(Trainer):
             RankLostError: Another rank has ended; the steps before count.
         """
         self._begin(count)
-        done = 0
+        done, whole = 0, True
+        ranks, marks = self.data.ranks, deque[Any]()
         try:
             for index in range(count):
                 self._sum(self.step + index)
                 self._step()
                 done += 1
+                marks.append(ranks.mark())
+                if len(marks) > _AHEAD:
+                    ranks.wait_for(marks.popleft())
+            for mark in marks:
+                ranks.wait_for(mark)
             for engine in self.engines.values():
                 engine.resident.require_room()
+        except RankLostError as lost:
+            whole = lost.whole
+            raise
         finally:
-            self._count(done)
+            if whole:
+                self._count(done)
 
     def _count(self, done: int) -> None:
         """Take the losses of the steps that a submission has done."""
@@ -236,8 +253,9 @@ class DistributedTrainer(Trainer):
 
     def close(self) -> None:
         """Release all memory."""
-        for engine in {id(one): one for one in (self, *self.engines.values())}.values():
-            engine._whole.close()
+        for steps in (self.update, *(bucket.steps for buckets in self.flat.values() for bucket in buckets)):
+            steps.close()
+        for engine in self.engines.values():
             engine.resident.close()
 
     def spread(self) -> None:
@@ -274,12 +292,12 @@ class DistributedTrainer(Trainer):
         self._load(engine, positions, step)
         buckets = self.flat[len(positions)]
         for bucket in buckets:
-            submit(self.device, bucket.launches)
+            bucket.steps.submit(1)
             bucket.take_in()
             if bucket is buckets[-1]:
                 loss = tensor_of(engine._loss, bucket.flat.device)
                 bucket.flat[-2] = loss[0].to(bucket.flat.dtype) * self.weights[len(positions)]
-                bucket.flat[-1] = float(bool(self.asked))
+                bucket.flat[-1:].fill_(float(bool(self.asked)))  # an assignment would wait for the GPU
             yield bucket
 
     def _load(self, engine: Trainer, positions: range, step: int) -> None:
@@ -309,7 +327,7 @@ class DistributedTrainer(Trainer):
             self._loss.handle[:1].copy_(flat[-2:-1])
         else:
             self._loss.upload(flat[-2:-1].cpu().numpy().astype(self._loss.dtype))
-        submit(self.device, self._updating)
+        self.update.submit(1)
         self._pass_on()
 
     def _pass_on(self) -> None:

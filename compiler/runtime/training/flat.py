@@ -7,12 +7,12 @@ they are copied.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from slangad.compiler.runtime.device.model import Sliced
 from slangad.compiler.runtime.device.tensors import TensorBuffer
-from slangad.compiler.runtime.pipeline.steps import HostWork
+from slangad.compiler.runtime.pipeline.steps import HostWork, RepeatedSteps
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -36,13 +36,13 @@ class Bucket:
     """Gradients of one dtype in a flat tensor.
 
     Attributes:
-        launches: The launches that complete it, after those of the buckets before.
+        steps: The launches that complete it, after those of the buckets before.
         flat: The tensor.
         places: The gradients, and where they are in it.
         shared: True if the gradients are parts of the tensor.
     """
 
-    launches: Sequence[KernelLaunch | HostWork]
+    steps: RepeatedSteps
     flat: Any
     places: Sequence[tuple[DeviceBuffer, int]]
     shared: bool
@@ -64,7 +64,7 @@ class Bucket:
 
 
 def buckets_of(
-    body: Sequence[KernelLaunch | HostWork], gradients: Sequence[DeviceBuffer], place: str, *, overlap: bool = True
+    body: RepeatedSteps, gradients: Sequence[DeviceBuffer], place: str, *, overlap: bool = True
 ) -> tuple[Bucket, ...]:
     """Return the buckets of a step in the order in which its launches complete them; the last has the tail.
 
@@ -79,7 +79,8 @@ def buckets_of(
     import numpy as np
     import torch
 
-    ends = _ends(body, gradients) if overlap else {id(gradient): len(body) for gradient in gradients}
+    whole = len(body.planned)
+    ends = _ends(body.planned, gradients) if overlap else {id(gradient): whole for gradient in gradients}
     groups, begun = [*_groups(gradients, ends)], 0
     made: list[Bucket] = []
     for end, group in groups:
@@ -90,7 +91,8 @@ def buckets_of(
         dtype = torch.from_numpy(np.zeros(0, group[0].dtype)).dtype
         flat = torch.zeros(starts[-1] + _TAIL * is_last, dtype=dtype, device=place)
         places = tuple(zip(group, starts, strict=False))
-        made.append(Bucket(body[begun : len(body) if is_last else end], flat, places, _share(flat, places)))
+        steps = replace(body, planned=body.planned[begun : whole if is_last else end])
+        made.append(Bucket(steps, flat, places, _share(flat, places)))
         begun = end
     return tuple(made)
 

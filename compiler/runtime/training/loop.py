@@ -51,25 +51,27 @@ def train(trainer: Trainer, ending: Ending, watch: Callable[[Trainer], None]) ->
 
     Raises:
         CompileError: The loss is not finite.
-        RankLostError: Another rank has ended; the checkpoint is written.
+        RankLostError: Another rank has ended; the checkpoint is written if this one has the values of a whole step.
         KeyboardInterrupt: Somebody asked to stop; the checkpoint is written.
     """
     keep = _Keeper(trainer, ending)
-    with _heard() as asked:
+    asked = trainer.asked
+    with _heard(asked):
         size = 1
         while trainer.step < ending.steps and not trainer.stopped:
             count = min(size, ending.steps - trainer.step, keep.room())
             begun = time.monotonic()
             try:
                 trainer.advance(trainer.room(count))
-            except RankLostError:
-                keep.at_end()
+            except RankLostError as lost:
+                if lost.whole:
+                    keep.at_end()
                 raise
             size = _next_size(size, time.monotonic() - begun)
             _refuse_lost(trainer)
             watch(trainer)
             keep.now_and_then()
-            if trainer.leaves(asked):
+            if trainer.leaves():
                 break
         keep.at_end()
     if asked:
@@ -121,11 +123,10 @@ class _Keeper:
 
 
 @contextmanager
-def _heard() -> Iterator[list[Callable[[], None]]]:
-    """Intercept stop signals; the yielded object receives the first one's effect. A second signal acts at once."""
-    asked: list[Callable[[], None]] = []
+def _heard(asked: list[Callable[[], None]]) -> Iterator[None]:
+    """Intercept stop signals; the list receives the first one's effect. A second signal acts at once."""
     if threading.current_thread() is not threading.main_thread():
-        yield asked
+        yield
         return
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
 
@@ -143,7 +144,7 @@ def _heard() -> Iterator[list[Callable[[], None]]]:
         if callable(handler):
             signal.signal(number, hear)
     try:
-        yield asked
+        yield
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import os
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from slangad.compiler.errors.diagnostics import Diagnostic, ToolchainError
+from slangad.compiler.runtime.device.gpu_launches import wait_until
 from slangad.compiler.toolchain.messages.failures import failed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
 VARIABLES: Final = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
 """The variables by which torchrun, and other launchers, tell a process which rank it is."""
@@ -30,8 +31,19 @@ _NOT_FINITE: Final = 1 << 20
 """The exponent of NaN and infinity: the sum is NaN."""
 
 
+_GRACE: Final = 3.0
+"""Seconds that a sum on a GPU may take after this rank was asked to stop. Launchers ask the others if a rank has ended.
+NCCL itself waits for it without end. Less: ranks whose shares take longer than others' are taken for lost."""
+
+
 class RankLostError(ToolchainError):
-    """Another rank has ended. The parameters of this one are those of a whole step."""
+    """Another rank has ended.
+
+    Attributes:
+        whole: The parameters of this rank are those of a whole step.
+    """
+
+    whole: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +54,13 @@ class Ranks:
         rank: The number of this one, from 0.
         size: The number of ranks.
         place: The torch device on which numbers are added.
+        asked: Not empty once this rank was asked to stop.
     """
 
     rank: int
     size: int
     place: str = "cpu"
+    asked: list[Callable[[], None]] = field(default_factory=list, compare=False)
 
     @property
     def is_first(self) -> bool:
@@ -63,13 +77,44 @@ class Ranks:
         """Begin to add up a tensor over all ranks, in place; ``end`` takes the handle."""
         import torch.distributed as dist
 
-        with _lost_ranks():
+        with self._lost_ranks():
             return dist.all_reduce(numbers, async_op=True)
 
     def end(self, handle: Any) -> None:  # noqa: ANN401  (a handle)
         """Let everything that follows wait for a sum: the host for sums on the CPU, the stream for those on a GPU."""
-        with _lost_ranks():
+        with self._lost_ranks():
             handle.wait()
+
+    def mark(self) -> Any:  # noqa: ANN401  (an event)
+        """Return a mark after all that was submitted so far, for ``wait_for``; None on the CPU, which waits itself."""
+        import torch
+
+        if self.place == "cpu":
+            return None
+        event = torch.cuda.Event()
+        event.record()
+        return event
+
+    def wait_for(self, mark: Any) -> None:  # noqa: ANN401  (an event)
+        """Wait until everything before a mark is done. Signals are heard meanwhile.
+
+        Raises:
+            RankLostError: This rank was asked to stop, and a sum does not come to its end.
+        """
+        import time
+
+        asked_at: list[float] = []
+
+        def is_done() -> bool:
+            if self.asked and not asked_at:
+                asked_at.append(time.monotonic())
+            if asked_at and time.monotonic() - asked_at[0] > _GRACE:
+                raise RuntimeError("a sum of NCCL does not come to its end")
+            return bool(mark.query())
+
+        if mark is not None:
+            with self._lost_ranks():
+                wait_until(is_done)
 
     def add_exactly(self, parts: Sequence[Any]) -> Any:  # noqa: ANN401  (tensors)
         """Return the sum of all parts of all ranks, the same bits for every number and order of ranks."""
@@ -86,20 +131,20 @@ class Ranks:
         """Return the smallest of the numbers that the ranks have."""
         import torch
 
-        return int(self._reduced(torch.tensor([number], device=self.place), "MIN"))
+        return int(self._reduced(torch.tensor([number], device=self.place), "MIN", waits=True))
 
     def total(self, number: int) -> int:
         """Return the sum of the numbers that the ranks have."""
         import torch
 
-        return int(self._reduced(torch.tensor([number], device=self.place), "SUM"))
+        return int(self._reduced(torch.tensor([number], device=self.place), "SUM", waits=True))
 
     def from_first(self, value: object) -> Any:  # noqa: ANN401  (what the first rank has)
         """Return the value that the first rank passes, on every rank."""
         import torch.distributed as dist
 
         box = [value]
-        with _lost_ranks():
+        with self._lost_ranks():
             dist.broadcast_object_list(box, src=0, device=self._device())
         return box[0]
 
@@ -114,10 +159,7 @@ class Ranks:
 
     def wait(self) -> None:
         """Wait until every rank is here."""
-        import torch.distributed as dist
-
-        with _lost_ranks():
-            dist.barrier()
+        self.total(0)
 
     def is_first_to_end(self) -> bool:
         """Return True if no other rank has reported the end of the training, so that there is one message."""
@@ -140,12 +182,35 @@ class Ranks:
 
         return torch.device(self.place)
 
-    def _reduced(self, numbers: Any, operation: str) -> Any:  # noqa: ANN401  (tensors)
+    def _reduced(self, numbers: Any, operation: str, *, waits: bool = False) -> Any:  # noqa: ANN401  (tensors)
         import torch.distributed as dist
 
-        with _lost_ranks():
+        with self._lost_ranks():
             dist.all_reduce(numbers, op=getattr(dist.ReduceOp, operation))
+        if waits:
+            self.wait_for(self.mark())
         return numbers
+
+    @contextmanager
+    def _lost_ranks(self) -> Iterator[None]:
+        """Turn the errors of a sum into one for the user. On a GPU the sums under way are ended: they may be wrong.
+
+        Raises:
+            RankLostError: Another rank has ended, so no sum can be complete.
+        """
+        import torch.distributed as dist
+
+        try:
+            yield
+        except RuntimeError as error:
+            message = "another rank ended, so training stopped"
+            help_ = "start again with --resume to continue from the checkpoint, with any number of ranks"
+            lost = RankLostError([Diagnostic("SA428", message, help=help_, notes=(_first_line(error),))])
+            lost.whole = self.place == "cpu"
+            if not lost.whole:
+                with suppress(Exception):  # it may have ended already
+                    dist.distributed_c10d._abort_process_group()
+            raise lost from None
 
 
 def is_rank(environment: Mapping[str, str] = os.environ) -> bool:
@@ -178,9 +243,10 @@ def join_ranks(device: str) -> Ranks:
     import torch
     import torch.distributed as dist
 
-    cuda = device == "cuda" or (device == "auto" and torch.cuda.is_available())
+    cuda = (device == "cuda" or (device == "auto" and torch.cuda.is_available())) and dist.is_nccl_available()
+    own = torch.device("cuda", torch.cuda.current_device()) if cuda else None
     try:
-        dist.init_process_group("nccl" if cuda and dist.is_nccl_available() else "gloo")
+        dist.init_process_group("nccl" if cuda else "gloo", device_id=own)
     except (RuntimeError, ValueError) as error:
         raise failed("SA428", f"the ranks did not find each other: {_first_line(error)}") from None
     return _ranks()
@@ -219,21 +285,6 @@ def _take_own_gpu(local: int) -> None:
         os.environ["CUDA_VISIBLE_DEVICES"] = str(local)
     elif local < len(visible):
         os.environ["CUDA_VISIBLE_DEVICES"] = visible[local]
-
-
-@contextmanager
-def _lost_ranks() -> Iterator[None]:
-    """Turn the errors of a sum into one for the user.
-
-    Raises:
-        ToolchainError: Another rank has ended, so no sum can be complete.
-    """
-    try:
-        yield
-    except RuntimeError as error:
-        message = "another rank ended, so training stopped"
-        help_ = "start again with --resume to continue from the checkpoint, with any number of ranks"
-        raise RankLostError([Diagnostic("SA428", message, help=help_, notes=(_first_line(error),))]) from None
 
 
 def _first_line(error: Exception) -> str:

@@ -24,7 +24,7 @@ from slangad.compiler.runtime.pipeline.stages import shapes_of
 from slangad.compiler.runtime.pipeline.steps import RepeatedSteps, scalar_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping
 
     import numpy.typing as npt
     from typing_extensions import Self
@@ -81,6 +81,7 @@ class Trainer:
         step: Steps done.
         losses: The loss before each of them.
         stopped: True after a loss below the threshold, or one that isn't finite.
+        asked: Not empty once somebody asked to stop.
     """
 
     device: Device
@@ -91,6 +92,7 @@ class Trainer:
     step: int = 0
     losses: list[float] = field(default_factory=list)
     stopped: bool = False
+    asked: list[Callable[[], None]] = field(default_factory=list)
 
     @classmethod
     def start(
@@ -267,9 +269,9 @@ class Trainer:
         self._order.upload(order.astype("u4"))
         self._epoch = epoch
 
-    def leaves(self, asked: Sequence[object]) -> bool:
+    def leaves(self) -> bool:
         """Return True if training ends because somebody asked; ``asked`` is then not empty."""
-        return bool(asked)
+        return bool(self.asked)
 
     # --- what it is now ---
 
