@@ -117,6 +117,15 @@ class Explanation:
     no_example: str = ""
 
 
+def with_helps(diagnostics: Iterable[Diagnostic]) -> list[str]:
+    """Return lines of text: each diagnostic, and its help below it. Repeated diagnostics are left out."""
+    lines: list[str] = []
+    for d in dict.fromkeys(diagnostics):
+        lines.append(f"{d.span}: {d.severity.value}[{d.code}]: {d.message}")
+        lines += [f"help: {d.help}"] if d.help else []
+    return lines
+
+
 def nearest_of(name: str, known: Iterable[str]) -> str:
     """Return a help for an unknown name: the nearest known one, then all of them."""
     from difflib import get_close_matches

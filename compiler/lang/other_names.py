@@ -59,6 +59,9 @@ OTHER_NAMES: Final = {
 }
 """Names that ``sa`` does not have, and what to write."""
 
+NAMES_OF_SA: Final = "docs/intrinsics.md has all functions of sa, docs/api.md all other names"
+"""The help for a name of ``sa`` that is like none of its names."""
+
 
 def other_name(name: str) -> str:
     """Return the help for a name that is known elsewhere; empty for others."""

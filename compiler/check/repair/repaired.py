@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from slangad.compiler.check.model.outcomes import CheckOutcome, Disagreement
 from slangad.compiler.check.model.subject import Subject, by_place
 from slangad.compiler.check.subjects.overloads import with_labels
+from slangad.compiler.errors.diagnostics import with_helps
 from slangad.compiler.report.model import Leg
 from slangad.compiler.slang_text.bodies import SlangFunction
 from slangad.compiler.slang_text.declarations import Declaration
@@ -104,8 +105,7 @@ class FaultReport:
 
     def _broken(self, part: Part, diagnostics: Sequence[Diagnostic]) -> BrokenPart:
         first = diagnostics[0]
-        notes = [f"{d.span}: {d.severity.value}[{d.code}]: {d.message}" for d in diagnostics]
-        notes += [f"help: {d.help}" for d in diagnostics if d.help]
+        notes = with_helps(diagnostics)
         declared = isinstance(part, Declaration)
         who = f"{part.kind} {part.name}" if isinstance(part, Declaration) else "it"
         reason = f"{who} does not compile: {first.message} [{first.code}]"

@@ -9,6 +9,7 @@ from slangad.compiler.check.model.columns import input_table
 from slangad.compiler.check.model.outcomes import CheckOutcome, Disagreement, Reason
 from slangad.compiler.check.model.task import SubjectTask
 from slangad.compiler.check.verdict.decide import failure_of, verdict_of, without_numbers
+from slangad.compiler.errors.diagnostics import with_helps
 from slangad.compiler.errors.spans import Span
 from slangad.compiler.report.model import Leg, Result
 from slangad.compiler.slang_text.endings import is_slang
@@ -78,9 +79,7 @@ def file_result(path: Path, error: CompileError | ToolchainError) -> Result:
     outcome = _OUTCOMES.get(first.code, CheckOutcome.NOT_COMPILED)
     span = first.span if first.span.line else Span(str(path), 1, 1, 1, 1)
     reason = f"{first.message}{_MISSING.get(first.code, '')} [{first.code}]"
-    lines = [f"{d.span}: {d.severity.value}[{d.code}]: {d.message}" for d in error.diagnostics]
-    lines += [f"help: {d.help}" for d in error.diagnostics if d.help]
-    failure = failure_of(Disagreement(Leg.COMPILE, outcome, reason, notes=tuple(dict.fromkeys(lines))), "")
+    failure = failure_of(Disagreement(Leg.COMPILE, outcome, reason, notes=tuple(with_helps(error.diagnostics))), "")
     return Result(
         str(path),
         "",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.frontends.lowering import calls, constants, memories, operators, subscripts, vocabulary
 from slangad.compiler.frontends.lowering.entities import Entity, NamespaceEntity, RefusedEntity, ValueEntity
@@ -11,10 +11,14 @@ from slangad.compiler.frontends.reading.problems import Rejected, did_you_mean
 from slangad.compiler.frontends.reading.wording import PYTHON
 from slangad.compiler.ir.nodes import Const, Construct, Expr, Var
 from slangad.compiler.ir.types import BOOL, WEAK_FLOAT, WEAK_INT, Tuple, Type
-from slangad.compiler.lang.other_names import other_name
+from slangad.compiler.lang.other_names import NAMES_OF_SA, other_name
 
 if TYPE_CHECKING:
     from slangad.compiler.frontends.lowering.context import Context
+
+
+_FEW: Final = 12
+"""Names of a module that a help lists."""
 
 
 def lower_expr(ctx: Context, node: ast.expr, expected: Type | None) -> Expr:  # noqa: C901  (one case per kind of syntax)
@@ -132,6 +136,14 @@ def _instead(owner: NamespaceEntity, name: str) -> str:
     return other_name(name) if owner.name == "slangad" else ""
 
 
+def _all_of(ctx: Context, owner: NamespaceEntity) -> str:
+    """Return the page with all names of ``sa``, or the names of another module if those are few."""
+    if owner.name == "slangad":
+        return NAMES_OF_SA
+    names = [name for name in ctx.scope.attribute_names(owner) if not name.startswith("_")]
+    return f"it has: {', '.join(names)}" if 0 < len(names) <= _FEW else ""
+
+
 def entity_of(ctx: Context, node: ast.expr) -> Entity | None:
     """Return the meaning of ``name`` or ``module.name``; None if the expression is a value of the body itself."""
     match node:
@@ -148,7 +160,9 @@ def entity_of(ctx: Context, node: ast.expr) -> Entity | None:
                     ctx.locations.after(value, len(attr)),
                     f"'{owner.name}' has no '{attr}'",
                     label="not defined",
-                    help=_instead(owner, attr) or did_you_mean(attr, ctx.scope.attribute_names(owner)),
+                    help=_instead(owner, attr)
+                    or did_you_mean(attr, ctx.scope.attribute_names(owner))
+                    or _all_of(ctx, owner),
                 )
             return entity
         case _:

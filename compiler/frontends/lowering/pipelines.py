@@ -423,7 +423,7 @@ class _Lowering:
     def _unknown(self, node: ast.Name) -> Rejected:
         if node.id in self.refused:
             return Rejected("reported where it was to be made")
-        help_ = did_you_mean(node.id, [*self.names, *self.scope.names()])
+        help_ = did_you_mean(node.id, [*self.names, *self.scope.names()]) or f"here are: {', '.join(self.names)}"
         return self.problems.error(
             "SA010", self.locations.span(node), f"unknown name '{node.id}'", label="not defined", help=help_
         )

@@ -34,7 +34,7 @@ from slangad.compiler.frontends.reading.paths import shown_path
 from slangad.compiler.frontends.reading.problems import did_you_mean
 from slangad.compiler.lang.decorators.source import remember_source
 from slangad.compiler.lang.errors import AnnotationError, ArgumentError, DescriptionError
-from slangad.compiler.lang.other_names import other_name
+from slangad.compiler.lang.other_names import NAMES_OF_SA, other_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -338,7 +338,7 @@ def _unknown_name(error: NameError, path: Path, text: str) -> Diagnostic:
     known = [
         name for frame, _ in traceback.walk_tb(error.__traceback__) for name in (*frame.f_locals, *frame.f_globals)
     ]
-    help_ = did_you_mean(error.name or "", [*known, *dir(builtins)])
+    help_ = did_you_mean(error.name or "", [*known, *dir(builtins)]) or "define or import it above"
     return Diagnostic("SA010", f"unknown name '{error.name}'", span, "not defined", help_)
 
 
@@ -348,8 +348,8 @@ def _unknown_attribute(error: AttributeError, path: Path, text: str) -> Diagnost
         return _raised(error, path, text)
     name = error.name or ""
     span = _of_word(raised_at(error.__traceback__, path, text), name, path, text)
-    help_ = other_name(name) if error.obj.__name__ == "slangad" else ""
-    help_ = help_ or did_you_mean(name, dir(error.obj))
+    is_sa = error.obj.__name__ == "slangad"
+    help_ = (other_name(name) if is_sa else "") or did_you_mean(name, dir(error.obj)) or (NAMES_OF_SA if is_sa else "")
     return Diagnostic("SA010", f"'{error.obj.__name__}' has no '{name}'", span, "not defined", help_)
 
 

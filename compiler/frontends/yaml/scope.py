@@ -114,7 +114,7 @@ def body_type(scope: YamlScope, node: ast.expr) -> types.Type | None:
         return entity.type
     span = scope.locations.span(node)
     if entity is None and isinstance(node, ast.Name):
-        near = did_you_mean(node.id[:64], scope.world.type_names())
+        near = did_you_mean(node.id[:64], scope.world.type_names()) or "define it under structs"
         scope.world.problems.error("SA010", span, f"unknown name '{node.id}'", label="not defined", help=near)
     else:
         scope.world.problems.error("SA017", span, "this is not a type", help="for example float3 or Array[float, 4]")
