@@ -1,4 +1,4 @@
-"""The CMake package builds ``samples/cpp``, rebuilds only what changed, and the program trains as Python does."""
+"""CMake and Meson build ``samples/cpp``, rebuild only what changed, and the program trains as Python does."""
 
 from __future__ import annotations
 
@@ -51,16 +51,15 @@ def _trained(file: Path) -> list[tuple[float, float]]:
     return [seen[0], seen[-1]]
 
 
-def test_cmake__sample_in_a_folder_with_spaces__builds_trains_and_rebuilds_nothing(
-    tmp_path: Path, tool: Callable[[str], str]
-) -> None:
-    folder = tmp_path / "a ü folder"
-    programs = tmp_path / "programs"
+@pytest.fixture
+def run(tmp_path: Path) -> Callable[..., str]:
+    """Runs a command in a folder with the samples, whose name has a space, with ``slangad`` on the path."""
+    folder, programs = tmp_path / "a ü folder", tmp_path / "programs"
     programs.mkdir()
     (programs / "slangad").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m slangad.cli "$@"\n', encoding="utf-8")
     (programs / "slangad").chmod(0o755)
     environment = {**os.environ, "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}"}
-    for name in ("cpp", "mlp"):
+    for name in ("cpp", "mlp", "meson"):
         shutil.copytree(SAMPLES / name, folder / name)
 
     def run(*command: str) -> str:
@@ -68,10 +67,38 @@ def test_cmake__sample_in_a_folder_with_spaces__builds_trains_and_rebuilds_nothi
         assert ended.returncode == 0, ended.stdout[-2000:] + ended.stderr[-2000:]
         return ended.stdout
 
+    return run
+
+
+def _assert_trained(printed: str, file: Path) -> None:
+    numbers = re.findall(r"loss (\S+), slope of the first weight (\S+)", printed)
+    np.testing.assert_allclose(np.array(numbers, "f8"), _trained(file), rtol=1e-4)
+
+
+def test_meson__sample_in_a_folder_with_spaces__builds_trains_checks_and_rebuilds_nothing(
+    tmp_path: Path, tool: Callable[[str], str], run: Callable[..., str]
+) -> None:
+    folder = tmp_path / "a ü folder"
+    run(tool("meson"), "setup", "build", "meson")
+    run("meson", "compile", "-C", "build")
+    _assert_trained(run("build/train", str(STEPS)), folder / "mlp/mlp.py")
+    assert any((folder / "build").glob("*.spv"))
+    assert "no work to do" in run("ninja", "-C", "build")
+    written = (folder / "build/mlp.slangad.cpp").stat().st_mtime_ns
+    text = (folder / "mlp/mlp.py").read_text(encoding="utf-8")
+    (folder / "mlp/mlp.py").write_text(text.replace("0.5", "0.25"), encoding="utf-8")
+    run("meson", "compile", "-C", "build")
+    assert (folder / "build/mlp.slangad.cpp").stat().st_mtime_ns > written
+    assert re.search(r"^Ok: +1", run("meson", "test", "-C", "build"), re.MULTILINE)
+
+
+def test_cmake__sample_in_a_folder_with_spaces__builds_trains_and_rebuilds_nothing(
+    tmp_path: Path, tool: Callable[[str], str], run: Callable[..., str]
+) -> None:
+    folder = tmp_path / "a ü folder"
     run(tool("cmake"), "-S", "cpp", "-B", "build", "-G", "Ninja" if shutil.which("ninja") else "Unix Makefiles")
     run("cmake", "--build", "build")
-    printed = re.findall(r"loss (\S+), slope of the first weight (\S+)", run("build/train", str(STEPS)))
-    np.testing.assert_allclose(np.array(printed, "f8"), _trained(folder / "mlp" / "mlp.py"), rtol=1e-4)
+    _assert_trained(run("build/train", str(STEPS)), folder / "mlp/mlp.py")
     assert {path.suffix for path in (folder / "build/shaders").iterdir()} >= {".spv", ".wgsl", ".hpp", ".slang"}
     again = run("cmake", "--build", "build")
     assert "slangad" not in again
