@@ -13,7 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from click.testing import CliRunner
 
+from slangad.cli.main import cli
 from slangad.compiler.check.options import CheckOptions
 from slangad.compiler.check.session import check
 from slangad.compiler.driver.inputs import parse_inputs
@@ -27,6 +29,18 @@ FOLDERS = sorted(path for path in SAMPLES.iterdir() if any(path.glob("*.*")))
 CHECKED = re.compile(r"^\$ slangad check samples/(\w+)\S*\n(.*?)^```", re.MULTILINE | re.DOTALL)
 VERDICT = re.compile(r"^  ([A-Z_]+) +(\S.*?) +…$", re.MULTILINE)
 DRAWN = re.compile(r'<text class="name"[^>]*>([^<]*)<')
+COMMANDS = {
+    folder.name: command
+    for folder in FOLDERS
+    for command in re.findall(
+        r"`(slangad check samples/\S+ -o samples/\S+\.svg)`", (folder / "README.md").read_text("utf-8")
+    )
+}
+"""The commands that draw the checks of samples."""
+NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e-?\d+)?")
+AGAIN = "draw it again with the command of its README, or with pytest --update"
+PIXELS = 0.5
+"""Another compiler may round a value otherwise."""
 SMALLEST_PICTURE, LARGEST_PICTURE = 5_000, 150_000
 """Bytes. An empty plot is smaller; larger ones make the repository grow with every change."""
 
@@ -104,6 +118,24 @@ def test_sample__its_drawing__is_shown_with_its_command_and_has_its_functions(pi
     drawn = sorted(DRAWN.findall(picture.read_text("utf-8")))
     for _, block in CHECKED.findall(text):
         assert drawn == sorted(name for _, name in VERDICT.findall(block))
+
+
+@pytest.mark.toolchain
+@pytest.mark.parametrize("name", sorted(COMMANDS))
+def test_sample__its_drawing__is_what_its_command_draws(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
+    monkeypatch.chdir(ROOT)
+    words = COMMANDS[name].split()
+    made = tmp_path / "made.svg"
+    ended = CliRunner().invoke(cli, [*words[1:-1], str(made)])
+    assert made.is_file(), ended.output
+    if request.config.getoption("--update"):
+        (ROOT / words[-1]).write_bytes(made.read_bytes())
+    wanted, found = (path.read_text(encoding="utf-8") for path in (ROOT / words[-1], made))
+    assert NUMBER.sub("#", found) == NUMBER.sub("#", wanted), AGAIN
+    distances = [abs(float(a) - float(b)) for a, b in zip(NUMBER.findall(found), NUMBER.findall(wanted), strict=True)]
+    assert max(distances) <= PIXELS, AGAIN
 
 
 @pytest.mark.toolchain

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slangad.compiler.emit import emit_module
+from slangad.compiler.emit import emit_module, library
 from slangad.compiler.emit.text.line_breaks import LIMIT, wrap
 from slangad.compiler.emit.text.literals import literal
 from slangad.compiler.emit.text.names import NameScope, ascii_name
@@ -146,3 +146,10 @@ def test_locate__position_of_an_operand__is_the_span_of_its_node() -> None:
     assert emitted.locate(line + 1, lines[line].index("+") + 1) == span(4)
     assert emitted.locate(line + 1, 5) == span(2)
     assert emitted.locate(1, 1) is None
+
+
+def test_library__every_module_that_is_written__begins_with_its_licence() -> None:
+    modules = {name for name in vars(library).values() if isinstance(name, str) and name.endswith(".slang")}
+    assert len(modules) > 10
+    heads = {name: library.library_text(name).splitlines()[0] for name in modules}
+    assert set(heads.values()) == {"// SPDX-License-Identifier: Apache-2.0"}, heads
