@@ -12,6 +12,7 @@ import signal
 import struct
 import subprocess
 import tempfile
+from functools import cache
 from typing import TYPE_CHECKING, NoReturn
 
 import pytest
@@ -19,6 +20,7 @@ from support.shared_builds import share_builds
 from support.warm_workers import end_warm_workers, use_warm_workers
 
 from slangad.compiler.runtime.device.cxx import find_cxx
+from slangad.compiler.toolchain.jobs.cpp_prelude import split_prelude
 from slangad.compiler.toolchain.jobs.request import Artefact, CompileJob, CompileResult
 from slangad.compiler.toolchain.session import Toolchain
 from slangad.compiler.toolchain.temporary import TemporaryFolder
@@ -139,8 +141,8 @@ def cxx() -> CxxCompiler:
 
 @pytest.fixture(scope="session")
 def toolchain() -> Iterator[Toolchain]:
-    """The Slang library in two warm workers, without a cache."""
-    with Toolchain(workers=2) as shared:
+    """The Slang library in a warm worker, without a cache. A second one would parse each large job once more."""
+    with Toolchain(workers=1) as shared:
         yield shared
 
 
@@ -165,6 +167,30 @@ def wgpu_device() -> wgpu.GPUDevice:
         return adapter.request_device_sync(required_features=["shader-f16"] if "shader-f16" in adapter.features else [])
     except (ImportError, RuntimeError, OSError) as error:
         absent(f"a WebGPU adapter ({error})")
+
+
+@pytest.fixture(scope="session")
+def check_cpp(cxx: CxxCompiler, tmp_path_factory: pytest.TempPathFactory) -> Callable[[bytes, Path], list[str]]:
+    """Gives the command that checks C++ text; the prelude of Slang, 4,000 lines, is precompiled once.
+
+    GCC reads the prelude itself where it can't use the precompiled one.
+    """
+    command = [*cxx.command, "-w", "-std=c++17"]
+
+    @cache
+    def header(prelude: bytes) -> Path:
+        path = tmp_path_factory.mktemp("prelude") / "prelude.h"
+        path.write_bytes(prelude)
+        if not cxx.msvc:
+            subprocess.run([*command, "-x", "c++-header", path, "-o", f"{path}.gch"], check=False)
+        return path
+
+    def check(text: bytes, file: Path) -> list[str]:
+        prelude, code = split_prelude(text)
+        file.write_bytes(code)
+        return [*command, "-fsyntax-only", "-x", "c++", "-include", str(header(prelude)), str(file)]
+
+    return check
 
 
 @pytest.fixture
@@ -197,8 +223,7 @@ def validate(tool: Callable[[str], str], request: pytest.FixtureRequest, tmp_pat
             case "cuda":
                 run("nvcc", "-w", "-arch=sm_80", "-x", "cu", "-ptx", str(file), "-o", "k.ptx")
             case "cpp":
-                compiler = request.getfixturevalue("cxx")
-                run(*compiler.command, "-w", "-std=c++17", "-fsyntax-only", "-x", "c++", str(file))
+                run(*request.getfixturevalue("check_cpp")(data, file))
             case "metal":
                 run("xcrun", "metal", "-x", "metal", "-c", str(file), "-o", "k.air")
 

@@ -26,7 +26,7 @@ from slangad.compiler.toolchain.messages.failures import failed
 from slangad.compiler.toolchain.messages.messages import COMMAND_LINE
 from slangad.compiler.toolchain.tools import tool_of
 from slangad.compiler.toolchain.workers.backends import LibraryBackend, SlangcBackend
-from slangad.compiler.toolchain.workers.events import CompilerCall
+from slangad.compiler.toolchain.workers.events import CompilerCall, Front
 from slangad.compiler.toolchain.workers.library import SlangSession
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from slangad.compiler.toolchain.cache import Cache
 
     Progress = Callable[[int, int], None]
+    _Call = Callable[[CompilerCall, float], bool]
 
 
 def compile_jobs(
@@ -138,7 +139,8 @@ class Toolchain:
 
         with Staging() as staging:
             try:
-                binaries = self._modules.ready(jobs, partial(_build_module, pool, staging)) if self._modules else {}
+                build = partial(_build_module, pool.call, staging)
+                binaries = self._modules.ready(jobs, build) if self._modules else {}
                 staged = [(job, staging.write(job, binaries)) for job in jobs]
                 collectors = {job: Collector(job, path) for job, path in staged}
                 pool.run(cut(staged, self._workers, singly=self._external), collectors, ended)
@@ -155,16 +157,22 @@ class Toolchain:
         return self._pool
 
 
-def compile_here(jobs: Sequence[CompileJob]) -> list[CompileResult]:
-    """Compile in this process, without workers or cache: a crash of Slang takes the process with it."""
+def compile_here(jobs: Sequence[CompileJob], modules: ModuleStore | None = None) -> list[CompileResult]:
+    """Compile in this process, without workers or cache: a crash of Slang takes the process with it.
+
+    Args:
+        jobs: The jobs to compile.
+        modules: Where binary forms of library modules are kept; ``None`` to read the text of each.
+    """
     try:
         session = _session_here(str(find_library()))
     except (OSError, AttributeError) as error:
         raise failed("SA244", f"the Slang library can't be used: {error}") from None
     results = []
     with Staging() as staging:
+        binaries = modules.ready(jobs, partial(_build_module, partial(_accepts, session), staging)) if modules else {}
         for job in jobs:
-            staged = staging.write(job)
+            staged = staging.write(job, binaries)
             collector = Collector(job, staged)
             for event in session.compile(CompileTask(job, staged, job.units()).work()):
                 collector.add(event)
@@ -178,7 +186,12 @@ def _session_here(library: str) -> SlangSession:
     return SlangSession(library)
 
 
-def _build_module(pool: Pool, staging: Staging, name: str, text: str, job: CompileJob) -> bytes | None:
+def _accepts(session: SlangSession, work: CompilerCall, _limit: float) -> bool:
+    """Run one call of this process's session for its effect; return True if Slang accepted it."""
+    return all(event.ok for event in session.compile(work) if isinstance(event, Front))
+
+
+def _build_module(call: _Call, staging: Staging, name: str, text: str, job: CompileJob) -> bytes | None:
     """Return a module in Slang's binary form; ``None`` when it has errors, which its users will tell.
 
     An installed module has a path for a name, and is read from there.
@@ -187,7 +200,7 @@ def _build_module(pool: Pool, staging: Staging, name: str, text: str, job: Compi
     source = Path(name) if is_installed else staging.write_text(name, text)
     binary = (staging.folder() if is_installed else source.parent) / f"{source.stem}{BINARY}"
     arguments = module_arguments(os.fspath(source), os.fspath(binary), job.defines)
-    done = pool.call(CompilerCall(arguments, (), (), ()), job.time_limit)
+    done = call(CompilerCall(arguments, (), (), ()), job.time_limit)
     return binary.read_bytes() if done and binary.is_file() else None
 
 

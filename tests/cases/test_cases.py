@@ -20,6 +20,7 @@ from slangad.compiler.emit import emit_module
 from slangad.compiler.emit.model import GENERATED
 from slangad.compiler.errors.diagnostics import CompileError
 from slangad.compiler.frontends import load
+from slangad.compiler.ir.targets import TARGETS
 from slangad.compiler.ir.text_form.printer import parse, show
 from slangad.compiler.passes import run_passes
 from slangad.compiler.report.text import render
@@ -121,8 +122,15 @@ def job_of(case: Path, module: Module) -> CompileJob:
     emitted = emit_module(run_passes(with_kernels(module), None))
     entries = tuple(e.name for e in emitted.entry_points)
     libraries = tuple(emitted.libraries.items())
+    targets = targets_of(case)
     return CompileJob(
-        f"{case.parent.name}.{case.name}.slang", emitted.text, entries, targets_of(case), libraries, (str(case),)
+        f"{case.parent.name}.{case.name}.slang",
+        emitted.text,
+        entries,
+        targets,
+        libraries,
+        (str(case),),
+        whole=all(TARGETS[target].whole for target in targets),
     )
 
 

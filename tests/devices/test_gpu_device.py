@@ -21,6 +21,7 @@ from slangad.compiler.errors.diagnostics import ToolchainError
 from slangad.compiler.runtime.device.choice import is_software
 from slangad.compiler.runtime.device.model import BuildOptions, KernelLaunch
 from slangad.compiler.runtime.device.segments import free_addresses
+from slangad.compiler.runtime.device.slangpy_device import GpuDevice
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -120,6 +121,34 @@ def test_submit__many_launches__run_in_order(gpu: Device) -> None:
     expected = np.arange(n, dtype=np.float32) * 4.0
     expected = (np.roll(np.roll(expected, -1) + 1.0, -1) + 1.0) * 2.0
     np.testing.assert_array_equal(x.download(), expected)
+
+
+def test_load__entry_points_one_by_one__parse_a_module_once(gpu: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    if gpu.name == "webgpu":
+        pytest.skip("WGSL comes from the toolchain, which has a cache")
+    parsed: list[str] = []
+    read = GpuDevice._folder_of
+    monkeypatch.setattr(
+        GpuDevice, "_folder_of", lambda self, libraries: (parsed.append("read"), read(self, libraries))[1]
+    )
+    text = module(TEXT)
+    wrong = replace(text, text="import nothing_of_this_name;")
+    x, y = gpu.buffer(F4, 3), gpu.buffer(F4, 3)
+    x.upload(np.array([1.0, 2.0, 3.0], np.float32))
+    for expected in ([3.0, 4.0, 2.0], [5.0, 3.0, 4.0]):
+        scale, shift = (gpu.load(text, BuildOptions(), (entry,)) for entry in ("scale", "shift"))
+        gpu.submit([KernelLaunch(shift, "shift", (3, 1, 1), {"n": 3, "x": x, "y": y})])
+        assert y.download().tolist() == expected
+        gpu.submit([KernelLaunch(scale, "scale", (3, 1, 1), {"n": 3, "x": y, "gain": 1.0}, frozenset({"gain"}))])
+        x, y = y, x
+    assert parsed == ["read"]
+    gpu.load(text, BuildOptions(defines=(("gain", "factor"),)), ("shift",))
+    gpu.load(module(TEXT), BuildOptions(), ("shift",))
+    assert parsed == ["read"] * 3
+    for _ in range(2):
+        with pytest.raises(ToolchainError):
+            gpu.load(wrong, BuildOptions(), ("scale",))
+    assert parsed == ["read"] * 5
 
 
 def test_buffer__filled__holds_one_number(gpu: Device) -> None:

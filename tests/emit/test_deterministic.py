@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,8 +20,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from slangad.compiler.ir.nodes import Module
-    from slangad.compiler.toolchain.jobs.request import Artefact
+    from slangad.compiler.toolchain.jobs.request import Artefact, CompileResult
     from slangad.compiler.toolchain.session import Toolchain
+
+    Compiled = Callable[[str], tuple[CompileJob, CompileResult]]
 
 pytestmark = pytest.mark.toolchain
 
@@ -35,11 +38,19 @@ def exact() -> Module:
     return sum_exactly(run_passes(load(SCATTERING)))
 
 
-def job(module: Module, target: str, *kernels: str) -> CompileJob:
-    emitted = emit_module(module)
-    entries = tuple(e.name for e in emitted.entry_points if not kernels or e.kernel in kernels)
+@pytest.fixture(scope="module")
+def compiled(toolchain: Toolchain, exact: Module) -> Compiled:
+    """Compiles all kernels for a target, once."""
+    emitted = emit_module(exact)
+    entries = tuple(entry.name for entry in emitted.entry_points)
     modules = tuple(emitted.libraries.items())
-    return CompileJob(emitted.file_name, emitted.text, entries, (target,), modules=modules)
+
+    @cache
+    def compile_for(target: str) -> tuple[CompileJob, CompileResult]:
+        job = CompileJob(emitted.file_name, emitted.text, entries, (target,), modules=modules)
+        return job, toolchain.compile([job])[0]
+
+    return compile_for
 
 
 def test_pass__what_threads_add_to_in_any_order__becomes_exact(exact: Module) -> None:
@@ -51,20 +62,20 @@ def test_pass__what_threads_add_to_in_any_order__becomes_exact(exact: Module) ->
 
 
 @pytest.mark.parametrize("target", [t for t in ALWAYS if t != "spirv-asm"])
-def test_exact_sums__every_target__compile_without_a_word(toolchain: Toolchain, exact: Module, target: str) -> None:
-    wanted = job(exact, target)
-    (result,) = toolchain.compile([wanted])
+def test_exact_sums__every_target__compile_without_a_word(compiled: Compiled, target: str) -> None:
+    job, result = compiled(target)
     assert [m.text for m in result.messages] == []
     assert [d.message for d in result.diagnostics] == []
-    assert len(result.artefacts) == len(wanted.units())
+    assert len(result.artefacts) == len(job.units())
 
 
 @pytest.mark.parametrize("kernel", ["gather", "elements", "in_place", "sample"])
 @pytest.mark.parametrize("target", VALIDATED)
 def test_exact_sums__target_with_a_validator__are_valid(
-    toolchain: Toolchain, validate: Callable[[Artefact], None], exact: Module, kernel: str, target: str
+    compiled: Compiled, validate: Callable[[Artefact], None], exact: Module, kernel: str, target: str
 ) -> None:
-    (result,) = toolchain.compile([job(exact, target, kernel)])
-    assert result.artefacts
-    for artefact in result.artefacts:
+    entries = {entry.name for entry in emit_module(exact).entry_points if entry.kernel == kernel}
+    artefacts = [artefact for artefact in compiled(target)[1].artefacts if artefact.entry in entries]
+    assert {artefact.entry for artefact in artefacts} == entries
+    for artefact in artefacts:
         validate(artefact)

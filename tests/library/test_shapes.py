@@ -6,6 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
+from support.compiled import compiled
 from support.library import IMPORTS, LIBRARY, Function, build, run
 
 from slangad.compiler.ir.targets import ALWAYS
@@ -159,7 +160,7 @@ def test_whole_numbers__of_every_sign__divide_as_in_python() -> None:
     some = [least, least + 1, -7, -2, -1, 1, 2, 3, 7, most]
     pairs = [(a, b) for a, b in itertools.product([0, *some], some) if (a, b) != (least, -1)]
     job = CompileJob("whole.slang", WHOLE, ("whole",), ("cpp",), modules=LIBRARY, whole=True)
-    (built,) = compile_here([job])
+    built = compiled(job)
     assert not built.messages, built.messages
     module = build_module(built.artefacts[0].data, built.reflection_text("cpp"))
     x = np.array([*pairs, (least, -1), (5, 0)], np.int32)

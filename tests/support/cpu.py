@@ -12,7 +12,7 @@ from slangad.compiler.emit.library import DOUBLE, library_text
 from slangad.compiler.passes import run_passes
 from slangad.compiler.runtime.device.cpu_kernels import CpuModule, build_module
 from slangad.compiler.toolchain.jobs.request import CompileJob
-from slangad.compiler.toolchain.session import compile_here
+from support.compiled import compiled
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -86,7 +86,7 @@ def build_beside(emitted: EmittedModule, folder: Path, *, wide: bool = False) ->
     job = CompileJob(
         emitted.file_name, emitted.text, names, ("cpp",), include_dirs=(str(folder),), defines=macros, whole=True
     )
-    (result,) = compile_here([job])
+    result = compiled(job)
     assert result.ok, (result.messages, result.diagnostics)
     return Program(emitted, build_module(result.artefacts[0].data, result.reflection_text("cpp"), optimization=0), wide)
 
@@ -97,7 +97,7 @@ def build_emitted(emitted: EmittedModule, *, wide: bool = False) -> Program:
     names = _built(emitted, wide=wide)
     modules = (*emitted.libraries.items(), (DOUBLE, library_text(DOUBLE)))
     job = CompileJob(emitted.file_name, text, names, ("cpp",), modules=modules, whole=True)
-    (result,) = compile_here([job])
+    result = compiled(job)
     assert not result.messages, result.messages
     assert result.ok, result.diagnostics
     return Program(emitted, build_module(result.artefacts[0].data, result.reflection_text("cpp"), optimization=0), wide)

@@ -22,7 +22,7 @@ from slangad.compiler.lang.types.values import scalars_of
 from slangad.compiler.passes import run_passes
 from slangad.compiler.runtime.device.cpu_kernels import build_module
 from slangad.compiler.toolchain.jobs.request import CompileJob
-from slangad.compiler.toolchain.session import compile_here
+from support.compiled import compiled
 from support.cpu import Program
 from support.programs import Generated, module_text
 from support.wrapping import with_kernels
@@ -125,7 +125,7 @@ def _build(module: Module, modes: tuple[Mode, ...]) -> Program:
     names = tuple(e.name for e in emitted.entry_points if e.mode in modes)
     modules = tuple(emitted.libraries.items())
     job = CompileJob(emitted.file_name, emitted.text, names, ("cpp",), modules=modules, optimization=0, whole=True)
-    (result,) = compile_here([job])
+    result = compiled(job)
     assert result.ok, (result.diagnostics, [m for m in result.messages if m.is_error], emitted.text)
     return Program(emitted, build_module(result.artefacts[0].data, result.reflection_text("cpp"), optimization=0))
 

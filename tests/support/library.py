@@ -10,7 +10,7 @@ import numpy.typing as npt
 from slangad.compiler.emit.library import DOUBLE, ELEMENTS, FLOAT, HALF, INTEGERS, library_text
 from slangad.compiler.runtime.device.cpu_kernels import CpuModule, build_module
 from slangad.compiler.toolchain.jobs.request import CompileJob
-from slangad.compiler.toolchain.session import compile_here
+from support.compiled import compiled
 
 LIBRARY = tuple((name, library_text(name)) for name in (FLOAT, HALF, DOUBLE, INTEGERS, ELEMENTS))
 IMPORTS = "".join(f"import {name.removesuffix('.slang')};\n" for name, _ in LIBRARY)
@@ -99,7 +99,7 @@ def build(functions: list[Function], more: str = "") -> CpuModule:
     source = IMPORTS + more + "\n".join(f.kernel() for f in functions)
     names = tuple(f.name for f in functions)
     job = CompileJob("library.slang", source, names, ("cpp",), modules=LIBRARY, whole=True)
-    (result,) = compile_here([job])
+    result = compiled(job)
     assert not result.messages, result.messages
     return build_module(result.artefacts[0].data, result.reflection_text("cpp"))
 

@@ -1,4 +1,4 @@
-"""C++ libraries, precompiled headers and binary library modules that a test makes serve the next.
+"""C++ libraries, precompiled headers, binary library modules and Slang's results that a test makes serve the next.
 
 They lie below the caches, which tests keep apart: a test with an empty cache still asks for a build and gets the bytes
 that the compiler made of the same text. A prelude that is read once instead of each time saves a third of a build.
@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 from slangad.compiler.runtime.device import cxx
 from slangad.compiler.toolchain.cache import Cache
 from slangad.compiler.toolchain.jobs import prebuilt
+from slangad.compiler.toolchain.jobs.cached_results import ResultCache
+from slangad.compiler.toolchain.locate import find_library
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,6 +26,8 @@ BUILD = cxx._build
 """Builds each time that it is called."""
 START = prebuilt.ModuleStore.__init__
 """Makes a store that shares nothing unless it has a cache."""
+_SESSION: dict[str, SharedCache] = {}
+"""The session's store, under its only key."""
 
 
 class SharedCache(Cache):
@@ -46,6 +50,7 @@ class SharedCache(Cache):
 def share_builds(patch: pytest.MonkeyPatch, folder: Path) -> None:
     """Keep what this process builds in a folder, which other processes may share."""
     store = SharedCache(folder)
+    patch.setitem(_SESSION, "store", store)
 
     def build(
         compiler: CxxCompiler, source: bytes, optimization: Optimization, *, native: bool, cache: Cache | None
@@ -63,6 +68,11 @@ def share_builds(patch: pytest.MonkeyPatch, folder: Path) -> None:
 
     patch.setattr(cxx, "_build", build)
     patch.setattr(prebuilt.ModuleStore, "__init__", start)
+
+
+def shared_results() -> ResultCache:
+    """Return the session's results of Slang, for tests of what is made of them rather than of the compiler."""
+    return ResultCache(_SESSION["store"], find_library())
 
 
 def build_each_time(patch: pytest.MonkeyPatch) -> None:

@@ -11,6 +11,7 @@ from support.shared_builds import build_each_time
 from slangad.compiler.toolchain.cache import Cache
 from slangad.compiler.toolchain.jobs.prebuilt import ModuleStore
 from slangad.compiler.toolchain.jobs.request import CompileJob
+from slangad.compiler.toolchain.locate import find_library
 from slangad.compiler.toolchain.messages.messages import to_diagnostics
 from slangad.compiler.toolchain.session import Toolchain, compile_here
 
@@ -66,6 +67,14 @@ def test_prebuilt__second_use__is_binary_and_gives_the_same_code(builds: list[st
     assert builds == ["library.slang"]
     assert from_text.ok
     assert from_text == from_binary == again == compile_here([job(1)])[0]
+
+
+def test_prebuilt__in_this_process__gives_the_same_code(builds: list[str]) -> None:
+    modules = ModuleStore(find_library(), None)
+    results = [compile_here([job(1)], modules)[0] for _ in range(3)]
+    assert builds == ["library.slang"]
+    assert results[0].ok
+    assert results == [*compile_here([job(1)]) * 3]
 
 
 def test_prebuilt__several_jobs__share_one_from_the_start(builds: list[str], tmp_path: Path) -> None:

@@ -33,6 +33,21 @@ def test_cut__one_job__is_halved_for_two_workers() -> None:
     assert [len(task.units) for task in cut([(job(0), Path())], 2, singly=False)] == [9, 9]
 
 
+def test_cut__macros__divide_the_targets_only_if_the_text_names_them() -> None:
+    def calls(source: str) -> list[list[str]]:
+        one = CompileJob("k.slang", source, ("a",), (*SIX, "cpp"), whole=True)
+        tasks = cut([(one, Path("k.slang"))], 1, singly=False)
+        return [sorted(w for w in task.work().arguments if w.startswith("-DSLANGAD")) for task in tasks]
+
+    assert calls("void a() {}") == calls("#ifdef SLANGAD_UNKNOWN") == [[]]
+    assert calls("#ifdef SLANGAD_HOST") == [[], ["-DSLANGAD_HOST"]]
+    assert calls("#if defined(SLANGAD_WAVES) || defined(SLANGAD_HOST)") == [
+        ["-DSLANGAD_WAVES"],
+        [],
+        ["-DSLANGAD_HOST"],
+    ]
+
+
 def test_work__some_units__asks_only_for_their_targets_and_entries() -> None:
     (task,) = cut([(job(0), Path("k.slang"))], 1, singly=False)
     work = task.only([("hlsl", "b"), ("cuda", "c")]).work()

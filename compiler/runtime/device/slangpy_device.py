@@ -11,6 +11,7 @@ import re
 import sys
 import tempfile
 import weakref
+from collections import deque
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -46,6 +47,8 @@ _TAKEN: Final[tuple[Literal["C"], Literal["W"]]] = ("C", "W")
 """Arrays that slangpy takes: it refuses those that it could not write to, though it only reads them."""
 _UNIFORMS = re.compile(r"push constant size \((\d+)\) exceeds the maximum allowed \((\d+)\)")
 """slangpy's message if the arguments of an entry point are too large for Vulkan."""
+_PARSED = 4
+"""Modules that a device keeps parsed. More of them take memory, and parsing takes 0.1 to 1 s for each kernel."""
 _ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
 _CAPTURING = RLock()
 """The process has one stdout and one stderr: two threads that turn them away would each put back the other's."""
@@ -59,6 +62,16 @@ class GpuProgram:
     module: slangpy.SlangModule
     session: slangpy.SlangSession
     kernels: dict[str, slangpy.ComputeKernel] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class _ParsedModule:
+    """An emitted module that a session of Slang has parsed and checked, with the options that it was read with."""
+
+    emitted: EmittedModule
+    source: BuildOptions
+    module: slangpy.SlangModule
+    session: slangpy.SlangSession
 
 
 class _DeviceLock:
@@ -188,6 +201,7 @@ class GpuDevice:
         self._folders: list[weakref.finalize[..., GpuDevice]] = []
         self._kept: KeptBindings[slangpy.ShaderObject] = KeptBindings()
         self._captured = CapturedLaunches(device)
+        self._modules: deque[_ParsedModule] = deque(maxlen=_PARSED)
 
     @property
     def adapter(self) -> str:
@@ -217,27 +231,38 @@ class GpuDevice:
         if self._is_captured:
             raise not_captured("the kernel is not compiled yet", "call it once before the capture, in the same mode")
 
+        with captured_prints() as printed:  # by one thread at a time
+            try:
+                parsed = self._parsed(emitted, source)
+                program = GpuProgram(emitted, parsed.module, parsed.session)
+                for entry in entries:
+                    linked = program.session.link_program([program.module], [program.module.entry_point(entry)])
+                    program.kernels[entry] = self.handle.create_compute_kernel(linked)
+                if self.name == "cuda" and "torch" in sys.modules:
+                    self._captured.prepare()
+            except (RuntimeError, slangpy.SlangCompileError) as error:
+                self._modules.clear()
+                raise self._not_taken(emitted, (*_lines(error), *printed())) from None
+        return program
+
+    def _parsed(self, emitted: EmittedModule, source: BuildOptions) -> _ParsedModule:
+        """Parse a module, or return it from the last loads: kernels and modes of one file are loaded one by one."""
+        import slangpy
+
+        for parsed in self._modules:
+            if parsed.emitted is emitted and parsed.source == source:
+                return parsed
         folder = self._folder_of(emitted.libraries)
         macros = dict.fromkeys(macros_of(self.name, self.adapter, {f.name for f in self.handle.features}), "")
         folders = [folder, *map(Path, source.include_dirs)]
         options = slangpy.SlangCompilerOptions(
             {"include_paths": folders, "defines": {**macros, **dict(source.defines)}}
         )
-        with captured_prints() as printed:
-            try:
-                session = self.handle.create_slang_session(options)
-                module = session.load_module_from_source(
-                    _module_name(emitted), emitted.text, folder / emitted.file_name
-                )
-                program = GpuProgram(emitted, module, session)
-                for entry in entries:
-                    linked = session.link_program([module], [module.entry_point(entry)])
-                    program.kernels[entry] = self.handle.create_compute_kernel(linked)
-                if self.name == "cuda" and "torch" in sys.modules:
-                    self._captured.prepare()
-            except (RuntimeError, slangpy.SlangCompileError) as error:
-                raise self._not_taken(emitted, (*_lines(error), *printed())) from None
-        return program
+        session = self.handle.create_slang_session(options)
+        module = session.load_module_from_source(_module_name(emitted), emitted.text, folder / emitted.file_name)
+        parsed = _ParsedModule(emitted, source, module, session)
+        self._modules.append(parsed)
+        return parsed
 
     def _folder_of(self, libraries: Mapping[str, str]) -> Path:
         """Return a folder with the imported modules; it is kept, since Slang may read them again."""
@@ -362,6 +387,7 @@ class GpuDevice:
             leave_busy(self)
             return
         self._kept.clear()
+        self._modules.clear()
         self.handle.close()
 
 

@@ -78,9 +78,9 @@ def slangc_arguments(job: CompileJob, source: Path, entries: Sequence[str], targ
 
 
 def macros_of(job: CompileJob, target: str) -> tuple[str, ...]:
-    """Return the macros for a target that the libraries of a job use; none if no library asks."""
-    asked = any("SLANGAD_" in text for text in (job.source, *(text for _, text in job.modules)))
-    return TARGETS[target].macros if asked else ()
+    """Return those macros of a target that the texts of a job name. Targets with the same ones share a call."""
+    texts = (job.source, *(text for _, text in job.modules))
+    return tuple(macro for macro in TARGETS[target].macros if any(macro in text for text in texts))
 
 
 def module_arguments(source: str, output: str, defines: Sequence[tuple[str, str]] = ()) -> tuple[str, ...]:

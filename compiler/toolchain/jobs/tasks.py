@@ -72,9 +72,10 @@ def cut(jobs: Sequence[tuple[CompileJob, Path]], workers: int, *, singly: bool) 
 
 def _alike(job: CompileJob) -> list[tuple[Unit, ...]]:
     """Return the units of a job, those together whose targets have the same macros."""
+    macros = {target: macros_of(job, target) for target in job.targets}
     groups: dict[tuple[str, ...], list[Unit]] = {}
     for unit in job.units():
-        groups.setdefault(macros_of(job, unit[0]), []).append(unit)
+        groups.setdefault(macros[unit[0]], []).append(unit)
     return [tuple(group) for group in groups.values()]
 
 
