@@ -21,11 +21,12 @@ if TYPE_CHECKING:
 def compiled(job: CompileJob) -> CompileResult:
     """Return the result of a job: that of another test or process which compiled the same, or a new one."""
     results = shared_results()
-    stored = results.get(job)
+    stored = results.get(job) if results else None
     if stored is not None:
         return stored
     (result,) = compile_here([job], _modules())
-    results.put(job, result)
+    if results:
+        results.put(job, result)
     return result
 
 

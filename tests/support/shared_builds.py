@@ -70,9 +70,9 @@ def share_builds(patch: pytest.MonkeyPatch, folder: Path) -> None:
     patch.setattr(prebuilt.ModuleStore, "__init__", start)
 
 
-def shared_results() -> ResultCache:
-    """Return the session's results of Slang, for tests of what is made of them rather than of the compiler."""
-    return ResultCache(_SESSION["store"], find_library())
+def shared_results() -> ResultCache | None:
+    """Return the session's results of Slang, for tests of what is made of them; None in a process of its own."""
+    return ResultCache(_SESSION["store"], find_library()) if _SESSION else None
 
 
 def build_each_time(patch: pytest.MonkeyPatch) -> None:
