@@ -37,13 +37,14 @@ def keep_params_in_memory(module: ir.Module) -> ir.Module:
     """Return the module with functions of kernels that have tensors in place of their large parameters."""
     clones = _Clones({f.key: f for f in module.functions})
     for kernel in module.kernels:
-        large = [p for p in kernel.params if _is_large(p)]
+        large = [p for p in kernel.params if is_large(p)]
         while large and (refused := clones.try_kernel(kernel, frozenset(p.name for p in large))):
             large = [p for p in large if p.name != refused]
     return replace(module, functions=tuple(clones.in_order(module.functions))) if clones.made else module
 
 
-def _is_large(param: ir.KernelParam) -> bool:
+def is_large(param: ir.KernelParam) -> bool:
+    """Return True if the function of a kernel gets tensors in place of a parameter, where that is possible."""
     if param.memory is not ir.Memory.PARAM or not isinstance(param.type, (Struct, Array)) or _has_tuple(param.type):
         return False
     few_axes = all(len(part.extents) <= _MOST_AXES for part in memory_parts(param.type))

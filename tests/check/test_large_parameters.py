@@ -7,8 +7,12 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING
 
+from slangad.compiler.report.model import Verdict
+
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from check.conftest import Checked
 
 TEXT = """
 import slangad as sa
@@ -56,6 +60,51 @@ def planted(w: Param[Array[float, 3000]], x: Each[float]) -> sa.Mean[float]:
         s += term(w[k], x, k)
     return s
 """
+PIPELINES = """
+import slangad as sa
+from slangad import Array, Each, Mean, Param
+
+Net = sa.nn.MLP([4, 8, 8, 1], activation="tanh")
+
+
+@sa.kernel
+def predict(net: Param[Net], x: Each[Array[float, 4]]) -> Each[float]:
+    return net(x)[0]
+
+
+@sa.kernel
+def squared(y: Each[float]) -> Mean[float]:
+    return y * y
+
+
+@sa.pipeline
+def fit(net: Param[Net], x: Each[Array[float, 4]]) -> Mean[float]:
+    return squared(predict(net, x))
+
+
+@sa.differentiable
+def term(w: float, x: float, k: int) -> float:
+    return w * w * x + 0.5 * w
+
+
+@term.backward
+def term_backward(w: float, x: float, k: int, d_out: float):
+    wrong = 1.01 if k == 777 else 1.0
+    return d_out * (2.0 * w * x + 0.5) * wrong, d_out * w * w
+
+
+@sa.kernel
+def summed(w: Param[Array[float, 1100]], x: Each[float]) -> Each[float]:
+    s = 0.0
+    for k in range(1100):
+        s += term(w[k], x, k)
+    return s
+
+
+@sa.pipeline
+def planted(w: Param[Array[float, 1100]], x: Each[float]) -> Mean[float]:
+    return squared(summed(w, x))
+"""
 MEMORY = 512
 """Megabytes that any process of a check may take, the C++ compiler's among them."""
 
@@ -80,3 +129,14 @@ print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024)
     for name, inputs in (("network", 5523), ("grid", 65546), ("planted", 3005)):
         (note,) = (n["message"] for n in results[name]["notes"] if n["message"].startswith("compared all"))
         assert note.startswith(f"compared all {inputs} inputs, of which ")
+
+
+def test_check__pipelines_with_hundreds_of_parameters__are_checked_as_their_kernels_are(checked: Checked) -> None:
+    """The 121 parameters of ``fit`` are read from memory in the pipeline, and passed by value to a single thread."""
+    results = checked(PIPELINES, only=("fit", "predict", "planted"))
+    assert {name: results[name].verdict for name in ("fit", "predict")} == dict.fromkeys(
+        ("fit", "predict"), Verdict.PASS
+    )
+    (failure,) = results["planted"].failures
+    assert (failure.verdict, failure.column) == (Verdict.FAIL, "w[777]")
+    assert failure.notes[-1] == "a stage with more than 512 inputs is not examined by itself: check summed with --only"

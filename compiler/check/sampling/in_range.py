@@ -24,7 +24,7 @@ from slangad.compiler.check.sampling.scouts import scout
 from slangad.compiler.report.model import Leg
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from slangad.compiler.check.model.arrays import Bools, Floats
     from slangad.compiler.check.model.functions import Bounded
@@ -63,9 +63,12 @@ def scope_of(plan: SubjectPlan, functions: SubjectFunctions) -> CheckScope:
     name = f"blocks {plan.subject.name}"
     if len(f64.inputs.columns) > tol.LARGE_LAUNCH and isinstance(f64, LaunchRunner):
         return _large_scope(plan, scope, indices, name)
-    drawn = draw(f64.inputs.columns, plan.ranges, tol.SAMPLES_LEAST, plan.seed, name, (), plan.integers)
+    drawn = _drawn(plan, functions, tol.SAMPLES_LEAST, name)
     drawn = chosen(drawn, functions.inside(drawn.rows))
-    scope = replace(scope, effort=effort_of(indices.work(drawn.rows[: tol.SAMPLES_LEAST])))
+    work = indices.work(drawn.rows[: tol.SAMPLES_LEAST])
+    if len(f64.inputs.columns) > tol.LARGE_LAUNCH:
+        work += tol.WORK_SCALAR * len(f64.inputs.columns)
+    scope = replace(scope, effort=effort_of(work))
     if not is_large(f64):
         return scope
     with np.errstate(all="ignore"):
@@ -127,7 +130,7 @@ def draw_in_range(plan: SubjectPlan, scope: CheckScope) -> RegionSamples:
     size = max(1, len(inputs.differentiable) * max(1, len(results.differentiable)))
     count = max(min(tol.SAMPLES_LEAST, plan.samples), min(plan.samples, tol.JACOBIAN_ENTRIES // size))
     name = f"{plan.subject.name}({', '.join(c.path for c in inputs.columns)})"
-    samples = draw(inputs.columns, plan.ranges, count, plan.seed, name, plan.constants, plan.integers)
+    samples = _drawn(plan, functions, count, name, plan.constants)
     inside = functions.inside(samples.rows)
     full = functions.full_lists(samples.rows[~inside])
     samples = chosen(samples, inside)
@@ -140,7 +143,7 @@ def draw_in_range(plan: SubjectPlan, scope: CheckScope) -> RegionSamples:
     sizes = len(samples.rows), len(inputs.differentiable), len(results.differentiable)
     samples = chosen(samples, effort.thinned(*sizes))
     scouts = min(tol.SCOUTS, count * tol.SCOUTS_EACH, effort.scouts)
-    many = draw(inputs.columns, plan.ranges, scouts, plan.seed + 1, name, (), plan.integers)
+    many = _drawn(replace(plan, seed=plan.seed + 1), functions, scouts, name)
     scales = np.max(samples.scales, axis=0, initial=0.0)
     many = chosen(many, functions.inside(many.rows))
     rows = _made_finite(plan, functions, many.rows) if launched else many.rows
@@ -148,6 +151,16 @@ def draw_in_range(plan: SubjectPlan, scope: CheckScope) -> RegionSamples:
     if scope.blocks is not None:
         samples = with_rows(samples, scope.blocks.rows, "block")
     return replace(drawn, samples=with_rows(samples, rows[scouted], "scout", many.degenerate[scouted]))
+
+
+def _drawn(
+    plan: SubjectPlan, functions: SubjectFunctions, count: int, name: str, constants: Sequence[float] = ()
+) -> Samples:
+    """Return random samples and corner cases; of a pipeline with very many inputs a few random samples alone."""
+    columns = functions.f64.inputs.columns
+    if len(columns) > tol.LARGE_LAUNCH:
+        return draw_large(columns, plan.ranges, min(count, tol.LARGE_SAMPLES), plan.seed, name, plan.integers)
+    return draw(columns, plan.ranges, count, plan.seed, name, constants, plan.integers)
 
 
 def _made_finite(plan: SubjectPlan, functions: SubjectFunctions, rows: Floats) -> Floats:

@@ -12,6 +12,7 @@ from slangad.compiler.ir.built_in_stages import BIN, BUILT_IN, is_built_in
 from slangad.compiler.ir.nodes import Kernel, Memory, Range
 from slangad.compiler.ir.pipelines import ValueArgument
 from slangad.compiler.passes.fuse_stages import fuse_stages
+from slangad.compiler.passes.keep_params_in_memory import is_large
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -89,14 +90,18 @@ class _Stages:
             return name
         added = f"{STAGE}{name}"
         if added not in self._kernels:
-            self._kernels[added] = replace(wanted, name=added, function=self._function(wanted.function))
+            self._kernels[added] = replace(wanted, name=added, function=self._function(wanted))
         self.shown[added] = name
         return added
 
-    def _function(self, key: str) -> str:
-        """Return the key of a thread's work; a separate key if the check changed the function."""
+    def _function(self, kernel: Kernel) -> str:
+        """Return the key of a thread's work; a separate key if the check or a pass changes the function.
+
+        A pass keeps large parameters of launches in memory. Kernels that run threads by themselves take them by value.
+        """
+        key = kernel.function
         function = self._described[key]
-        if self._functions.get(key) == function:
+        if self._functions.get(key) == function and not any(is_large(param) for param in kernel.params):
             return key
         added = f"{OF_STAGE}{key}"
         self._functions[added] = replace(function, key=added)

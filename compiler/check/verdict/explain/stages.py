@@ -64,7 +64,13 @@ def _with_stage(failure: Failure, oracle: PipelineStages, seed: int) -> Failure:
     mode = Mode.JVP if failure.leg is Leg.FORWARD else Mode.BACKWARD
     blamed_stages = list(blamed(oracle, row, mode, seed))
     if not blamed_stages:
+        large = [one.shown for one in oracle.stages if len(one.plain.inputs.differentiable) > tol.STAGE_INPUTS]
         note = "every stage is right by itself here: look at the values that pass between them"
+        if large:
+            names = " and ".join(dict.fromkeys(large))
+            note = (
+                f"a stage with more than {tol.STAGE_INPUTS} inputs is not examined by itself: check {names} with --only"
+            )
         return replace(failure, notes=(*failure.notes, note))
     names = " and ".join(f"stage {one.number}, {one.shown}," for one in blamed_stages)
     notes = (*failure.notes, *(one.words for one in blamed_stages))
