@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from slangad.compiler.check.build.kept_files import KeptFiles
 from slangad.compiler.check.build.libraries import BuildSetting, Built, build_both
 from slangad.compiler.check.kept_functions import KeptFunctions
-from slangad.compiler.check.planning.plans import make_plan
+from slangad.compiler.check.planning.plans import kernels_without_reverse, make_plan
 from slangad.compiler.check.planning.selection import wanted
 from slangad.compiler.check.planning.tasks import device_job, make_task
 from slangad.compiler.check.run.libraries import LibraryFiles
@@ -109,7 +109,8 @@ class FileCheck:
 
     def _built(self, description: FileDescription, setting: BuildSetting) -> tuple[Built, Built]:
         twins = (description.text_twins, description.unclipped)
-        return build_both(description.twins.module, setting, self.compilers, *twins)
+        forward = kernels_without_reverse(description.subjects, description.twins, self._options)
+        return build_both(description.twins.module, setting, self.compilers, *twins, forward=forward)
 
     def _setting(self, item: Input, texts: Mapping[str, str]) -> BuildSetting:
         options, include = self._options, folders_of(item.path, self.include_dirs)

@@ -275,6 +275,8 @@ POINTS_AT_ONCE: Final = 400_000
 """Rows. Rows that are evaluated in one call. Larger: more memory."""
 NUMBERS_AT_ONCE: Final = 1 << 21
 """Numbers. Numbers of rows that are evaluated in one call: fewer rows if they are long. Larger: more memory."""
+COPIES_AT_ONCE: Final = 1 << 16
+"""Numbers. Numbers of moved copies of rows that are evaluated in one call. Larger: fewer calls, more memory."""
 
 # == Pictures
 

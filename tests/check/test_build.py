@@ -49,12 +49,13 @@ def test_build__what_hangs_slang__is_not_tried_again_with_its_derivatives(
         module, _ = find_subjects(load(path, SlangSetting(wide.reflect)))
         setting = BuildSetting((str(tmp_path),), (), 1.0, None)
         built = build_both(run_passes(module), setting, (wide, narrow))
-    for precision in built:
+    modes = ["forward", "backward", "jvp"]
+    for precision, refused in zip(built, (modes, modes[:2]), strict=True):
         assert not precision.libraries
-        assert [one.mode for one in precision.refusals] == ["forward", "backward", "jvp"]
+        assert [one.mode for one in precision.refusals] == refused
         assert {one.reason for one in precision.refusals} == {DEATHS["SA241"]}
     every = ("bad_forward", "bad_backward", "bad_jvp")
-    assert sorted(tried, key=len) == [every[:1], every[:1], every, every]
+    assert sorted(tried, key=len) == [every[:1], every[:1], every[:2], every]
 
 
 ABORTED = SlangMessage(0, "error", "", 0, 0, 0, 0, "an assertion fails")
@@ -77,7 +78,7 @@ def test_build__what_slang_refuses_without_a_location__is_found_by_halves_once_i
     results = checked(EIGHT, ".slang", samples=4)
     assert [one.verdict for one in results.values()] == [*[Verdict.PASS] * 5, Verdict.FAIL, *[Verdict.PASS] * 2]
     assert results["f5"].reason == "forward mode of it does not compile: Slang: an assertion fails"
-    searched, known = [24, 8, 8, 8, 4, 4, 2, 2], [24, 8, 8, 7]
+    searched, known = [24, 8, 8, 8, 4, 4, 2, 2], [16, 2]
     assert sorted(number for number in tried if number > 1) == sorted([*searched, *known])
 
     monkeypatch.setattr(tol, "REPAIR_LEAST", -1.0)

@@ -117,8 +117,8 @@ def test_check__loop_that_counts_down__is_a_defect_of_slang_for_gpus_too(
     built: list[tuple[int, int]] = []
     build_both = libraries.build_both
 
-    def counted(*arguments: object) -> object:
-        wide, narrow = build_both(*arguments)  # type: ignore[arg-type]  # as they came
+    def counted(*arguments: object, **more: object) -> object:
+        wide, narrow = build_both(*arguments, **more)  # type: ignore[arg-type]  # as they came
         built.append((len(wide.libraries), len(narrow.libraries)))
         return wide, narrow
 

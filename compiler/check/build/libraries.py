@@ -51,6 +51,8 @@ SLANG: Final = "Slang: "
 CXX: Final = "the C++ compiler takes too long on it"
 """The prefix of the reason of a refusal for C++ that is too slow to compile."""
 DEATHS: Final = {"SA240": "the Slang compiler crashes on it", "SA241": "the Slang compiler takes too long on it"}
+_ONE_DERIVATIVE: Final = (Mode.FORWARD.value, Mode.BACKWARD.value)
+"""The modes that are run in float32."""
 _VALIDATED: Final = ("spirv",)
 """The targets for which Slang notices that its code is wrong. For CUDA it makes the same wrong code as for C++."""
 
@@ -120,8 +122,12 @@ def build_both(
     compilers: tuple[SlangCompilers, SlangCompilers],
     text_twins: Sequence[TextTwins] = (),
     unclipped: TextTwins | None = None,
+    *,
+    forward: Collection[str] = (),
 ) -> tuple[Built, Built]:
     """Return the float64 twin, with twins from changed texts, and the program itself.
+
+    The program itself runs one derivative. Forward mode of it is built only where reverse mode can not be compared.
 
     Args:
         module: The program.
@@ -129,6 +135,7 @@ def build_both(
         compilers: One for each precision.
         text_twins: Twins from changed texts.
         unclipped: Kernels of the program that are built from a changed text, in both precisions.
+        forward: The kernels that are checked without reverse mode.
 
     Raises:
         ToolchainError: There is no Slang or no C++ compiler.
@@ -145,21 +152,22 @@ def build_both(
         return frozenset((one.kernel, one.mode) for one in refusals if not one.reason.startswith(GIVEN_UP))
 
     f32 = _Builder(module, setting, compilers[1], f64=False, apart=apart, reached=reached, suspects=suspects)
-    loose = unclipped.module.kernels if unclipped else ()
-    kernels = [kernel for kernel in module.kernels if kernel.name not in {one.name for one in loose}]
+    loose = {kernel.name for kernel in unclipped.module.kernels} if unclipped else set()
 
-    def every(builder: _Builder) -> Built:
+    def every(builder: _Builder, kernels: Sequence[Kernel]) -> Built:
         if unclipped is None:
             return builder.build(kernels)
         changed = replace(setting, texts={**setting.texts, **unclipped.texts})
         without = replace(builder, setting=changed, apart=frozenset(), reached=_reached_texts(module, changed))
-        return _joined([builder.build(kernels), without.build(loose)])
+        near, others = ([one for one in kernels if (one.name in loose) is is_loose] for is_loose in (False, True))
+        return _joined([builder.build(near), without.build(others)])
 
     def rest() -> tuple[Built, tuple[Library, ...]]:
-        return every(f32), _build_text_twins(text_twins, setting, compilers[1])
+        kernels = [one if one.name in forward else _without_forward_mode(one) for one in module.kernels]
+        return every(f32, kernels), _build_text_twins(text_twins, setting, compilers[1])
 
     with ThreadPoolExecutor(2) as pool:
-        first = pool.submit(every, f64)
+        first = pool.submit(every, f64, module.kernels)
         builds.append(first)
         second = pool.submit(rest)
         try:
@@ -167,9 +175,34 @@ def build_both(
         except KeyboardInterrupt:
             end_processes_until(lambda: first.done() and second.done())
             raise
+    more = every(f32, _in_forward_mode(module, built, other))
+    other = _joined([more, other]) if more.libraries or more.refusals else other
     again = f32.with_whole_files(other)
     built = built if again is other else f64.with_whole_files(built)
     return replace(built, libraries=(*built.libraries, *counting)), f32.tried_elsewhere(again)
+
+
+def _without_forward_mode(kernel: Kernel) -> Kernel:
+    """Return a kernel without the derivative by forward mode, if it has another."""
+    if kernel.modes and Mode.BACKWARD.value not in kernel.modes:
+        return kernel
+    return replace(kernel, modes=tuple(mode for mode in _ONE_DERIVATIVE if not kernel.modes or mode in kernel.modes))
+
+
+def _in_forward_mode(module: Module, f64: Built, f32: Built) -> list[Kernel]:
+    """Return the kernels that need forward mode in float32 after all: a derivative of them is refused.
+
+    Kernels whose C++ is rejected in both precisions are not run. All stages of a pipeline have the same modes.
+    """
+    derivatives = (Mode.BACKWARD.value, Mode.JVP.value)
+    lost = {one.kernel for one in (*f64.refusals, *f32.refusals) if one.mode in derivatives}
+    wide, narrow = ({(one.kernel, one.mode) for one in build.refusals if one.cpp} for build in (f64, f32))
+    lost -= {kernel for kernel, _ in wide & narrow}
+    built = {entry.kernel for library in f32.libraries for entry in library.entries}
+    wanted = built if module.pipelines and lost else built & lost
+    kernels = [kernel for kernel in module.kernels if kernel.name in wanted]
+    modes = (Mode.FORWARD.value, Mode.JVP.value)
+    return [replace(one, modes=modes) for one in kernels if not one.modes or Mode.JVP.value in one.modes]
 
 
 def _build_text_twins(

@@ -15,7 +15,7 @@ import numpy as np
 from slangad.compiler.check import tolerances as tol
 from slangad.compiler.check.model.findings import Compared
 from slangad.compiler.check.model.outcomes import CheckOutcome, Disagreement
-from slangad.compiler.check.reference.rounding import spread_by_inputs, spread_in_one_call
+from slangad.compiler.check.reference.rounding import spread_by_inputs, spread_by_weights
 from slangad.compiler.check.run.filtering import filter_allowance
 from slangad.compiler.check.run.launch import LaunchRunner, Sums
 from slangad.compiler.check.run.on_device import LaunchOnDevice
@@ -199,7 +199,7 @@ class _LaunchSize:
     ) -> Floats:
         """Return the rounding of terms that cancel out in float64: of each parameter, or of each entry if ``apart``."""
         rng = np.random.default_rng([self.seed, 15])
-        seen = spread_in_one_call(evaluate, rows, weights, tol.ULP64, rng, tol.SUM_TRIES)
+        seen = spread_by_weights(evaluate, rows, weights, tol.ULP64, rng, tol.SUM_TRIES)
         return tol.SUM_CANCELLED * (seen if apart else self._largest(seen))
 
     def _largest(self, gradients: Floats) -> Floats:
@@ -365,18 +365,16 @@ class _LaunchSize:
             return f64.gradients(rows, weights) if threads is None else threads.gradients(rows, weights)[0]
 
         base, sizes = evaluate(rows, weights), np.zeros(expected.shape)
-        far = self._largest(spread_in_one_call(evaluate, rows, weights, units, rng, tol.SUM_TRIES))
+        far = self._largest(spread_by_weights(evaluate, rows, weights, units, rng, tol.SUM_TRIES))
         if threads is None or not on_cpu:
-            far = np.fmax(
-                far, spread_by_inputs(lambda r: evaluate(r, weights), rows, base, floating, unit, rng, tol.SUM_TRIES)
-            )
+            far = np.fmax(far, spread_by_inputs(evaluate, rows, base, floating, unit, rng, tol.SUM_TRIES, weights))
         if threads is not None:
             sizes = np.nan_to_num(threads.gradients(rows, weights)[1], posinf=0.0, neginf=0.0)
             return np.where(np.isfinite(base), base, expected), sizes, far
         if isinstance(f32, LaunchRunner):
             one = replace(f32, sums=_PLAIN)
             alone = one.gradients(rows, weights)
-            left = spread_in_one_call(one.gradients, rows, weights, units, rng, tol.SUM_TRIES)
+            left = spread_by_weights(one.gradients, rows, weights, units, rng, tol.SUM_TRIES)
             far = np.fmax(far, self._largest(left))
             close = tol.SUM_CLOSE_F32 * (np.abs(expected) + np.abs(alone)) + tol.SUM_ULPS * far
             astray = np.abs(alone - expected) > close

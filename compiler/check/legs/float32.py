@@ -190,8 +190,8 @@ class _Float32:
         floating = [k for k, column in enumerate(self._f64.inputs.columns) if column.floating]
         more = self._conditioning(rows, (expected, actual[some]), floating, rng, tol.F32_TRIES_CLOSELY)
         derivative = ModeDerivative(self._f64, self.mode)
-        shape = len(some), expected.shape[1 if derivative.is_reverse else 2]
-        left = tol.F32_TERMS * self._ulp * term_sizes(lambda sizes: derivative(rows, sizes), shape, rng)
+        count = expected.shape[1 if derivative.is_reverse else 2]
+        left = tol.F32_TERMS * self._ulp * term_sizes(derivative, rows, count, rng)
         gap = np.abs(actual[some] - expected)
         alive = (actual[some] != 0.0) | ((actual != 0.0).mean(axis=0) >= tol.F32_ALIVE)
         more += np.where(alive & self._of_own_function(rows, actual[some], gap), gap, 0.0)

@@ -90,14 +90,14 @@ def _compare_linearity(context: LegContext, mode: Leg) -> Compared:
         jacobians = context.jacobians.get(other, jacobian), jacobian
         expected, slack = _weighted_sum(over_entries, jacobians, context.findings, axis)
         slack += tol.LEG_ROUNDING * spread_by_inputs(
-            lambda near: derivative.along(near, all_weights), rows, actual, inputs, tol.ULP64, rng
+            derivative.along, rows, actual, inputs, tol.ULP64, rng, weights=all_weights
         )
         certain = np.asarray(context.agreed.all(axis=axis))
 
         def cancelled(some: Indices) -> Floats:
             here, ones = rows[some], np.ones(weights[some].shape)
-            left = spread_by_weights(lambda w: derivative.along(here, w), all_weights[some], tol.ULP64, rng)
-            entries = spread_by_weights(lambda w: derivative(here, w), ones, tol.ULP64, rng)
+            left = spread_by_weights(derivative.along, here, all_weights[some], tol.ULP64, rng)
+            entries = spread_by_weights(derivative, here, ones, tol.ULP64, rng)
             return np.asarray(left + (np.abs(over_entries[some]) * entries).sum(axis=axis))
 
         def scattered(some: Indices) -> Floats:

@@ -59,7 +59,7 @@ def make_plan(
     refusals = {r.mode: r.reason for r in f64.refusals if r.kernel == subject.kernel}
     missing = [(Mode(mode), reason) for mode, reason in subject.missing]
     missing += [(Mode(mode), reason) for mode, reason in refusals.items() if mode and mode != "forward"]
-    linear = not twins.clipped & {subject.kernel, *(subject.pipeline.kernels if subject.pipeline else ())}
+    linear = not twins.clipped & _kernels(subject)
     asked = options.mode or subject.directives.mode
     if asked and linear:  # a clip is checked in both modes together
         known = {mode for mode, _ in missing}
@@ -93,6 +93,23 @@ def make_plan(
         unclear=_is_unclear(subject, twins, f64),
         without_gradient=_without_gradient(subject, twins),
     )
+
+
+def kernels_without_reverse(subjects: Iterable[Subject], twins: TwinModule, options: CheckOptions) -> frozenset[str]:
+    """Return the kernels of subjects whose derivative by reverse mode is not compared."""
+    return frozenset(
+        kernel
+        for subject in subjects
+        if "forward" in (options.mode, subject.directives.mode)
+        or Mode.BACKWARD.value in dict(subject.missing)
+        or twins.clipped & _kernels(subject)
+        for kernel in (*_kernels(subject), subject.launch)
+    )
+
+
+def _kernels(subject: Subject) -> set[str]:
+    """Return the kernels that are checked for a subject."""
+    return {subject.kernel, *(subject.pipeline.kernels if subject.pipeline else ())}
 
 
 def _limit(subject: Subject) -> float | None:

@@ -23,13 +23,13 @@ from slangad.compiler.check.reference.differences import (
     one_sided_estimate,
     slopes_around,
 )
-from slangad.compiler.check.reference.rounding import scatter, spread_by_weights
+from slangad.compiler.check.reference.rounding import evaluate_copies, scatter, spread_by_weights
 from slangad.compiler.check.reference.slack import entry_slack
 from slangad.compiler.check.reference.stencil import central
 from slangad.compiler.report.model import Leg
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from slangad.compiler.check.model.arrays import Bools, Floats, Indices
     from slangad.compiler.check.model.findings import Findings
@@ -212,11 +212,15 @@ class DeepComparison:
         off = np.abs(entries - self.estimate.slope[which])
         spread, worst = (np.zeros(off.shape) for _ in range(2))
         others = np.zeros(off.shape, np.int64)
-        for _ in range(tol.SPREAD_PLACES):
-            rows = base.copy()
-            ulps = rng.integers(-tol.SPREAD_ULPS, tol.SPREAD_ULPS + 1, (len(base), len(inputs)))
-            rows[:, inputs] *= 1.0 + ulps * tol.ULP64
-            moved = self.function.derivatives[mode].by_input(rows, columns)
+
+        def places() -> Iterator[tuple[Floats, Indices]]:
+            for _ in range(tol.SPREAD_PLACES):
+                rows = base.copy()
+                ulps = rng.integers(-tol.SPREAD_ULPS, tol.SPREAD_ULPS + 1, (len(base), len(inputs)))
+                rows[:, inputs] *= 1.0 + ulps * tol.ULP64
+                yield rows, columns
+
+        for moved in evaluate_copies(self.function.derivatives[mode].by_input, places()):
             with np.errstate(all="ignore"):
                 spread = np.fmax(spread, np.abs(moved - entries))
                 elsewhere = ~(np.abs(moved - entries) <= tol.SPREAD_SAME * off)
@@ -236,7 +240,7 @@ class DeepComparison:
         base, derivative = self.slices.rows[which], self.function.derivatives[mode]
         sizes = np.ones((len(base), self.jacobians[mode].shape[1 if mode is Leg.REVERSE else 2]))
         rng = np.random.default_rng(2)
-        left = spread_by_weights(lambda s: derivative(base, s), sizes, tol.ULP64, rng, tol.SPREAD_PLACES**2)
+        left = spread_by_weights(derivative, base, sizes, tol.ULP64, rng, tol.SPREAD_PLACES**2)
         return np.asarray(np.fmax(left, np.median(left, axis=0))[np.arange(len(which)), :, self.pairs[which, 1]])
 
     def _is_sharp(self, estimate: Estimate, which: Indices | None = None, *, still: bool = True) -> Bools:

@@ -299,12 +299,17 @@ def slopes_around(
     """
     rng = np.random.default_rng(seed)
     radius = np.maximum(np.abs(slices.rows), usual) * tol.AROUND_RADIUS
-    lows, highs = [], []
+    places, lows, highs = [], [], []
     for _ in range(tol.AROUND_PLACES):
         moves = rng.uniform(-1.0, 1.0, slices.rows.shape)
         rows = slices.rows.copy()
         rows[:, inputs] += (moves * radius)[:, inputs]
-        ladder = measure(evaluate, replace(slices, rows=rows), tol.NEAR_LEVELS, central())
+        places.append(rows)
+    which = np.tile(np.arange(len(slices)), len(places))
+    every = replace(slices.pick(which), rows=np.concatenate(places))
+    ladders = measure(evaluate, every, tol.NEAR_LEVELS, central())
+    for place in np.split(np.arange(len(every)), len(places)):
+        ladder = ladders.pick(place)
         with np.errstate(all="ignore"):
             sizes = np.abs(ladder.slope)
             known = ladder.bar <= tol.CERTAIN * sizes + tol.AROUND_ZERO * sizes.max()

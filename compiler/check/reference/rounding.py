@@ -17,78 +17,109 @@ from slangad.compiler.check import tolerances as tol
 from slangad.compiler.check.reference.stencil import scattered
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from slangad.compiler.check.model.arrays import Floats, Indices
 
+    AnyArray = Floats | Indices
+
+
+def evaluate_copies(evaluate: Callable[..., Floats], copies: Iterable[tuple[AnyArray, ...]]) -> Iterator[Floats]:
+    """Yield the results of a function for several copies of its rows. Several copies share a call.
+
+    Args:
+        evaluate: The function. It takes arrays of any number of rows, and the result of a row depends on that row only.
+        copies: Its arguments, of the same shapes each time.
+    """
+    pending: list[tuple[AnyArray, ...]] = []
+    for copy in copies:
+        pending.append(copy)
+        if len(pending) * sum(one.size for one in copy) >= tol.COPIES_AT_ONCE:
+            yield from _evaluate_together(evaluate, pending)
+            pending = []
+    if pending:
+        yield from _evaluate_together(evaluate, pending)
+
+
+def _evaluate_together(evaluate: Callable[..., Floats], copies: Sequence[tuple[AnyArray, ...]]) -> Iterable[Floats]:
+    return np.split(evaluate(*(np.concatenate(part) for part in zip(*copies, strict=True))), len(copies))
+
 
 def spread_by_inputs(
-    evaluate: Callable[[Floats], Floats],
+    evaluate: Callable[..., Floats],
     rows: Floats,
     base: Floats,
     inputs: list[int],
     unit: float,
     rng: np.random.Generator,
     tries: int = tol.CONDITION_TRIES,
+    weights: Floats | None = None,
 ) -> Floats:
-    """Return the distance of numbers from ``base`` as inputs move by one ulp, ``unit``."""
+    """Return the distance of numbers from ``base`` as inputs move by one ulp, ``unit``.
+
+    Args:
+        evaluate: Takes any number of rows, with the weights of each if there are weights.
+        rows: The inputs.
+        base: The numbers there.
+        inputs: The columns to move.
+        unit: An ulp, relative.
+        rng: Draws the moves.
+        tries: The number of moves.
+        weights: Cotangents or directions, which do not move.
+    """
+
+    def moved() -> Iterator[tuple[Floats, ...]]:
+        for _ in range(tries):
+            near = rows.copy()
+            near[:, inputs] *= 1.0 + rng.integers(-1, 2, (len(rows), len(inputs))) * unit
+            yield (near,) if weights is None else (near, weights)
+
     far = np.zeros(base.shape)
-    for _ in range(tries):
-        near = rows.copy()
-        near[:, inputs] *= 1.0 + rng.integers(-1, 2, (len(rows), len(inputs))) * unit
-        far = np.fmax(far, _finite_distance(evaluate(near), base))
+    for one in evaluate_copies(evaluate, moved()):
+        far = np.fmax(far, _finite_distance(one, base))
     return far
 
 
 def spread_by_weights(
-    evaluate: Callable[[Floats], Floats],
-    weights: Floats,
-    unit: float,
-    rng: np.random.Generator,
-    tries: int = tol.CANCELLATION_TRIES,
-) -> Floats:
-    """Return the change of a derivative as its cotangents or directions move by several ulps."""
-    base = evaluate(weights)
-    far = np.zeros(base.shape)
-    for moved in _moved(weights, unit, rng, tries):
-        far = np.fmax(far, _finite_distance(evaluate(moved), base))
-    return far
-
-
-def spread_in_one_call(
     evaluate: Callable[[Floats, Floats], Floats],
     rows: Floats,
     weights: Floats,
     unit: float,
     rng: np.random.Generator,
-    tries: int,
+    tries: int = tol.CANCELLATION_TRIES,
 ) -> Floats:
-    """Return the same for a function of rows and weights that takes any number of both: it is called once."""
-    stacked = np.concatenate([weights, *_moved(weights, unit, rng, tries)])
-    base, *spreads = np.split(evaluate(np.tile(rows, (1 + tries, 1)), stacked), 1 + tries)
-    return np.asarray(np.fmax.reduce([_finite_distance(one, base) for one in spreads]))
+    """Return the change of a derivative as its cotangents or directions move by several ulps.
+
+    ``evaluate`` takes any number of rows with their weights.
+    """
+
+    def moved() -> Iterator[tuple[Floats, Floats]]:
+        yield rows, weights
+        for _ in range(tries):
+            steps = rng.integers(1, tol.ROUNDING_UNITS + 1, weights.shape) * rng.choice((-1, 1), weights.shape)
+            yield rows, weights * (1.0 + steps * unit)
+
+    return _largest_distance(evaluate_copies(evaluate, moved()))
 
 
-def _moved(weights: Floats, unit: float, rng: np.random.Generator, tries: int) -> Iterator[Floats]:
-    """Yield weights that are moved by several ulps."""
-    for _ in range(tries):
-        steps = rng.integers(1, tol.ROUNDING_UNITS + 1, weights.shape) * rng.choice((-1, 1), weights.shape)
-        yield weights * (1.0 + steps * unit)
-
-
-def term_sizes(jacobian: Callable[[Floats], Floats], shape: tuple[int, int], rng: np.random.Generator) -> Floats:
+def term_sizes(
+    jacobian: Callable[[Floats, Floats], Floats], rows: Floats, count: int, rng: np.random.Generator
+) -> Floats:
     """Return the sizes of the terms whose sums are the entries of a float64 Jacobian, measured by their rounding.
 
     Args:
-        jacobian: Entries for sizes of cotangents or directions, divided by these. It must be linear in them.
-        shape: That of the sizes.
+        jacobian: Entries for rows and sizes of cotangents or directions, divided by these. It must be linear in them.
+        rows: The samples.
+        count: The number of cotangents or directions of each.
         rng: Draws sizes from 1 to 2.
     """
-    base = jacobian(np.ones(shape))
-    far = np.zeros(base.shape)
-    for _ in range(tol.CANCELLATION_TRIES):
-        far = np.fmax(far, _finite_distance(jacobian(rng.uniform(1.0, 2.0, shape)), base))
-    return far / tol.ULP64
+
+    def sizes() -> Iterator[tuple[Floats, Floats]]:
+        yield rows, np.ones((len(rows), count))
+        for _ in range(tol.CANCELLATION_TRIES):
+            yield rows, rng.uniform(1.0, 2.0, (len(rows), count))
+
+    return _largest_distance(evaluate_copies(jacobian, sizes())) / tol.ULP64
 
 
 def scatter(evaluate: Callable[[Floats], Floats], rows: Floats, columns: Indices, widths: Floats) -> Floats:
@@ -131,14 +162,18 @@ def f32_error_nearby(
     At the samples themselves they may agree by accident.
     """
     rng = np.random.default_rng([seed, 8])
-    far = np.zeros(values.shape)
-    for _ in range(tol.VALUES_NEAR_PLACES):
-        near = rows.copy()
-        moves = rng.uniform(-tol.VALUES_NEAR, tol.VALUES_NEAR, (len(rows), len(inputs)))
-        near[:, inputs] = (rows[:, inputs] * (1.0 + moves)).astype(np.float32)
-        with np.errstate(all="ignore"):
-            exact = f64(near)
-            far = np.fmax(far, _finite_distance(f32(near), exact) / np.fmax(np.abs(values), np.abs(exact)))
+
+    def moved() -> Iterator[tuple[Floats]]:
+        for _ in range(tol.VALUES_NEAR_PLACES):
+            near = rows.copy()
+            moves = rng.uniform(-tol.VALUES_NEAR, tol.VALUES_NEAR, (len(rows), len(inputs)))
+            near[:, inputs] = (rows[:, inputs] * (1.0 + moves)).astype(np.float32)
+            yield (near,)
+
+    places, far = list(moved()), np.zeros(values.shape)
+    with np.errstate(all="ignore"):
+        for exact, rounded in zip(*(evaluate_copies(one, places) for one in (f64, f32)), strict=True):
+            far = np.fmax(far, _finite_distance(rounded, exact) / np.fmax(np.abs(values), np.abs(exact)))
     return np.where(np.isfinite(far), far, 0.0)
 
 
@@ -151,6 +186,15 @@ def median_nearby(sizes: Floats, inputs: Floats) -> Floats:
         windows = np.lib.stride_tricks.sliding_window_view(padded, 2 * beside + 1, axis=0)
         medians[order, :, column] = np.median(windows, axis=2)
     return medians
+
+
+def _largest_distance(numbers: Iterator[Floats]) -> Floats:
+    """Return the largest distance of arrays from the first one."""
+    base = next(numbers)
+    far = np.zeros(base.shape)
+    for one in numbers:
+        far = np.fmax(far, _finite_distance(one, base))
+    return far
 
 
 def _finite_distance(one: Floats, other: Floats) -> Floats:
