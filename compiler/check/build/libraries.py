@@ -196,8 +196,8 @@ def _in_forward_mode(module: Module, f64: Built, f32: Built) -> list[Kernel]:
     """
     derivatives = (Mode.BACKWARD.value, Mode.JVP.value)
     lost = {one.kernel for one in (*f64.refusals, *f32.refusals) if one.mode in derivatives}
-    wide, narrow = ({(one.kernel, one.mode) for one in build.refusals if one.cpp} for build in (f64, f32))
-    lost -= {kernel for kernel, _ in wide & narrow}
+    rejected = [{(one.kernel, one.mode) for one in build.refusals if one.cpp} for build in (f64, f32)]
+    lost -= {kernel for kernel, _ in set.intersection(*rejected)}
     built = {entry.kernel for library in f32.libraries for entry in library.entries}
     wanted = built if module.pipelines and lost else built & lost
     kernels = [kernel for kernel in module.kernels if kernel.name in wanted]

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
+from slangad.compiler.errors.diagnostics import ToolchainError
 from slangad.compiler.runtime.device.gpu_launches import wait_until
 from slangad.compiler.runtime.device.layout import SCALARS
 from slangad.compiler.runtime.device.model import DeviceBuffer
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     import numpy as np
     import slangpy
 
-    from slangad.compiler.errors.diagnostics import ToolchainError
     from slangad.compiler.runtime.device.model import KernelLaunch
 
 _WORDS: Final = 64
@@ -170,23 +170,29 @@ class LaunchGraph:
     def __init__(
         self, planned: Sequence[tuple[_Code, KernelLaunch, bytes, Addressed | None]], kept: Sequence[Addressed]
     ) -> None:
-        stream, graph, whole = ctypes.c_uint64(), ctypes.c_uint64(), ctypes.c_uint64()
-        self._kept = kept
-        _call("cuStreamCreate", ctypes.byref(stream), ctypes.c_uint(_ALONE))
-        self._stream = stream
-        _call("cuStreamBeginCapture_v2", stream, ctypes.c_int(_THIS_THREAD))
+        self._kept, self._stream, self._whole = kept, ctypes.c_uint64(), ctypes.c_uint64()
+        _call("cuStreamCreate", ctypes.byref(self._stream), ctypes.c_uint(_ALONE))
+        try:
+            graph = self._captured(planned)
+            _call("cuGraphInstantiateWithFlags", ctypes.byref(self._whole), graph, ctypes.c_ulonglong(0))
+            _call("cuGraphDestroy", graph)
+        except ToolchainError:
+            self.close()
+            raise
+
+    def _captured(self, planned: Sequence[tuple[_Code, KernelLaunch, bytes, Addressed | None]]) -> ctypes.c_uint64:
+        graph = ctypes.c_uint64()
+        _call("cuStreamBeginCapture_v2", self._stream, ctypes.c_int(_THIS_THREAD))
         try:
             for code, launch, own, source in planned:
                 if source is not None:
-                    _copy_variable(code, int(source.view[0]), stream.value)
-                _launch(code, launch.threads, own, stream.value)
+                    _copy_variable(code, int(source.view[0]), self._stream.value)
+                _launch(code, launch.threads, own, self._stream.value)
         finally:
-            status = _driver().cuStreamEndCapture(stream, ctypes.byref(graph))
+            status = _driver().cuStreamEndCapture(self._stream, ctypes.byref(graph))
         if status:
             raise _failed("cuStreamEndCapture", status)
-        _call("cuGraphInstantiateWithFlags", ctypes.byref(whole), graph, ctypes.c_ulonglong(0))
-        _call("cuGraphDestroy", graph)
-        self._whole = whole
+        return graph
 
     def replay(self, times: int) -> None:
         """Run the launches so many times, and wait; signals are heard meanwhile.
@@ -205,7 +211,8 @@ class LaunchGraph:
 
     def close(self) -> None:
         """Release the graph; the device must still be open."""
-        _driver().cuGraphExecDestroy(self._whole)
+        if self._whole.value:
+            _driver().cuGraphExecDestroy(self._whole)
         _driver().cuStreamDestroy_v2(self._stream)
 
 
