@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import click
 
+from slangad.cli.console import MOST_NAMES
 from slangad.cli.reporting import LiveRows, publish_all, write_text
 
 if TYPE_CHECKING:
@@ -19,9 +20,6 @@ if TYPE_CHECKING:
     from slangad.compiler.check.options import CheckOptions
     from slangad.compiler.driver.inputs import Input
     from slangad.compiler.report.model import BaselineEntry, Report
-
-_NAMED: Final = 3
-"""Files that one message names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,12 +119,13 @@ def checked(
 
 def _say_without_second_order(session: Session, arguments: CheckArguments, inputs: Sequence[Input]) -> None:
     """Name the files for which ``--order 2`` has no effect."""
+    from slangad.compiler.report.figures import listed
     from slangad.compiler.slang_text.endings import is_slang
 
     if arguments["order"] > 1:
         names = [str(item.path) for item in inputs if is_slang(item.path)]
-        shown = ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED} more" if len(names) > _NAMED else "")
         if names:
+            shown = listed(names, MOST_NAMES)
             session.say(f"--order 2 has no effect on Slang files ({shown}): Slang crashes on most second derivatives")
 
 

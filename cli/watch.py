@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from slangad.cli.console import MOST_NAMES
 from slangad.cli.project import inputs_now
 from slangad.compiler.errors.diagnostics import CompileError
-from slangad.compiler.report.figures import duration
+from slangad.compiler.report.figures import duration, listed
 from slangad.compiler.toolchain.temporary import TemporaryFolder
 
 if TYPE_CHECKING:
@@ -64,8 +64,7 @@ def _named(changed: Sequence[str]) -> str:
     here = Path.cwd()
     paths = [Path(path) for path in changed]
     names = [str(path.relative_to(here)) if path.is_relative_to(here) else str(path) for path in paths]
-    more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
-    return ", ".join(sorted(names)[:MOST_NAMES]) + more
+    return listed(sorted(names), MOST_NAMES)
 
 
 def _files_of(arguments: CompileArguments | CheckArguments) -> set[str]:

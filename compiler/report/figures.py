@@ -63,6 +63,12 @@ def equal_values(inputs: Sequence[Value]) -> str:
     return ", ".join([*parts, *(["…"] if len(inputs) > NAMED else [])])
 
 
+def listed(names: Sequence[str], most: int, *, comma: str = ", ", last: str = " and ") -> str:
+    """Return the first names, and how many more there are: ``a, b, c and 2 more``."""
+    more = f"{last}{len(names) - most} more" if len(names) > most else ""
+    return comma.join(names[:most]) + more
+
+
 def counted(number: int, noun: str) -> str:
     """Return a number and its noun: ``1 sample``, ``2 samples``."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -17,6 +17,7 @@ from slangad.compiler.emit.model import Mode
 from slangad.compiler.ir import nodes as ir
 from slangad.compiler.ir import types
 from slangad.compiler.ir.walk import body_exprs, statements
+from slangad.compiler.report.figures import listed
 from slangad.compiler.report.model import Generated, Note, NoteKind
 from slangad.compiler.runtime.pipeline.narrowing import narrowed_message
 from slangad.compiler.slang_text.calls import codes_of
@@ -231,9 +232,7 @@ def _notes(function: ir.Function | None, subject: Subject, twins: TwinModule) ->
     if subject.unclipped:
         yield Note(NoteKind.INTENT, "checked without the clips of its callees, which are checked separately")
     if subject.untried:
-        more = f" and {len(subject.untried) - _SHOWN} more" if len(subject.untried) > _SHOWN else ""
-        names = ", ".join(subject.untried[:_SHOWN])
-        yield Note(NoteKind.MISSING, f"not tried: {names}{more}")
+        yield Note(NoteKind.MISSING, f"not tried: {listed(subject.untried, _SHOWN)}")
     if function is None:
         return
     for line in dict.fromkeys(e.span.line for e in body_exprs(statements(function)) if _truncates(e)):

@@ -10,6 +10,7 @@ from slangad.compiler.check.model.outcomes import CheckOutcome, Disagreement
 from slangad.compiler.check.model.subject import Subject, by_place
 from slangad.compiler.check.subjects.overloads import with_labels
 from slangad.compiler.errors.diagnostics import with_helps
+from slangad.compiler.report.figures import listed
 from slangad.compiler.report.model import Leg
 from slangad.compiler.slang_text.bodies import SlangFunction
 from slangad.compiler.slang_text.declarations import Declaration
@@ -122,10 +123,9 @@ class FaultReport:
     def _perhaps(self) -> str:
         """Return the imports from which an undefined name may come."""
         imports = [f"'{one.kind} {one.name}'" for one in self.faults if isinstance(one, Declaration) and one.brings_in]
-        others = f" or {len(imports) - _SHOWN} more" if len(imports) > _SHOWN else ""
         lost = all(_NOT_FOUND.search(d.message) for one in self.faults if _brings_in(one) for d in self.faults[one])
         remedy = "is not found (-I names its folder)" if lost else "fails"
-        come = f"{' or '.join(imports[:_SHOWN])}{others}"
+        come = listed(imports, _SHOWN, comma=" or ", last=" or ")
         return f"; it may be meant to come from {come}, which {remedy}" if imports else ""
 
     def _outcome(self, part: Part) -> CheckOutcome:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from slangad.compiler.check.model.names import broken_of, is_launch
 from slangad.compiler.check.twins.index_ranges import rank_of
 from slangad.compiler.ir.nodes import Memory
+from slangad.compiler.report.figures import listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -74,8 +75,7 @@ def _unknown(path: str, known: Mapping[str, _Shaped], checked: Sequence[str]) ->
 def _listed(paths: Sequence[str]) -> str:
     if not paths:
         return "Nothing that is checked has a tensor or texture."
-    more = f" and {len(paths) - 8} more" if len(paths) > 8 else ""
-    return f"These have shapes: {', '.join(paths[:8])}{more}."
+    return f"These have shapes: {listed(paths, 8)}."
 
 
 def _shaped(subject: Subject, module: Module) -> Iterator[tuple[str, _Shaped]]:

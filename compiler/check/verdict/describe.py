@@ -13,7 +13,7 @@ from slangad.compiler.check.model.outcomes import CheckOutcome
 from slangad.compiler.check.reference.slack import entry_slack
 from slangad.compiler.check.verdict.decide import verdict_of
 from slangad.compiler.check.verdict.explain.causes import cause_of_cotangent, common_signs, likely_cause
-from slangad.compiler.report.figures import NAMED, equal_values, shown
+from slangad.compiler.report.figures import NAMED, equal_values, listed, shown
 from slangad.compiler.report.model import (
     Curve,
     Failure,
@@ -187,11 +187,8 @@ class Describer:
     def _more(self, where: Bools) -> tuple[str, ...]:
         """Return the names of the other wrong entries."""
         entries = np.argwhere(where.any(axis=0))
-        names = [f"d {self.rows[r]} / d {self.columns[c].path}" for r, c in entries[:NAMED]]
-        if len(entries) < 2:
-            return ()
-        more = f" and {len(entries) - NAMED} more" if len(entries) > NAMED else ""
-        return (f"wrong entries: {', '.join(names)}{more}",)
+        names = [f"d {self.rows[r]} / d {self.columns[c].path}" for r, c in entries]
+        return (f"wrong entries: {listed(names, NAMED)}",) if len(names) > 1 else ()
 
     def other(self, compared: Compared, command: str) -> Iterator[Failure]:
         """Yield the failure of a leg that needs no reference, if it has one."""
