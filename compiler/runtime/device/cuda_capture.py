@@ -13,7 +13,7 @@ import struct
 import sys
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol, runtime_checkable
 
 from slangad.compiler.errors.diagnostics import ToolchainError
 from slangad.compiler.runtime.device.gpu_launches import wait_until
@@ -68,6 +68,7 @@ class _Code:
     bytes_of_variable: int
 
 
+@runtime_checkable
 class Addressed(DeviceBuffer, Protocol):
     """Scalars on a cuda device."""
 
@@ -125,20 +126,18 @@ class CapturedLaunches:
         import numpy as np
 
         planned: list[tuple[_Code, KernelLaunch, bytes, Addressed | None]] = []
-        kept: list[Addressed] = []
         last: dict[int, bytes] = {}
         for launch, kernel in launches:
             code = self._of(kernel, launch.entry)
             shared, own = _arguments(launch, code)
             source = None
             if shared and last.get(code.variable) != shared:
-                words = np.frombuffer(shared + bytes(-len(shared) % 4), "u4")
+                words = np.frombuffer(shared, "u4")
                 source = memory(words.dtype, words.size)
                 source.upload(words)
-                kept.append(source)
                 last[code.variable] = shared
             planned.append((code, launch, own, source))
-        return LaunchGraph(planned, kept)
+        return LaunchGraph(planned)
 
     def _set_variable(self, code: _Code, values: bytes, stream: int) -> None:
         """Write the arguments of a module to memory of the graph, and copy them from there."""
@@ -148,7 +147,6 @@ class CapturedLaunches:
         if self._put is None:
             raise not_captured("no kernel ran on this device before", "call it once before the capture")
         put = self._of(self._put, "put")
-        values += bytes(-len(values) % 4)
         memory = torch.empty(len(values) // 4, dtype=torch.int32, device=torch.cuda.current_device())
         for begin in range(0, len(values), 4 * _WORDS):
             part = values[begin : begin + 4 * _WORDS]
@@ -167,10 +165,9 @@ class CapturedLaunches:
 class LaunchGraph:
     """Launches that the driver starts at once, on a stream of their own."""
 
-    def __init__(
-        self, planned: Sequence[tuple[_Code, KernelLaunch, bytes, Addressed | None]], kept: Sequence[Addressed]
-    ) -> None:
-        self._kept, self._stream, self._whole = kept, ctypes.c_uint64(), ctypes.c_uint64()
+    def __init__(self, planned: Sequence[tuple[_Code, KernelLaunch, bytes, Addressed | None]]) -> None:
+        self._kept = [source for *_, source in planned if source is not None]
+        self._stream, self._whole = ctypes.c_uint64(), ctypes.c_uint64()
         _call("cuStreamCreate", ctypes.byref(self._stream), ctypes.c_uint(_ALONE))
         try:
             graph = self._captured(planned)
@@ -217,11 +214,16 @@ class LaunchGraph:
 
 
 def _arguments(launch: KernelLaunch, code: _Code) -> tuple[bytes, bytes]:
-    """Return the arguments of the module, none without a variable for them, and those of the entry point."""
+    """Return the arguments of the module, none without a variable for them, and those of the entry point.
+
+    Those of the module fill its variable, and are padded to whole words.
+    """
     shared = {name: value for name, value in launch.bindings.items() if name in launch.shared}
     own = {name: value for name, value in launch.bindings.items() if name not in launch.shared}
-    of_module = packed(shared, code.shared, launch.entry) if shared and code.variable else b""
-    return of_module[: code.bytes_of_variable], packed(own, code.places, launch.entry)
+    size = code.bytes_of_variable if shared else 0
+    of_module = packed(shared, code.shared, launch.entry)[:size] if size else b""
+    of_module = of_module.ljust(-(-size // 4) * 4, b"\0")
+    return of_module, packed(own, code.places, launch.entry)
 
 
 def _copy_variable(code: _Code, source: int, stream: int) -> None:
@@ -263,7 +265,7 @@ def packed(values: Mapping[str, object], places: Mapping[str, slangpy.VariableLa
 def _bytes(value: object, layout: slangpy.TypeLayoutReflection, name: str, entry: str) -> bytes:
     import numpy as np
 
-    if hasattr(value, "view") and hasattr(value, "upload"):  # a buffer: torch's, or slangpy's
+    if isinstance(value, Addressed):
         return bytes(value.view.tobytes())
     kind, numbers = layout.unwrap_array().type, [*_numbers(value)]
     scalar = _SCALARS.get(kind.scalar_type.name)
