@@ -112,10 +112,10 @@ class RepeatedSteps:
 
     def submit(self, times: int) -> None:
         """Run all so many times."""
-        launches = [one for one in self.planned if isinstance(one, KernelLaunch)]
-        alone = bool(launches) and len(launches) == len(self.planned)
-        if self.kept is None and alone and isinstance(self.device, RepeatingDevice):
-            self.kept = self.device.repeatable(launches, self.place)
+        if self.kept is None and isinstance(self.device, RepeatingDevice):
+            launches = [one for one in self.planned if isinstance(one, KernelLaunch)]
+            if launches and len(launches) == len(self.planned):
+                self.kept = self.device.repeatable(launches, self.place)
         if self.kept is not None:
             self.kept.submit(times)
         else:

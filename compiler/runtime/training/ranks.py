@@ -7,6 +7,7 @@ each number is scaled by the largest exponent that any part has at its place, so
 from __future__ import annotations
 
 import os
+import time
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
@@ -87,10 +88,10 @@ class Ranks:
 
     def mark(self) -> Any:  # noqa: ANN401  (an event)
         """Return a mark after all that was submitted so far, for ``wait_for``; None on the CPU, which waits itself."""
-        import torch
-
         if self.place == "cpu":
             return None
+        import torch
+
         event = torch.cuda.Event()
         event.record()
         return event
@@ -101,8 +102,6 @@ class Ranks:
         Raises:
             RankLostError: This rank was asked to stop, and a sum does not come to its end.
         """
-        import time
-
         asked_at: list[float] = []
 
         def is_done() -> bool:
