@@ -120,7 +120,8 @@ def chained(a: Param[float], x: NoDiff[Each[float]]) -> Sum[float]:
     return level(square(square(x, a), a))
 """
 SCRIPT = Path(__file__).with_name("distributed_ranks.py")
-TRAIN = ("-i", "x.npy", "-i", "y.npy", "-i", "start.npz", "--lr", "0.05", "--device", "cpu")
+TRAIN = ("-i", "x.npy", "-i", "y.npy", "-i", "start.npz", "--lr", "0.05")
+TWO_GPUS = pytest.mark.skipif(not Path("/dev/nvidia1").exists(), reason="ranks on CUDA need a GPU each")
 
 
 def _environment() -> dict[str, str]:
@@ -180,11 +181,13 @@ def test_ranks__2_and_4_of_unequal_shares__have_the_losses_of_one_process(folder
 
 
 @pytest.mark.toolchain
+@pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=TWO_GPUS)])
 def test_distributed__a_rank_is_killed__the_others_end_with_one_message_and_the_checkpoint_resumes(
-    folder: Path,
+    folder: Path, device: str
 ) -> None:
     pytest.importorskip("torch")
-    words = ("net.py:fit", *TRAIN, "--checkpoint", "c.npz", "--checkpoint-every", "20", "--steps")
+    (folder / "c.npz").unlink(missing_ok=True)
+    words = ("net.py:fit", *TRAIN, "--device", device, "--checkpoint", "c.npz", "--checkpoint-every", "20", "--steps")
     command = [sys.executable, "-m", "slangad", "train", *words, "1000000", "--distributed", "2"]
     with subprocess.Popen(
         command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=_environment()
