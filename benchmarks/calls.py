@@ -1,6 +1,7 @@
 """Measure what one call of a small kernel costs: ``python benchmarks/calls.py --device cpu``.
 
-The kernel is ``fit`` of 1000 elements and one parameter. A row is one mode with numpy arrays or torch tensors:
+The kernel is ``fit`` of 1000 elements and one parameter. A row is one mode, with numpy arrays, with torch tensors
+(``tensors``), or as a function that torch differentiates (``torch``):
 
 * ``first``: the first call of a process with an empty cache. It describes, compiles and opens the device.
 * ``again``: the first call of the next process, with that cache.
@@ -27,7 +28,7 @@ import slangad as sa
 from slangad import Each, Param, Sum
 
 ELEMENTS = 1000
-ARRAYS = ("numpy", "torch")
+ARRAYS = ("numpy", "tensors", "torch")
 MODES = ("forward", "backward")
 
 
@@ -38,15 +39,19 @@ def fit(x: Each[float], a: Param[float]) -> Sum[float]:
 
 
 def seconds_of_calls(device: str, arrays: str, mode: str, count: int) -> list[float]:
-    """Return the seconds of each of ``count`` calls; a call with torch tensors ends when its result can be read."""
+    """Return the seconds of each of ``count`` calls; those of ``torch`` end when the result is read."""
     values = np.linspace(0, 1, ELEMENTS, dtype="f4")
-    if arrays == "torch":
+    if arrays != "numpy":
         import torch
 
         where = device if device == "cuda" else "cpu"
-        inputs = torch.from_numpy(values).to(where), torch.tensor(2.0, device=where, requires_grad=True)
+        inputs = torch.from_numpy(values).to(where), torch.tensor(2.0, device=where, requires_grad=arrays == "torch")
+        plain = getattr(fit.on(device), mode)
 
         def call() -> None:
+            if arrays == "tensors":
+                plain(*inputs)  # on cuda the results are there in torch's stream
+                return
             result = fit.torch(device)(*inputs)
             if mode == "backward":
                 result.backward()

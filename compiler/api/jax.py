@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from slangad.compiler.api.torch import CallableKernel, output_keys
-from slangad.compiler.runtime.arrays.array_keys import array_keys
+from slangad.compiler.api.torch import CallableKernel
+from slangad.compiler.runtime.arrays.array_keys import array_keys, output_keys
 from slangad.compiler.runtime.arrays.modes import RunMode
 
 if TYPE_CHECKING:

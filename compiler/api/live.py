@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from slangad.compiler.api.compiled import SlangText, compile_live
@@ -28,8 +27,7 @@ def loaded(value: Runnable, device: str, *, deterministic: bool) -> LoadedKernel
     Raises:
         CompileError: The description is rejected.
     """
-    kernel = kept(value, None, deterministic=deterministic).kernel
-    return kernel if kernel.device == device else replace(kernel, device=device)
+    return kept(value, None, deterministic=deterministic).on(device)
 
 
 def sampled(value: DescribedFunction[..., object], mode: str, args: Sequence[object], kwargs: Mapping[str, Any]) -> Any:  # noqa: ANN401

@@ -6,7 +6,7 @@ constant that changed, a function that a later cell defines again. Then it is de
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import RLock
 from typing import TYPE_CHECKING, Final
@@ -41,12 +41,20 @@ class _Kept:
     live: LiveDescription
     program: RunnableProgram
     only: LoadedKernel | None
+    devices: dict[str, LoadedKernel] = field(default_factory=dict)
 
     @property
     def kernel(self) -> LoadedKernel:
         """Return the kernel or pipeline; a function alone has none."""
         assert self.only is not None  # noqa: S101  (the callers know)
         return self.only
+
+    def on(self, device: str) -> LoadedKernel:
+        """Return the kernel or pipeline on a device."""
+        if device not in self.devices:
+            kernel = self.kernel
+            self.devices[device] = kernel if kernel.device == device else replace(kernel, device=device)
+        return self.devices[device]
 
 
 def kept(value: Described, sampled_names: frozenset[str] | None, *, deterministic: bool = False) -> _Kept:

@@ -11,6 +11,7 @@ import os
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
 from pathlib import Path
 from threading import RLock
 from typing import TYPE_CHECKING, Any, Final
@@ -24,7 +25,7 @@ from slangad.compiler.driver.model import Options
 from slangad.compiler.emit.model import Mode, ParameterRole
 from slangad.compiler.errors.diagnostics import Diagnostic, nearest_of
 from slangad.compiler.ir.types import Struct
-from slangad.compiler.runtime.arrays.array_keys import PREFIXES, array_keys, shape_of
+from slangad.compiler.runtime.arrays.array_keys import PREFIXES, array_keys, output_keys, shape_of
 from slangad.compiler.runtime.arrays.flatten import flatten_named
 from slangad.compiler.runtime.arrays.modes import RunMode
 from slangad.compiler.runtime.arrays.prepare import InputError, prepare
@@ -35,16 +36,18 @@ from slangad.compiler.runtime.device.tensors import (
     Tracking,
     as_arrays,
     as_tensors,
+    is_tensor,
     missing_values,
     place_of,
     tracking,
 )
+from slangad.compiler.runtime.pipeline.prepared_call import PreparedCalls, kind_of_call
 from slangad.compiler.runtime.pipeline.run import outputs_of, prepare_pipeline, run_pipeline, signature_of
 from slangad.compiler.runtime.pipeline.run_kernel import run_kernel
 from slangad.compiler.toolchain.cache import default_cache
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Hashable, Iterable
 
     from slangad.compiler.api.program import RunnableProgram
     from slangad.compiler.api.training import TrainingResult
@@ -61,6 +64,7 @@ _TAKEN: Final = {
 }
 """By role of a derivative: the values that have one, for messages."""
 
+_NUMBERS: Final = (float, int)
 _OPEN: Final[dict[str, Device]] = {}
 _LEFT: Final[list[Device]] = []
 """In a fork: GPUs of the parent, kept since giving them back would go through a driver whose threads aren't there."""
@@ -83,6 +87,10 @@ class LoadedKernel:
     loaded: dict[tuple[str, tuple[str, ...]], DeviceProgram] = field(default_factory=dict)
     second: list[RunnableProgram] = field(default_factory=list)
     """The program with products with Hessians, once it is needed."""
+    prepared: PreparedCalls = field(default_factory=PreparedCalls, compare=False)
+    """The calls that can be repeated."""
+    functions: dict[str, Callable[..., Any]] = field(default_factory=dict, compare=False)
+    """The functions that torch differentiates, by device."""
 
     def __repr__(self) -> str:
         takes = ", ".join(f"{v.name}: {v.memory.value} {v.shown}" for v in self.signature.parameters)
@@ -90,7 +98,8 @@ class LoadedKernel:
 
     def __getstate__(self) -> dict[str, object]:
         """Return what pickle keeps: nothing that is on a device."""
-        return {**self.__dict__, "loaded": {}, "second": with_products_of_object(self.program, self.second)}
+        second = with_products_of_object(self.program, self.second)
+        return {**self.__dict__, "loaded": {}, "second": second, "prepared": PreparedCalls(), "functions": {}}
 
     @property
     def signature(self) -> KernelSignature:
@@ -102,12 +111,13 @@ class LoadedKernel:
 
         A torch tensor that requires a gradient takes part in torch's graph.
         """
-        if self._tracking(args, kwargs):
+        device, domain = str(kwargs.pop("device", "")), kwargs.pop("domain", None)
+        inputs = self.keyed(args, kwargs)
+        if tracking(inputs.values()):
             from slangad.compiler.api.torch import run_tracked
 
-            device = str(kwargs.get("device", "")) or self.device
-            return run_tracked(self, device, args, _without(kwargs, "device", "domain"), kwargs.get("domain"))
-        outcome = self.forward(*args, **kwargs)  # type: ignore[arg-type]  # device= and domain= are among them
+            return run_tracked(self, device or self.device, inputs, domain)
+        outcome = self.run(RunMode.FORWARD, inputs, device, domain)
         if self.signature.results or not outcome.outputs:
             return outcome.result
         return next(iter(outcome.outputs.values())) if len(outcome.outputs) == 1 else outcome.outputs
@@ -119,12 +129,13 @@ class LoadedKernel:
             InputError: An argument doesn't fit, or is a torch tensor that requires a gradient.
             ToolchainError: The device is missing or failed.
         """
-        if tracked := self._tracking(args, kwargs):
+        inputs = self.keyed(args, kwargs)
+        if tracked := tracking(inputs.values()):
             name = self.signature.name
             message = f"{name}.forward would lose the graph of a tensor {tracked.value}"
             help_ = f"use {name}.torch()(…)" + (", or torch.no_grad()" if tracked is Tracking.GRADIENT else "")
             raise InputError([Diagnostic("SA411", message, help=help_)])
-        return self.run(RunMode.FORWARD, self.keyed(args, kwargs), device, domain)
+        return self.run(RunMode.FORWARD, inputs, device, domain)
 
     def backward(
         self, *args: object, cotangent: object = None, grad: object = None, device: str = "", domain: object = None,
@@ -142,8 +153,10 @@ class LoadedKernel:
             **kwargs: Arguments by name.
         """
         inputs = self.keyed(args, kwargs)
-        inputs |= self.cotangents(cotangent)
-        inputs |= self._derivatives(ParameterRole.GRADIENT, grad, RunMode.BACKWARD)
+        if cotangent is not None:
+            inputs |= self.cotangents(cotangent)
+        if grad is not None:
+            inputs |= self._derivatives(ParameterRole.GRADIENT, grad, RunMode.BACKWARD)
         return self.run(RunMode.BACKWARD, inputs, device, domain)
 
     def jvp(self, *args: object, tangent: object, device: str = "", domain: object = None, **kwargs: object) -> Outcome:
@@ -241,7 +254,10 @@ class LoadedKernel:
         """Return a function of torch tensors that torch differentiates, by a ``torch.autograd.Function``."""
         from slangad.compiler.api.torch import function_of
 
-        return function_of(self, device or self.device)
+        name = device or self.device
+        if name not in self.functions:
+            self.functions[name] = function_of(self, name)
+        return self.functions[name]
 
     def jax(self, device: str = "") -> Callable[..., Any]:
         """Return a function of JAX's arrays that ``jax.grad``, ``jax.jvp``, ``jax.jit`` and ``jax.vmap`` take."""
@@ -260,17 +276,18 @@ class LoadedKernel:
         values = (*self.signature.results, *(v for v in self.signature.parameters if v.is_written))
         return {p.key: shape_of(v, p, prepared.domain, prepared.extents) for v in values for p in v.parts}
 
-    def _tracking(self, args: tuple[object, ...], kwargs: Mapping[str, object]) -> Tracking | None:
-        """Return how torch follows an argument whose graph would be lost; None if it follows none."""
-        plain = _without(kwargs, "device", "domain")
-        return tracking(self.keyed(args, plain).values()) if "torch" in sys.modules else None
-
     def keyed(self, args: tuple[object, ...], kwargs: Mapping[str, object]) -> dict[str, object]:
         """Return arguments as arrays by key.
 
         Raises:
             TypeError: There are too many, or one is given twice.
         """
+        leaves = self._leaves
+        values = (*args, *kwargs.values())
+        if len(args) <= len(leaves) and all(type(one) in _NUMBERS or is_tensor(one) for one in values):
+            found = {**dict(zip(leaves, args, strict=False)), **kwargs}
+            if len(found) == len(values) and found.keys() <= leaves.keys():
+                return {name: found[name] for name in leaves if name in found} if kwargs else found
         plain = {name: value for name, value in kwargs.items() if "." not in name}
         kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
         python = [inspect.Parameter(value.name, kind) for value in self.signature.parameters]
@@ -282,6 +299,22 @@ class LoadedKernel:
             raise TypeError(f"{self.signature.name}: {error}") from None
         return flatten_named("", bound.arguments, self.signature) | stray
 
+    @cached_property
+    def output_keys(self) -> tuple[str, ...]:
+        """The keys of the results and of the tensors that are written."""
+        return output_keys(self.signature)
+
+    @cached_property
+    def backward_keys(self) -> frozenset[str]:
+        """The keys of everything that takes part in the mode backward."""
+        return frozenset(place.key for place in array_keys(self.signature, RunMode.BACKWARD))
+
+    @cached_property
+    def _leaves(self) -> dict[str, None]:
+        """The names of the parameters if each is one array, not a struct; none otherwise."""
+        values = self.signature.parameters
+        return {v.name: None for v in values} if all([p.path for p in v.parts] == [()] for v in values) else {}
+
     def run(self, mode: RunMode, inputs: Mapping[str, object], device: str = "", domain: object = None) -> Outcome:
         """Run it in a mode on arrays by key.
 
@@ -290,13 +323,20 @@ class LoadedKernel:
             ToolchainError: The device is missing or failed.
         """
         shape = _shape(domain)
+        name = device or self.device
+        kind = kind_of_call(mode, name, inputs, shape)
+        if kind is not None:
+            with readable_errors():
+                repeated = self.prepared.repeated(kind, _OPEN.get(name), inputs)
+            if repeated is not None:
+                return Outcome(repeated, self.signature)
         if "torch" in sys.modules and (missing := missing_values(inputs.values())):
-            name = self.signature.name
-            help_ = f"call it outside; torch.compile, torch.func.grad, vmap and jvp take {name}.torch()"
-            raise InputError([Diagnostic("SA413", f"{name} can't run here: {missing}", help=help_)])
+            own = self.signature.name
+            help_ = f"call it outside; torch.compile, torch.func.grad, vmap and jvp take {own}.torch()"
+            raise InputError([Diagnostic("SA413", f"{own} can't run here: {missing}", help=help_)])
         place = place_of(inputs)
         with readable_errors():
-            opened = opened_device(device or self.device)
+            opened = opened_device(name)
         stays = place is not None and place.type == "cuda" and opened.name == "cuda"
         if opened.name == "cuda" and is_captured():
             from slangad.compiler.api.torch import refuse_uncaptured
@@ -304,18 +344,34 @@ class LoadedKernel:
             refuse_uncaptured(self.signature, mode, inputs)
         arrays = inputs if stays else as_arrays(inputs)
         with readable_errors(), opened.lock:
-            outcome = self.run_on(opened, mode, arrays, shape, place if stays else None)
+            outcome = self.run_on(opened, mode, arrays, shape, place if stays else None, kind)
         return Outcome(outcome if place is None else as_tensors(outcome, place), self.signature)
 
     def run_on(
-        self, device: Device, mode: RunMode, inputs: Mapping[str, object], shape: tuple[Any, ...] | None, place: object
+        self,
+        device: Device,
+        mode: RunMode,
+        inputs: Mapping[str, object],
+        shape: tuple[Any, ...] | None,
+        place: object,
+        kind: Hashable = None,
     ) -> Mapping[str, Any]:
-        """Run it on a device; ``place`` is where tensors stay that are not copied."""
+        """Run it on a device.
+
+        Args:
+            device: The device.
+            mode: The mode.
+            inputs: The arguments by key.
+            shape: The domain, if it is given.
+            place: The torch device of tensors that are not copied.
+            kind: The kind of the call, to keep what repeats of it; None to keep nothing.
+        """
         prepared = replace(prepare(self.signature, mode, inputs, shape), place=place)
         if mode is RunMode.HVP:
             return self._run_product(device, prepared, {})
         self.plan.require(mode)
-        return run_kernel(device, self.load_on(device, mode), self.plan, mode, prepared)
+        keep = None if kind is None or place is None else self.prepared.keeper(kind, mode, inputs)
+        return run_kernel(device, self.load_on(device, mode), self.plan, mode, prepared, keep)
 
     def _run_product(self, device: Device, prepared: Prepared, cotangents: Mapping[str, Any]) -> Mapping[str, Any]:
         """Run the product with the Hessian on a device."""
@@ -410,7 +466,13 @@ class LoadedPipeline(LoadedKernel):
         return {part.key: (*known[name], *part.shape) for value, name in pairs for part in value.parts}
 
     def run_on(
-        self, device: Device, mode: RunMode, inputs: Mapping[str, object], shape: tuple[Any, ...] | None, place: object
+        self,
+        device: Device,
+        mode: RunMode,
+        inputs: Mapping[str, object],
+        shape: tuple[Any, ...] | None,
+        place: object,
+        kind: Hashable = None,  # noqa: ARG002  (pipelines are planned at each call)
     ) -> Mapping[str, Any]:
         """Run it on a device; ``place`` is where tensors stay that are not copied."""
         prepared = prepare_pipeline(self.runnable, mode, inputs, shape)

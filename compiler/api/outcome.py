@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from slangad.compiler.errors.diagnostics import nearest_of
@@ -87,18 +88,33 @@ class Outcome(Mapping[str, Any]):
 
     def __init__(self, arrays: Mapping[str, Any], signature: KernelSignature) -> None:
         self.arrays = dict(arrays)
-        self.grad = Named.of(nested(self._below("grad."), signature.parameters))
-        self.hvp = Named.of(nested(self._below(HVP), signature.parameters))
-        self.jvp = Named.of(nested(self._below("jvp."), signature.values))
-        self.probe = Named.of(self._below("probe."))
-        prefixes = ("grad.", "jvp.", "probe.", HVP)
-        plain = {key: array for key, array in self.arrays.items() if not key.startswith(prefixes)}
-        values_by_name = Named.of(nested(plain, signature.values))
-        self.outputs = Named({v.name: values_by_name[v.name] for v in signature.parameters if v.name in values_by_name})
-        results = [values_by_name.get(value.name) for value in signature.results]
-        single = [value.name for value in signature.results] == ["result"]
-        self._value: Any = results[0] if single else tuple(results) or None
-        self._is_absent = bool(results) and all(result is None for result in results)
+        self._signature = signature
+
+    @cached_property
+    def grad(self) -> Named:
+        """Gradients by parameter; of structs by field."""
+        return Named.of(nested(self._below("grad."), self._signature.parameters))
+
+    @cached_property
+    def hvp(self) -> Named:
+        """Products with the Hessian, by parameter."""
+        return Named.of(nested(self._below(HVP), self._signature.parameters))
+
+    @cached_property
+    def jvp(self) -> Named:
+        """Changes of the results along the tangents, by result."""
+        return Named.of(nested(self._below("jvp."), self._signature.values))
+
+    @cached_property
+    def probe(self) -> Named:
+        """Gradients of intermediate values by the probe's name."""
+        return Named.of(self._below("probe."))
+
+    @cached_property
+    def outputs(self) -> Named:
+        """Tensors that were written, by parameter."""
+        by_name = self._plain
+        return Named({v.name: by_name[v.name] for v in self._signature.parameters if v.name in by_name})
 
     @property
     def result(self) -> Any:  # noqa: ANN401  (numpy, torch, tuple or Named)
@@ -107,10 +123,19 @@ class Outcome(Mapping[str, Any]):
         Raises:
             AttributeError: The mode gives none, as backward of a kernel without sums, and hvp.
         """
-        if self._is_absent:
+        results = [self._plain.get(value.name) for value in self._signature.results]
+        if results and all(result is None for result in results):
             given = ", ".join(self.arrays) or "nothing"
             raise AttributeError(f"this call computes no result, only {given}: .forward(…) gives the result")
-        return self._value
+        single = [value.name for value in self._signature.results] == ["result"]
+        return results[0] if single else tuple(results) or None
+
+    @cached_property
+    def _plain(self) -> Named:
+        """The results and the tensors that were written, by name."""
+        prefixes = ("grad.", "jvp.", "probe.", HVP)
+        plain = {key: array for key, array in self.arrays.items() if not key.startswith(prefixes)}
+        return Named.of(nested(plain, self._signature.values))
 
     def _below(self, prefix: str) -> dict[str, Any]:
         return {key.removeprefix(prefix): array for key, array in self.arrays.items() if key.startswith(prefix)}

@@ -131,7 +131,7 @@ class _Samples:
         from slangad.compiler.api.torch import run_tracked
 
         inputs = self._spread_all(kernel.signature, arguments)
-        outputs = run_tracked(kernel, options.get("device", "") or kernel.device, (), inputs, self._domain)
+        outputs = run_tracked(kernel, options.get("device", "") or kernel.device, inputs, self._domain)
         many = outputs if isinstance(outputs, tuple) else (outputs,)
         shaped = tuple(one.reshape((*self.shape, *one.shape[1:])) for one in many)
         return shaped if isinstance(outputs, tuple) else shaped[0]

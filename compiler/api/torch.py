@@ -1,6 +1,6 @@
 """Wrap a loaded kernel as a function that torch differentiates.
 
-Three operations of torch, one class each: the kernel, its gradient, and runs whose results have no derivative. The
+Three operations of torch: the kernel, its gradient, and runs whose results have no derivative. The
 gradient's own derivatives are products with the Hessian, in the mode hvp. Everything that reads a tensor is an
 operation, since tensors under ``torch.func`` transforms have no memory outside of one.
 """
@@ -15,6 +15,7 @@ from slangad.compiler.ir.nodes import Memory
 from slangad.compiler.runtime.arrays.array_keys import array_keys
 from slangad.compiler.runtime.arrays.modes import RunMode
 from slangad.compiler.runtime.arrays.prepare import InputError
+from slangad.compiler.runtime.device.tensors import tracking
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -29,17 +30,19 @@ class CallableKernel(Protocol):
     def signature(self) -> KernelSignature:
         """The parameters and results of the kernel."""
 
+    @property
+    def output_keys(self) -> tuple[str, ...]:
+        """The keys of the results and of the tensors that are written."""
+
+    @property
+    def backward_keys(self) -> frozenset[str]:
+        """The keys of everything that takes part in the mode backward."""
+
     def keyed(self, args: tuple[object, ...], kwargs: Mapping[str, object]) -> dict[str, object]:
         """Return arguments as arrays by key."""
 
     def run(self, mode: RunMode, inputs: Mapping[str, object], device: str, domain: object) -> Mapping[str, Any]:
         """Run the kernel in a mode on arrays by key, and return arrays by key."""
-
-
-def output_keys(signature: KernelSignature) -> tuple[str, ...]:
-    """Return the keys of the results and of the tensors that are written."""
-    written = (value for value in signature.parameters if value.is_written)
-    return tuple(part.key for value in (*signature.results, *written) for part in value.parts)
 
 
 @dataclass(frozen=True)
@@ -93,15 +96,19 @@ def _each_in_turn(function: Any, info: Any, dims: tuple[Any, ...], call: _Call, 
     return stacked, tuple(0 for _ in stacked)
 
 
-_MADE: list[tuple[Any, Any, Any]] = []
+_MADE: list[tuple[Any, Any, Any, Any]] = []
 
 
-def _operations() -> tuple[Any, Any, Any]:
-    """Return the classes of runs without derivative, of gradients and of kernels, made once since they need torch."""
+def _operations() -> tuple[Any, Any, Any, Any]:
+    """Return the classes of runs without derivative, of gradients and of kernels, made once since they need torch.
+
+    The last one is for kernels outside of ``torch.func`` transforms.
+    """
     if not _MADE:
         plain = _plain_operation()
         gradient = _gradient_operation()
-        _MADE.append((plain, gradient, _kernel_operation(gradient)))
+        kernel = _kernel_operation(gradient)
+        _MADE.append((plain, gradient, kernel, _direct_operation(kernel)))
     return _MADE[0]
 
 
@@ -217,18 +224,21 @@ def _kernel_operation(gradient: Any) -> Any:  # noqa: ANN401  (classes)
         @staticmethod
         def backward(ctx: Any, *cotangents: Any) -> tuple[Any, ...]:  # noqa: ANN401
             call: _Call = ctx.call
-            known = {place.key for place in array_keys(call.kernel.signature, RunMode.BACKWARD)}
+            known = call.kernel.backward_keys
             given = dict(zip(call.outputs, cotangents, strict=True))
             seeds = {k: c for k, c in given.items() if c is not None and f"cotangent.{k}" in known}
             wanted = tuple(key for key in call.keys if f"grad.{key}" in known)
             own = replace(call, seeds=tuple(seeds), outputs=wanted)
-            found = dict(zip(wanted, gradient.apply(own, *ctx.saved_tensors, *seeds.values()), strict=True))
+            values = (*ctx.saved_tensors, *seeds.values())
+            tracked = torch.is_grad_enabled() or tracking(values) is not None
+            gradients = gradient.apply(own, *values) if tracked else gradient.forward(own, *values)
+            found = dict(zip(wanted, gradients, strict=True))
             return (None, *(found.get(key) for key in call.keys))
 
         @staticmethod
         def jvp(ctx: Any, _: Any, *tangents: Any) -> tuple[Any, ...]:  # noqa: ANN401
             call: _Call = ctx.call
-            known = {place.key for place in array_keys(call.kernel.signature, RunMode.BACKWARD)}
+            known = call.kernel.backward_keys
             moving = tuple(key for key in call.outputs if f"cotangent.{key}" in known)
             given = dict(zip(call.keys, ctx.saved_tensors, strict=True)) | _named("tangent", call.keys, tangents)
             outcome = call.plain(RunMode.JVP, given, tuple(f"jvp.{key}" for key in moving), reverse_first)
@@ -241,18 +251,38 @@ def _kernel_operation(gradient: Any) -> Any:  # noqa: ANN401  (classes)
     return Function
 
 
-def run_tracked(
-    kernel: CallableKernel, device: str, args: tuple[object, ...], kwargs: Mapping[str, object], domain: object = None
-) -> Any:  # noqa: ANN401  (tensors)
-    """Return a kernel's results as a part of torch's graph: a tensor, or a tuple of them."""
+def _direct_operation(kernel: Any) -> Any:  # noqa: ANN401  (classes)
+    """Return the operation of a kernel without a separate ``setup_context``, for which torch inspects the signature."""
     import torch
 
-    inputs = kernel.keyed(args, kwargs)
+    class Direct(kernel):  # type: ignore[misc]  # torch is no dependency
+        """The kernel among torch's own operations, outside of transforms."""
+
+        setup_context = torch.autograd.Function.setup_context
+
+        @staticmethod
+        def forward(ctx: Any, call: _Call, *tensors: Any) -> tuple[Any, ...]:  # noqa: ANN401
+            output: tuple[Any, ...] = kernel.forward(call, *tensors)
+            kernel.setup_context(ctx, (call, *tensors), output)
+            return output
+
+    return Direct
+
+
+def run_tracked(kernel: CallableKernel, device: str, inputs: Mapping[str, object], domain: object = None) -> Any:  # noqa: ANN401  (tensors)
+    """Return a kernel's results, from arguments by key, as a part of torch's graph: a tensor, or a tuple of them."""
+    import torch
+
     tensors = {
         key: value if isinstance(value, torch.Tensor) else torch.as_tensor(value) for key, value in inputs.items()
     }
-    call = _Call(kernel, device, domain, tuple(tensors), outputs=output_keys(kernel.signature))
-    results = _operations()[2].apply(call, *tensors.values())
+    call = _Call(kernel, device, domain, tuple(tensors), outputs=kernel.output_keys)
+    batched = torch._C._are_functorch_transforms_active()
+    if not batched and tracking(tensors.values()) is None:
+        found = call.run(RunMode.FORWARD, tensors)
+        results = tuple(found[key] for key in call.outputs)
+    else:
+        results = _operations()[2 if batched else 3].apply(call, *tensors.values())
     return results[0] if len(results) == 1 else results
 
 
@@ -292,7 +322,7 @@ def function_of(kernel: CallableKernel, device: str) -> Callable[..., Any]:
     import torch
 
     def run(*args: object, domain: object = None, **kwargs: object) -> Any:  # noqa: ANN401  (tensors)
-        return run_tracked(kernel, device, args, kwargs, domain)
+        return run_tracked(kernel, device, kernel.keyed(args, kwargs), domain)
 
     outside = torch._disable_dynamo(run)  # unlike torch.compiler.disable, it loads torch's compiler (2 s) when called
 

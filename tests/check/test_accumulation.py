@@ -17,7 +17,7 @@ from slangad.compiler.runtime.pipeline.run_kernel import Run
 if TYPE_CHECKING:
     from check.conftest import Checked
 
-    from slangad.compiler.emit.model import EmittedModule, EntryParameter
+    from slangad.compiler.emit.model import EmittedModule
     from slangad.compiler.ir.nodes import Module
     from slangad.compiler.runtime.arrays.array_keys import Slot
 
@@ -102,14 +102,14 @@ def test_check__a_lost_addition__fails(checked: Checked, monkeypatch: pytest.Mon
 def test_check__a_cotangent_that_the_runtime_replaces_where_a_gradient_is_given__fails(
     checked: Checked, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    right = Run._prepared_array
+    right = Run._contents_of
 
-    def lost(run: Run, slot: Slot, parameter: EntryParameter) -> object:
+    def lost(run: Run, slot: Slot, source: Slot | None) -> object:
         given = (ParameterRole.GRADIENT, *slot[1:]) in run.prepared.arrays
-        return None if slot[0] is ParameterRole.ADJOINT and given else right(run, slot, parameter)
+        return None if slot[0] is ParameterRole.ADJOINT and given else right(run, slot, source)
 
     monkeypatch.setattr(pool, "Worker", InProcess)
-    monkeypatch.setattr(Run, "_prepared_array", lost)
+    monkeypatch.setattr(Run, "_contents_of", lost)
     result = checked(TEXT, samples=16, only=("shifted",))["shifted"]
     assert result.verdict is Verdict.FAIL
     assert {failure.leg for failure in result.failures} == {Leg.ACCUMULATION}

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import struct
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -18,7 +19,10 @@ from slangad.compiler.api.torch import refuse_uncaptured
 from slangad.compiler.errors.diagnostics import ToolchainError
 from slangad.compiler.runtime.arrays.modes import RunMode
 from slangad.compiler.runtime.arrays.prepare import InputError
-from slangad.compiler.runtime.device.cuda_capture import packed
+from slangad.compiler.runtime.device import cuda_capture
+from slangad.compiler.runtime.device.cuda_calls import PreparedLaunches
+from slangad.compiler.runtime.device.cuda_capture import CapturedLaunches, EntryCode, packed
+from slangad.compiler.runtime.device.model import KernelLaunch
 from slangad.compiler.runtime.device.tensors import TensorBuffer
 
 if TYPE_CHECKING:
@@ -70,3 +74,53 @@ def test_refuse_uncaptured__arrays_of_the_host_and_numbers_of_the_gpu__are_named
         "scaled can't be captured in a CUDA graph: x is not on the GPU",
         "scaled can't be captured in a CUDA graph: s is on the GPU and is passed by value",
     ]
+
+
+class RecordingDriver:
+    """A driver that keeps the arguments of launches and the variables of modules as they are when they start."""
+
+    def __init__(self) -> None:
+        self.started: list[tuple[Any, ...]] = []
+        self.waits = 0
+
+    def cuLaunchKernel(self, function: Any, *rest: Any) -> int:
+        *sizes, _, stream, _, extra = rest
+        data = ctypes.string_at(extra[1], ctypes.c_size_t.from_address(extra[3]).value)
+        self.started.append((function.value, [one.value for one in sizes], stream.value, data))
+        return 0
+
+    def cuMemcpyHtoDAsync_v2(self, target: Any, source: Any, size: Any, stream: Any) -> int:
+        self.started.append((target.value, bytes(source)[: size.value], stream.value))
+        return 0
+
+    def cuCtxSynchronize(self) -> int:
+        self.waits += 1
+        return 0
+
+
+def test_prepared_launches__started_again__have_new_addresses_and_values(monkeypatch: pytest.MonkeyPatch) -> None:
+    driver, device = RecordingDriver(), CapturedLaunches(SimpleNamespace())  # type: ignore[arg-type]
+    monkeypatch.setattr(cuda_capture, "cuda_driver", lambda: driver)
+    shared = {"w": layout(0, 16, "none", "resource")}
+    code = EntryCode(7, (256, 1, 1), PLACES, shared, variable=99, bytes_of_variable=16)
+    monkeypatch.setattr(device, "code_of", lambda *_: code)
+    memory = [SimpleNamespace(data_ptr=lambda: 1, numel=lambda size=size: size) for size in (42, 5)]
+    x, w = (TensorBuffer(one, np.dtype("f4"), one.numel()) for one in memory)
+    bindings = {"count": [7, 9], "s": 0.5, "half": 1.5, "x": x, "w": w, "removed": x}
+    launch = KernelLaunch(SimpleNamespace(), "scaled", (300, 1, 1), bindings, frozenset({"w"}))  # type: ignore[arg-type]
+    prepared = PreparedLaunches(device, [(launch, SimpleNamespace())], [x, w])  # type: ignore[list-item]
+    prepared.start([0x1000, 0x2000], stream=3)
+    prepared.set_value(0, "s", 2.5)
+    prepared.start([0x3000, 0x4000], stream=3)
+    own = [struct.pack("<IIfexxQQ", 7, 9, s, 1.5, address, 42) for s, address in ((0.5, 0x1000), (2.5, 0x3000))]
+    variables = [one for one in driver.started if one[0] == 99]
+    assert variables == [(99, struct.pack("<QQ", address, 5), 3) for address in (0x2000, 0x4000)]
+    starts = [one for one in driver.started if one[0] == 7]
+    assert [(sizes, stream, data[:32]) for _, sizes, stream, data in starts] == [
+        ([2, 1, 1, 256, 1, 1], 3, block) for block in own
+    ]
+    assert driver.waits == 0
+    prepared.start([0x1000, 0x2000], stream=4)  # the variable may still be read in the other stream
+    device.enter(None)  # and so before launches of slangpy
+    device.enter(None)
+    assert driver.waits == 2

@@ -95,6 +95,12 @@ def _of(values: Iterator[KernelValue] | tuple[KernelValue, ...], role: Parameter
                 yield ArrayKey(f"{PREFIXES[role]}{part.key}", role, value, part)
 
 
+def output_keys(signature: KernelSignature) -> tuple[str, ...]:
+    """Return the keys of the results and of the tensors that are written."""
+    written = (value for value in signature.parameters if value.is_written)
+    return tuple(part.key for value in (*signature.results, *written) for part in value.parts)
+
+
 def known_keys(signature: KernelSignature) -> frozenset[str]:
     """Return every key that has a meaning in some mode, as an input or as an output."""
     plain = {part.key for value in signature.values for part in value.parts}

@@ -57,7 +57,7 @@ def is_captured() -> bool:
 
 
 @dataclass(frozen=True)
-class _Code:
+class EntryCode:
     """A compiled entry point: its function, its group, the place of each argument, and the module's variable."""
 
     function: int
@@ -82,8 +82,19 @@ class CapturedLaunches:
 
     def __init__(self, device: slangpy.Device) -> None:
         self._device = device
-        self._code: dict[int, tuple[slangpy.ComputeKernel, _Code]] = {}
+        self._code: dict[int, tuple[slangpy.ComputeKernel, EntryCode]] = {}
         self._put: slangpy.ComputeKernel | None = None
+        self._pending: int | None = None
+
+    def enter(self, stream: int | None) -> None:
+        """Wait for launches in other streams that read arguments of modules, which the next launches replace.
+
+        Args:
+            stream: The stream of the next launches, which may run when this device is used again; None if they don't.
+        """
+        if self._pending is not None and self._pending != stream:
+            call_driver("cuCtxSynchronize")
+        self._pending = stream
 
     def prepare(self) -> None:
         """Compile the kernel that writes arguments."""
@@ -91,7 +102,7 @@ class CapturedLaunches:
             session = self._device.create_slang_session()
             module = session.load_module_from_source("slangad_put", _PUT, "slangad_put.slang")
             self._put = self._device.create_compute_kernel(session.link_program([module], [module.entry_point("put")]))
-            self._of(self._put, "put")
+            self.code_of(self._put, "put")
 
     def record(self, launches: Sequence[tuple[KernelLaunch, slangpy.ComputeKernel]]) -> None:
         """Add launches to the graph, in order with what torch has captured before.
@@ -103,8 +114,8 @@ class CapturedLaunches:
 
         stream = torch.cuda.current_stream().cuda_stream
         for launch, kernel in launches:
-            code = self._of(kernel, launch.entry)
-            shared, own = _arguments(launch, code)
+            code = self.code_of(kernel, launch.entry)
+            shared, own = arguments_of(launch, code)
             if shared:
                 self._set_variable(code, shared, stream)
             _launch(code, launch.threads, own, stream)
@@ -125,11 +136,11 @@ class CapturedLaunches:
         """
         import numpy as np
 
-        planned: list[tuple[_Code, KernelLaunch, bytes, Addressed | None]] = []
+        planned: list[tuple[EntryCode, KernelLaunch, bytes, Addressed | None]] = []
         last: dict[int, bytes] = {}
         for launch, kernel in launches:
-            code = self._of(kernel, launch.entry)
-            shared, own = _arguments(launch, code)
+            code = self.code_of(kernel, launch.entry)
+            shared, own = arguments_of(launch, code)
             source = None
             if shared and last.get(code.variable) != shared:
                 words = np.frombuffer(shared, "u4")
@@ -139,14 +150,14 @@ class CapturedLaunches:
             planned.append((code, launch, own, source))
         return LaunchGraph(planned)
 
-    def _set_variable(self, code: _Code, values: bytes, stream: int) -> None:
+    def _set_variable(self, code: EntryCode, values: bytes, stream: int) -> None:
         """Write the arguments of a module to memory of the graph, and copy them from there."""
         import numpy as np
         import torch
 
         if self._put is None:
             raise not_captured("no kernel ran on this device before", "call it once before the capture")
-        put = self._of(self._put, "put")
+        put = self.code_of(self._put, "put")
         memory = torch.empty(len(values) // 4, dtype=torch.int32, device=torch.cuda.current_device())
         for begin in range(0, len(values), 4 * _WORDS):
             part = values[begin : begin + 4 * _WORDS]
@@ -156,7 +167,8 @@ class CapturedLaunches:
             _launch(put, (_WORDS, 1, 1), block, stream)
         _copy_variable(code, memory.data_ptr(), stream)
 
-    def _of(self, kernel: slangpy.ComputeKernel, entry: str) -> _Code:
+    def code_of(self, kernel: slangpy.ComputeKernel, entry: str) -> EntryCode:
+        """Return the code of an entry point. It is kept with its kernel, as long as the device."""
         if id(kernel) not in self._code:
             self._code[id(kernel)] = kernel, _code_of(kernel, entry)
         return self._code[id(kernel)][1]
@@ -165,28 +177,28 @@ class CapturedLaunches:
 class LaunchGraph:
     """Launches that the driver starts at once, on a stream of their own."""
 
-    def __init__(self, planned: Sequence[tuple[_Code, KernelLaunch, bytes, Addressed | None]]) -> None:
+    def __init__(self, planned: Sequence[tuple[EntryCode, KernelLaunch, bytes, Addressed | None]]) -> None:
         self._kept = [source for *_, source in planned if source is not None]
         self._stream, self._whole = ctypes.c_uint64(), ctypes.c_uint64()
-        _call("cuStreamCreate", ctypes.byref(self._stream), ctypes.c_uint(_ALONE))
+        call_driver("cuStreamCreate", ctypes.byref(self._stream), ctypes.c_uint(_ALONE))
         try:
             graph = self._captured(planned)
-            _call("cuGraphInstantiateWithFlags", ctypes.byref(self._whole), graph, ctypes.c_ulonglong(0))
-            _call("cuGraphDestroy", graph)
+            call_driver("cuGraphInstantiateWithFlags", ctypes.byref(self._whole), graph, ctypes.c_ulonglong(0))
+            call_driver("cuGraphDestroy", graph)
         except ToolchainError:
             self.close()
             raise
 
-    def _captured(self, planned: Sequence[tuple[_Code, KernelLaunch, bytes, Addressed | None]]) -> ctypes.c_uint64:
+    def _captured(self, planned: Sequence[tuple[EntryCode, KernelLaunch, bytes, Addressed | None]]) -> ctypes.c_uint64:
         graph = ctypes.c_uint64()
-        _call("cuStreamBeginCapture_v2", self._stream, ctypes.c_int(_THIS_THREAD))
+        call_driver("cuStreamBeginCapture_v2", self._stream, ctypes.c_int(_THIS_THREAD))
         try:
             for code, launch, own, source in planned:
                 if source is not None:
                     _copy_variable(code, int(source.view[0]), self._stream.value)
                 _launch(code, launch.threads, own, self._stream.value)
         finally:
-            status = _driver().cuStreamEndCapture(self._stream, ctypes.byref(graph))
+            status = cuda_driver().cuStreamEndCapture(self._stream, ctypes.byref(graph))
         if status:
             raise _failed("cuStreamEndCapture", status)
         return graph
@@ -198,22 +210,22 @@ class LaunchGraph:
             ToolchainError: A kernel crashed.
         """
         self.start(times, self._stream.value)
-        wait_until(lambda: _driver().cuStreamQuery(self._stream) != _NOT_READY)
-        _call("cuStreamQuery", self._stream)
+        wait_until(lambda: cuda_driver().cuStreamQuery(self._stream) != _NOT_READY)
+        call_driver("cuStreamQuery", self._stream)
 
     def start(self, times: int, stream: int) -> None:
         """Run the launches so many times in a stream; returns while they run."""
         for _ in range(times):
-            _call("cuGraphLaunch", self._whole, _u64(stream))
+            call_driver("cuGraphLaunch", self._whole, _u64(stream))
 
     def close(self) -> None:
         """Release the graph; the device must still be open."""
         if self._whole.value:
-            _driver().cuGraphExecDestroy(self._whole)
-        _driver().cuStreamDestroy_v2(self._stream)
+            cuda_driver().cuGraphExecDestroy(self._whole)
+        cuda_driver().cuStreamDestroy_v2(self._stream)
 
 
-def _arguments(launch: KernelLaunch, code: _Code) -> tuple[bytes, bytes]:
+def arguments_of(launch: KernelLaunch, code: EntryCode) -> tuple[bytes, bytes]:
     """Return the arguments of the module, none without a variable for them, and those of the entry point.
 
     Those of the module fill its variable, and are padded to whole words.
@@ -226,23 +238,25 @@ def _arguments(launch: KernelLaunch, code: _Code) -> tuple[bytes, bytes]:
     return of_module, packed(own, code.places, launch.entry)
 
 
-def _copy_variable(code: _Code, source: int, stream: int) -> None:
+def _copy_variable(code: EntryCode, source: int, stream: int) -> None:
     size = _size(code.bytes_of_variable)
-    _call("cuMemcpyDtoDAsync_v2", _u64(code.variable), _u64(source), size, _u64(stream))
+    call_driver("cuMemcpyDtoDAsync_v2", _u64(code.variable), _u64(source), size, _u64(stream))
 
 
-def _code_of(kernel: slangpy.ComputeKernel, entry: str) -> _Code:
+def _code_of(kernel: slangpy.ComputeKernel, entry: str) -> EntryCode:
     module = _u64(kernel.pipeline.native_handle.value)
     function, variable, size = ctypes.c_uint64(), ctypes.c_uint64(), ctypes.c_size_t()
-    _call("cuModuleGetFunction", ctypes.byref(function), module, entry.encode())
+    call_driver("cuModuleGetFunction", ctypes.byref(function), module, entry.encode())
     name = b"SLANG_globalParams"
-    has_variable = _driver().cuModuleGetGlobal_v2(ctypes.byref(variable), ctypes.byref(size), module, name) == 0
+    has_variable = cuda_driver().cuModuleGetGlobal_v2(ctypes.byref(variable), ctypes.byref(size), module, name) == 0
     layout = kernel.program.layout
     (point,) = layout.entry_points
     x, y, z = (int(point.compute_thread_group_size[axis]) for axis in range(3))
     places = {one.name: one for one in point.parameters}
     shared = {one.name: one for one in layout.parameters}
-    return _Code(function.value, (x, y, z), places, shared, variable.value * has_variable, size.value * has_variable)
+    return EntryCode(
+        function.value, (x, y, z), places, shared, variable.value * has_variable, size.value * has_variable
+    )
 
 
 def packed(values: Mapping[str, object], places: Mapping[str, slangpy.VariableLayoutReflection], entry: str) -> bytes:
@@ -257,12 +271,17 @@ def packed(values: Mapping[str, object], places: Mapping[str, slangpy.VariableLa
         place = places.get(name)
         if place is None:
             continue  # removed by the compiler
-        data = _bytes(value, place.type_layout, name, entry)
+        data = bytes_of(value, place.type_layout, name, entry)
         block[place.offset : place.offset + len(data)] = data
     return bytes(block[:end])
 
 
-def _bytes(value: object, layout: slangpy.TypeLayoutReflection, name: str, entry: str) -> bytes:
+def bytes_of(value: object, layout: slangpy.TypeLayoutReflection, name: str, entry: str) -> bytes:
+    """Return an argument as bytes.
+
+    Raises:
+        ToolchainError: It is a texture, a matrix or a struct.
+    """
     import numpy as np
 
     if isinstance(value, Addressed):
@@ -285,13 +304,36 @@ def _numbers(value: object) -> Iterator[object]:
         yield value.item() if hasattr(value, "item") else value
 
 
-def _launch(code: _Code, threads: tuple[int, int, int], block: bytes, stream: int) -> None:
-    groups = [-(-count // of) for count, of in zip(threads, code.group, strict=True)]
-    data, size = ctypes.create_string_buffer(block, max(1, len(block))), ctypes.c_size_t(len(block))
-    pointer, length, end = 1, 2, 0  # CU_LAUNCH_PARAM_BUFFER_POINTER, _SIZE and _END
-    extra = (ctypes.c_void_p * 5)(pointer, ctypes.addressof(data), length, ctypes.addressof(size), end)
-    sizes = map(ctypes.c_uint, (*groups, *code.group, 0))
-    _call("cuLaunchKernel", _u64(code.function), *sizes, _u64(stream), None, extra)
+def _launch(code: EntryCode, threads: tuple[int, int, int], block: bytes, stream: int) -> None:
+    StartableLaunch(code, threads, block).start(_u64(stream))
+
+
+class StartableLaunch:
+    """A launch in the form that the driver takes. Its arguments may be changed between two starts.
+
+    Attributes:
+        block: The arguments of the entry point.
+    """
+
+    def __init__(self, code: EntryCode, threads: tuple[int, int, int], block: bytes) -> None:
+        groups = [-(-count // of) for count, of in zip(threads, code.group, strict=True)]
+        self.block = ctypes.create_string_buffer(block, max(1, len(block)))
+        self._size = ctypes.c_size_t(len(block))
+        pointer, length, end = 1, 2, 0  # CU_LAUNCH_PARAM_BUFFER_POINTER, _SIZE and _END
+        data, size = ctypes.addressof(self.block), ctypes.addressof(self._size)
+        self._extra = (ctypes.c_void_p * 5)(pointer, data, length, size, end)
+        self._front = (_u64(code.function), *map(ctypes.c_uint, (*groups, *code.group, 0)))
+        self._start = cuda_driver().cuLaunchKernel
+
+    def start(self, stream: ctypes.c_uint64) -> None:
+        """Start it in a stream; the driver copies the arguments.
+
+        Raises:
+            ToolchainError: The driver failed.
+        """
+        status = self._start(*self._front, stream, None, self._extra)
+        if status:
+            raise _failed("cuLaunchKernel", status)
 
 
 def not_captured(reason: str, help_: str) -> ToolchainError:
@@ -308,12 +350,18 @@ def _size(number: int) -> ctypes.c_size_t:
 
 
 @cache
-def _driver() -> Any:  # noqa: ANN401  (a library)
+def cuda_driver() -> Any:  # noqa: ANN401  (a library)
+    """Return the driver's library."""
     return ctypes.CDLL("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
 
 
-def _call(name: str, *arguments: object) -> None:
-    status = getattr(_driver(), name)(*arguments)
+def call_driver(name: str, *arguments: object) -> None:
+    """Call a function of the driver.
+
+    Raises:
+        ToolchainError: It failed.
+    """
+    status = getattr(cuda_driver(), name)(*arguments)
     if status:
         raise _failed(name, status)
 

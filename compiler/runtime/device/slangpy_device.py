@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from slangad.compiler.errors.diagnostics import ToolchainError
 from slangad.compiler.ir.targets import TARGETS, TILES
 from slangad.compiler.runtime.device.choice import is_software
+from slangad.compiler.runtime.device.cuda_calls import PreparedLaunches, is_primary_at
 from slangad.compiler.runtime.device.cuda_capture import CapturedLaunches, LaunchGraph, is_captured, not_captured
 from slangad.compiler.runtime.device.gpu_launches import KeptBindings, copies_of, leave_busy, spread, wait_until
 from slangad.compiler.runtime.device.memory import require_memory, too_little_memory
@@ -333,6 +334,7 @@ class GpuDevice:
         if self._is_captured:
             self._record(launches)
             return
+        self._captured.enter(None)
         try:
             encoder = self.handle.create_command_encoder()
             for buffer in cleared:
@@ -359,6 +361,29 @@ class GpuDevice:
 
     def _record(self, launches: Sequence[KernelLaunch]) -> None:
         self._captured.record(_with_kernels(launches))
+
+    def prepared_launches(
+        self, launches: Sequence[KernelLaunch], buffers: Sequence[TensorBuffer]
+    ) -> PreparedLaunches | None:
+        """Return launches that start at once in torch's stream, with other buffers; None if this device has no such.
+
+        Args:
+            launches: Launches that have run.
+            buffers: Their buffers, at least one.
+
+        Raises:
+            ToolchainError: A launch has a texture or a struct passed by value, or the driver failed.
+        """
+        if self.name != "cuda":
+            return None
+        self.handle.set_cuda_context_current()
+        if not is_primary_at(int(buffers[0].view[0])):
+            return None
+        return PreparedLaunches(self._captured, _with_kernels(launches), buffers)
+
+    def enter(self, stream: int | None) -> None:
+        """Wait for prepared launches in other streams whose arguments the next launches replace."""
+        self._captured.enter(stream)
 
     def graph_of(self, launches: Sequence[KernelLaunch]) -> LaunchGraph:
         """Return launches as a CUDA graph.
@@ -422,6 +447,7 @@ class _Replayed:
             except ToolchainError:  # a texture, say
                 self.is_plain = True
         self.has_run = True
+        self.device.enter(None if self.place is None else current_stream(self.place))
         if self.graph is None:
             self.device.submit([*self.launches] * times)
             return

@@ -107,7 +107,7 @@ class Resident:
 
         inputs = self.prepared.arrays.get((Role.INPUT, name, part.path))
         if is_tensor(inputs):
-            return borrowed_buffer(inputs, np.dtype(part.device_dtype))
+            return borrowed_buffer(inputs, np.dtype(part.device_dtype), self.prepared.place)
         buffer = self.buffer(
             "uint" if part.device_dtype == "u4" else part.scalar.name, self.count(name, part), fill=None
         )

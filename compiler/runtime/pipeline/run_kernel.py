@@ -32,8 +32,9 @@ from slangad.compiler.runtime.device.tensors import (
 from slangad.compiler.toolchain.messages.failures import failed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
+    import numpy as np
     import numpy.typing as npt
 
     from slangad.compiler.emit.model import EntryParameter, EntryPoint
@@ -100,9 +101,22 @@ class KernelPlan:
 
 
 def run_kernel(
-    device: Device, program: DeviceProgram, plan: KernelPlan, mode: RunMode, prepared: Prepared
+    device: Device,
+    program: DeviceProgram,
+    plan: KernelPlan,
+    mode: RunMode,
+    prepared: Prepared,
+    keep: Callable[[Run], None] | None = None,
 ) -> dict[str, Array]:
     """Run a kernel, wait, and return arrays by key.
+
+    Args:
+        device: Where it runs.
+        program: Its entry points there.
+        plan: The kernel.
+        mode: The mode.
+        prepared: Its arguments.
+        keep: Called with the run before its results are read.
 
     Raises:
         ToolchainError: The device failed, or has too little memory.
@@ -113,9 +127,41 @@ def run_kernel(
             for step in mode.steps:
                 run.add(step)
             run.submit()
+            if keep is not None:
+                keep(run)
             return run.results()
     except MemoryError:
         raise too_little_memory("this machine") from None
+
+
+@dataclass(frozen=True, slots=True)
+class BufferOrigin:
+    """How a buffer of a run got its contents.
+
+    Attributes:
+        dtype: The dtype of its scalars.
+        count: The number of its scalars.
+        source: The slot of the argument that it holds; None without one.
+        borrowed: True if it is the memory of the argument.
+        start: The number that it is filled with; None if nothing was written.
+    """
+
+    dtype: np.dtype[Any]
+    count: int
+    source: Slot | None
+    borrowed: bool
+    start: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class OutputPart:
+    """An output of a run: its key, its buffer and shape, and the argument that is added to it."""
+
+    key: str
+    slot: Slot
+    dtype: str
+    shape: tuple[int, ...]
+    added: Slot | None = None
 
 
 @dataclass
@@ -124,6 +170,7 @@ class Run:
 
     Attributes:
         buffers: The buffers created so far, by slot.
+        origins: How each of them got its contents.
         moved: Slots that another slot's buffer serves.
         textures: The textures created so far.
         probes: The parameters that get the gradients of intermediate values.
@@ -134,6 +181,7 @@ class Run:
     plan: KernelPlan
     prepared: Prepared
     buffers: dict[Slot, DeviceBuffer] = field(default_factory=dict)
+    origins: dict[Slot, BufferOrigin] = field(default_factory=dict)
     moved: dict[Slot, Slot] = field(default_factory=dict)
     textures: dict[Slot, Any] = field(default_factory=dict)
     probes: dict[str, EntryParameter] = field(default_factory=dict)
@@ -351,28 +399,36 @@ class Run:
         if slot[0] is not role and parameter.is_total:
             name = self._summing(_tensor_of(parameter), role)[-1].scalar.name
         dtype = np.dtype(DTYPES[name])
-        array = (
-            None
-            if role is Role.GRADIENT and self._is_stored(parameter.parameter)
-            else self._prepared_array(slot, parameter)
+        source = (
+            None if role is Role.GRADIENT and self._is_stored(parameter.parameter) else self._source_of(slot, parameter)
         )
+        array = self._contents_of(slot, source)
         if is_tensor(array) and parameter.access == "read":
-            return borrowed_buffer(array, dtype)
+            borrowed = borrowed_buffer(array, dtype, self.prepared.place)
+            self.origins[slot] = BufferOrigin(dtype, borrowed.count, source, borrowed=True, start=None)
+            return borrowed
         buffer = buffer_on(self.device, self.prepared.place, dtype, self._size(parameter, entry))
         start = start_of(parameter)
         unwritten = start is not Start.ANY or (role is not Role.PARTIALS and not self.elements)
-        set_to(buffer, array, 1.0 if start is Start.ONE else 0.0 if unwritten else None)
+        number = 1.0 if start is Start.ONE else 0.0 if unwritten else None
+        set_to(buffer, array, number)
+        given = source if array is not None else None
+        self.origins[slot] = BufferOrigin(dtype, buffer.count, given, borrowed=False, start=number)
         return buffer
 
-    def _prepared_array(self, slot: Slot, parameter: EntryParameter) -> Array | None:
+    def _source_of(self, slot: Slot, parameter: EntryParameter) -> Slot:
+        """Return the slot of the argument that a buffer holds, if it is given."""
         role, name, path = slot
         if role is Role.RESULT and parameter.access in ("change", "add"):
             role = Role.INPUT
+        return (Role.COTANGENT if role is Role.ADJOINT else role), name, path
+
+    def _contents_of(self, slot: Slot, source: Slot | None) -> Array | None:
+        """Return the contents of a buffer: an argument, or tangents that the launches before it have written."""
+        role, name, path = slot
         if role is Role.COTANGENT and (tangent := self.buffers.get((Role.RESULT_TANGENT, name, path))):
             return self._launched_contents(tangent)
-        if role is Role.ADJOINT:
-            role = Role.COTANGENT
-        return self.prepared.arrays.get((role, name, path))
+        return None if source is None else self.prepared.arrays.get(source)
 
     def _is_stored(self, name: str) -> bool:
         """Return True if the launches store a parameter's gradient. A given gradient is then added afterwards."""
@@ -404,14 +460,17 @@ class Run:
 
     def results(self) -> dict[str, Array]:
         """Return the written arrays by key, in the order of the signature: results, gradients, tangents, probes."""
-        arrays = {
-            f"{PREFIXES.get(role, '')}{part.key}": self._read(role, slot, value, part)
-            for role, slot, value, part in self._outputs()
-        }
+        return {part.key: self._read(part) for part in self.outputs()}
+
+    def outputs(self) -> Iterator[OutputPart]:
+        """Yield the written arrays, in the order of the results."""
+        for role, slot, value, part in self._outputs():
+            shape = shape_of(value, part, self.prepared.domain, self.prepared.extents)
+            added = (role, value.name, part.path) if role is Role.GRADIENT and self._is_stored(value.name) else None
+            yield OutputPart(f"{PREFIXES.get(role, '')}{part.key}", slot, part.dtype, shape, added)
         for name, parameter in self.probes.items():
-            array = self.buffers[Role.PROBE, name, ()].take()
-            arrays[f"{PREFIXES[Role.PROBE]}{name}"] = array.reshape((*self.prepared.domain, *parameter.shape))
-        return arrays
+            slot, shape = (Role.PROBE, name, ()), (*self.prepared.domain, *parameter.shape)
+            yield OutputPart(f"{PREFIXES[Role.PROBE]}{name}", slot, DTYPES[parameter.scalar.name], shape)
 
     def _outputs(self) -> Iterator[tuple[ParameterRole, Slot, KernelValue, ArrayPart]]:
         for key_role, role, value in self._written():
@@ -433,13 +492,11 @@ class Run:
         yield from ((Role.RESULT_TANGENT, Role.RESULT_TANGENT, value) for value in (*results, *written))
         yield from ((Role.RESULT_TANGENT, Role.TANGENT, value) for value in in_place)
 
-    def _read(self, role: ParameterRole, slot: Slot, value: KernelValue, part: ArrayPart) -> Array:
+    def _read(self, part: OutputPart) -> Array:
         """Return the contents of a buffer as an array, plus the given gradient that is not in them yet."""
-        array = self.buffers[slot].take()[: self._count(value, part)]
-        shape = shape_of(value, part, self.prepared.domain, self.prepared.extents)
-        stored = role is Role.GRADIENT and self._is_stored(value.name)
-        start = self.prepared.arrays.get((role, value.name, part.path)) if stored else None
-        total: Array = plus(typed(array, part.dtype).reshape(shape), start)
+        array = self.buffers[part.slot].take()[: math.prod(part.shape)]
+        start = None if part.added is None else self.prepared.arrays.get(part.added)
+        total: Array = plus(typed(array, part.dtype).reshape(part.shape), start)
         return total
 
 

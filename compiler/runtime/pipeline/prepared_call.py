@@ -1,0 +1,344 @@
+"""Repeat a call of a kernel on torch tensors of a cuda device without planning it again.
+
+The first call of a kind runs as any other. What does not depend on addresses and values is kept of it: launches, sizes
+of buffers, shapes of outputs. A later call of the same kind allocates, and starts the launches in torch's stream.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Protocol, runtime_checkable
+
+from slangad.compiler.emit.model import ParameterRole
+from slangad.compiler.errors.diagnostics import ToolchainError
+from slangad.compiler.runtime.arrays.array_keys import array_keys
+from slangad.compiler.runtime.arrays.conversion import MisfitError, convert
+from slangad.compiler.runtime.arrays.modes import RunMode
+from slangad.compiler.runtime.arrays.uniforms import uniform_value
+from slangad.compiler.runtime.device.cuda_capture import is_captured
+from slangad.compiler.runtime.device.tensors import (
+    TensorBuffer,
+    current_stream,
+    is_recording,
+    is_tensor,
+    plus,
+    tensor_type,
+    typed,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+
+    from slangad.compiler.emit.model import EntryParameter, EntryPoint
+    from slangad.compiler.runtime.arrays.array_keys import ArrayKey, Slot
+    from slangad.compiler.runtime.device.model import Device, KernelLaunch
+    from slangad.compiler.runtime.pipeline.run_kernel import BufferOrigin, OutputPart, Run
+
+    Tensor = Any  # torch is no dependency
+
+MOST_KINDS: Final = 64
+"""Kinds of calls of one kernel that are kept. More of them take memory: a few kB each."""
+_ROUNDED: Final = ("<f4", "<f8")
+"""Types to which torch rounds a float as numpy does. It rounds to float first on the way to half."""
+_LARGEST: Final = 3.4e38
+"""Numbers up to this one fit into a float."""
+_MODES: Final = (RunMode.FORWARD, RunMode.BACKWARD, RunMode.JVP)
+
+
+class StartableLaunches(Protocol):
+    """Launches that are started many times."""
+
+    def set_value(self, number: int, name: str, value: object) -> None:
+        """Replace an argument that launch ``number`` takes by value."""
+
+    def start(self, addresses: Sequence[int], stream: int) -> None:
+        """Start all launches in a stream, with the buffers at these addresses."""
+
+
+@runtime_checkable
+class PreparingDevice(Protocol):
+    """A device that can start launches again with other buffers."""
+
+    def prepared_launches(
+        self, launches: Sequence[KernelLaunch], buffers: Sequence[TensorBuffer]
+    ) -> StartableLaunches | None:
+        """Return launches that have run, to start again; None if this device has no such."""
+
+
+def kind_of_call(mode: RunMode, device: str, inputs: Mapping[str, object], domain: object) -> Hashable:
+    """Return what is equal for calls that differ in addresses and values only; None for a call that is not repeated.
+
+    Args:
+        mode: Its mode.
+        device: The name of its device.
+        inputs: Its arguments by key.
+        domain: Its domain, if it was given.
+    """
+    torch = sys.modules.get("torch")
+    if torch is None or mode not in _MODES:
+        return None
+    if domain is not None and not (type(domain) is tuple and all(type(one) is int for one in domain)):
+        return None
+    kinds: list[Hashable] = []
+    has_tensors = False
+    for key, value in inputs.items():
+        kind = type(value)
+        if kind is torch.Tensor or kind is torch.nn.Parameter:
+            tensor: Tensor = value
+            if not tensor.is_cuda or torch._C._functorch.is_functorch_wrapped_tensor(tensor) or tensor.is_neg():
+                return None
+            kinds.append((key, tensor.dtype, tensor.shape, tensor.device, tensor.layout))
+            has_tensors = True
+        elif kind is float or kind is int:
+            kinds.append((key, kind))
+        else:
+            return None
+    if not has_tensors or torch._C._len_torch_dispatch_stack() or is_recording() or is_captured():
+        return None
+    return mode, device, domain, *kinds
+
+
+@dataclass(frozen=True, slots=True)
+class _Argument:
+    """A buffer that is the memory of an argument; ``kind`` is its type if it has another one."""
+
+    key: str
+    kind: Any
+
+    def tensor(self, inputs: Mapping[str, Any], _: Callable[[str], Any]) -> Tensor:
+        """Return the argument, or a copy in the layout of buffers."""
+        tensor = inputs[self.key]
+        if self.kind is not None:
+            tensor = tensor.detach().to(self.kind)
+        return tensor if tensor.is_contiguous() else tensor.detach().contiguous()
+
+
+@dataclass(frozen=True, slots=True)
+class _Allocated:
+    """A buffer that is allocated: zeros, ones, anything, or a copy of an argument.
+
+    Attributes:
+        make: ``torch.zeros``, ``torch.ones`` or ``torch.empty``.
+        shape: That of an output, if the buffer is one; else one axis.
+        kind: The type.
+        place: The torch device.
+        copied: The key of the argument that is copied; empty without one.
+        origin: The buffer in the first call.
+    """
+
+    make: Callable[..., Any]
+    shape: tuple[int, ...]
+    kind: Any
+    place: Any
+    copied: str
+    origin: BufferOrigin
+
+    def tensor(self, inputs: Mapping[str, Any], convert: Callable[[str], Any]) -> Tensor:
+        """Return new memory."""
+        tensor = self.make(self.shape, dtype=self.kind, device=self.place)
+        if not self.copied:
+            return tensor
+        value = inputs[self.copied]
+        if type(value) is float and self.origin.dtype.str in _ROUNDED and -_LARGEST < value < _LARGEST:
+            return tensor.fill_(value)
+        value = value.detach() if is_tensor(value) else typed(convert(self.copied), self.origin.dtype.str)
+        TensorBuffer(tensor.view(-1), self.origin.dtype, self.origin.count).upload(value)
+        return tensor
+
+
+@dataclass(frozen=True, slots=True)
+class _Output:
+    """An output: its key and buffer. ``part`` says how it is read; None if it is the buffer itself."""
+
+    key: str
+    buffer: int
+    part: OutputPart | None
+    added: str
+
+    def read(self, tensor: Tensor, inputs: Mapping[str, Any]) -> Tensor:
+        """Return the output, plus the given gradient that is not in it yet."""
+        if self.part is not None:
+            count = math.prod(self.part.shape)
+            tensor = typed(tensor.view(-1)[:count], self.part.dtype).reshape(self.part.shape)
+        return plus(tensor, inputs[self.added]) if self.added else tensor
+
+
+class UnrepeatableError(Exception):
+    """A value of a call does not fit, or the call can't be repeated."""
+
+
+class PreparedCall:
+    """A call of a kernel that can be repeated on other tensors.
+
+    Attributes:
+        device: Its device.
+    """
+
+    def __init__(self, run: Run, mode: RunMode, inputs: Mapping[str, object]) -> None:
+        """Keep what repeats of a run that was just submitted.
+
+        Raises:
+            UnrepeatableError: It can't be repeated.
+        """
+        self.device = run.device
+        self._place, self._plan = run.prepared.place, run.plan
+        self._keys = {place.slot: place for place in array_keys(run.plan.signature, mode)}
+        self._by_key = {place.key: place for place in self._keys.values()}
+        _require_repeatable(run, self._by_key, inputs)
+        slots = list(run.buffers)
+        outputs = list(run.outputs())
+        used = Counter(part.slot for part in outputs)
+        whole = {part.slot: part for part in outputs if used[part.slot] == 1 and _is_whole(part, run)}
+        added = {part.key: self._given(part.added, inputs) for part in outputs}
+        self._buffers = [self._buffer(run.origins[slot], whole.get(slot), inputs) for slot in slots]
+        self._outputs = [
+            _Output(part.key, slots.index(part.slot), None if part.slot in whole else part, added[part.key])
+            for part in outputs
+        ]
+        self._values = [
+            (number, *found) for number, launch in enumerate(run.launches) for found in _values(launch, run)
+        ]
+        self._launches = _launches(run)
+
+    def __call__(self, inputs: Mapping[str, Any]) -> dict[str, Tensor]:
+        """Start the launches in torch's stream, and return the outputs by key; they are there in that stream.
+
+        Raises:
+            UnrepeatableError: A number does not fit its parameter.
+            ToolchainError: The driver failed.
+        """
+        with self.device.lock:
+            for number, parameter, entry in self._values:
+                arrays = {p.slot: self._converted(p.key, inputs) for p in self._keys.values() if p.key in inputs}
+                value = uniform_value(parameter, entry, self._plan.signature, arrays, self._plan.fields)
+                self._launches.set_value(number, parameter.name, value)
+            tensors = [one.tensor(inputs, lambda key: self._converted(key, inputs)) for one in self._buffers]
+            self._launches.start([one.data_ptr() for one in tensors], current_stream(self._place))
+        return {one.key: one.read(tensors[one.buffer], inputs) for one in self._outputs}
+
+    def _converted(self, key: str, inputs: Mapping[str, Any]) -> Any:  # noqa: ANN401  (an array or a tensor)
+        """Return an argument in the type of its parameter."""
+        if is_tensor(inputs[key]):
+            return inputs[key]
+        try:
+            return convert(inputs[key], self._by_key[key].part)[0]
+        except MisfitError as misfit:
+            raise UnrepeatableError(str(misfit)) from None
+
+    def _given(self, slot: Slot | None, inputs: Mapping[str, object]) -> str:
+        """Return the key of a slot whose argument is given; an empty string without one."""
+        key = "" if slot is None or slot not in self._keys else self._keys[slot].key
+        return key if key in inputs else ""
+
+    def _buffer(
+        self, origin: BufferOrigin, whole: OutputPart | None, inputs: Mapping[str, object]
+    ) -> _Argument | _Allocated:
+        import torch
+
+        kind, source = tensor_type(origin.dtype.str), self._given(origin.source, inputs)
+        if origin.borrowed:
+            given: Tensor = inputs[source]
+            return _Argument(source, None if given.dtype == kind else kind)
+        shape = (max(1, origin.count),) if whole is None else whole.shape
+        make = torch.empty if source or origin.start is None else torch.ones if origin.start else torch.zeros
+        return _Allocated(make, shape, kind, self._place, source, origin)
+
+
+def _require_repeatable(run: Run, keys: Mapping[str, ArrayKey], inputs: Mapping[str, object]) -> None:
+    """Refuse a run whose launches depend on more than addresses and numbers.
+
+    Raises:
+        UnrepeatableError: It has textures, empty arrays, tensors of another device or passed by value.
+    """
+    place = run.prepared.place
+    tensors = [(key, value) for key, value in inputs.items() if is_tensor(value)]
+    elsewhere = any(value.device != place or not value.numel() for _, value in tensors)  # type: ignore[attr-defined]
+    by_value = any(keys[key].role is ParameterRole.UNIFORM for key, _ in tensors if key in keys)
+    if (
+        run.textures
+        or run.moved
+        or not run.elements
+        or elsewhere
+        or by_value
+        or run.origins.keys() != run.buffers.keys()
+    ):
+        raise UnrepeatableError
+
+
+def _is_whole(part: OutputPart, run: Run) -> bool:
+    """Return True if an output is a buffer as it is."""
+    origin = run.origins[part.slot]
+    same_type = part.dtype != "?" and tensor_type(part.dtype) == tensor_type(origin.dtype.str)
+    return not origin.borrowed and same_type and origin.count == math.prod(part.shape) > 0
+
+
+def _values(launch: KernelLaunch, run: Run) -> Iterator[tuple[EntryParameter, EntryPoint]]:
+    """Yield the arguments of a launch that the caller passes by value."""
+    entry = next(one for entries in run.plan.entries.values() for one in entries if one.name == launch.entry)
+    seen = set()
+    for parameter in entry.parameters:
+        if parameter.role is ParameterRole.UNIFORM and parameter.name not in seen:
+            seen.add(parameter.name)
+            yield parameter, entry
+
+
+def _launches(run: Run) -> StartableLaunches:
+    buffers = [buffer for buffer in run.buffers.values() if isinstance(buffer, TensorBuffer)]
+    try:
+        found = run.device.prepared_launches(run.launches, buffers) if isinstance(run.device, PreparingDevice) else None
+    except ToolchainError as error:
+        raise UnrepeatableError(str(error)) from None
+    if found is None or len(buffers) != len(run.buffers):
+        raise UnrepeatableError
+    return found
+
+
+class PreparedCalls:
+    """The calls of one kernel that can be repeated, by kind. Any number of threads may use it."""
+
+    def __init__(self) -> None:
+        self._calls: dict[Hashable, PreparedCall | None] = {}
+
+    def repeated(self, kind: Hashable, device: Device | None, inputs: Mapping[str, Any]) -> dict[str, Tensor] | None:
+        """Return the outputs of a call of a known kind by key; None if it has to be planned.
+
+        Args:
+            kind: Its kind.
+            device: Its device, if that is open.
+            inputs: Its arguments by key.
+
+        Raises:
+            ToolchainError: The driver failed.
+        """
+        call = self._calls.get(kind)
+        if call is None or call.device is not device:
+            return None
+        try:
+            return call(inputs)
+        except UnrepeatableError:
+            return None
+
+    def keeper(self, kind: Hashable, mode: RunMode, inputs: Mapping[str, object]) -> Callable[[Run], None] | None:
+        """Return the function that keeps what repeats of a run of a kind; None if it was tried before.
+
+        Args:
+            kind: The kind of the call.
+            mode: Its mode.
+            inputs: Its arguments by key.
+        """
+        known = self._calls.get(kind)
+        if kind in self._calls and known is None:
+            return None
+
+        def keep(run: Run) -> None:
+            while len(self._calls) >= MOST_KINDS:
+                self._calls.pop(next(iter(self._calls)), None)
+            try:
+                self._calls[kind] = PreparedCall(run, mode, inputs)
+            except UnrepeatableError:
+                self._calls[kind] = None
+
+        return keep
