@@ -1,10 +1,11 @@
-"""The files of the repository's root: the README's Python gives its Slang, and the version is in the changelog."""
+"""The files of the repository's root: the Python of pages gives their Slang, and the version is in the changelog."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
 
+import pytest
 import yaml
 from click.testing import CliRunner
 
@@ -12,25 +13,25 @@ from slangad import __version__
 from slangad.cli.main import cli
 
 ROOT = Path(__file__).parents[1]
-README = ROOT / "README.md"
 
 
-def blocks(language: str) -> list[str]:
-    return re.findall(rf"```{language}\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
+def blocks(page: str, language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", (ROOT / page).read_text(encoding="utf-8"), re.DOTALL)
 
 
-def emitted(folder: Path) -> str:
-    source = folder / "readme.py"
-    source.write_text(blocks("python")[0], encoding="utf-8")
+def emitted(folder: Path, page: str) -> str:
+    source = folder / "described.py"
+    source.write_text(blocks(page, "python")[0], encoding="utf-8")
     result = CliRunner().invoke(cli, ["compile", str(source), "--emit", "slang", "-o", "-"])
     assert result.exit_code == 0, result.stderr
     return result.stdout
 
 
-def test_readme__its_python__gives_its_slang(tmp_path: Path) -> None:
-    shown = blocks("slang")[0]
-    assert len(shown) > 200
-    assert shown in emitted(tmp_path)
+@pytest.mark.parametrize(("page", "name"), [("README.md", "float3 shade("), ("docs/cli.md", "void fit_forward(")])
+def test_pages__their_python__gives_their_slang(tmp_path: Path, page: str, name: str) -> None:
+    shown = blocks(page, "slang")[0]
+    assert name in shown
+    assert shown in emitted(tmp_path, page)
 
 
 def test_version__of_the_package__has_a_section_in_the_changelog() -> None:
