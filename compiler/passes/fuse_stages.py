@@ -4,14 +4,14 @@
     loss = error(y)
 
 The intermediate value then never leaves the thread in any mode. Two stages are not fused in these cases: the value is
-used elsewhere or returned, one of them reads its thread id or writes a tensor, both have a probe of one name, or the
-pipeline has ``fuse: false``.
+used elsewhere or returned, one of them reads its thread id or writes a tensor, both have a probe of one name, the
+kernel would have more than ``MOST_JOINED`` stages, or the pipeline has ``fuse: false``.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from slangad.compiler.ir import nodes as ir
 from slangad.compiler.ir.build import Fresh
@@ -27,11 +27,20 @@ if TYPE_CHECKING:
     from slangad.compiler.ir.pipelines import Argument, Pipeline, Stage
 
 
+MOST_JOINED: Final = 32
+"""Stages of one fused kernel. Slang nests the types of their intermediate values, and refuses some 150 of them. Compile
+time grows faster than the number."""
+_LONGEST_NAME: Final = 80
+"""Letters of a fused kernel's name up to which it has the names of all its stages."""
+_NAMED: Final = 2
+"""Stages that a longer name has: the first and the last one."""
+
+
 def fuse_stages(module: ir.Module) -> ir.Module:
     """Return the module with fused kernels, and with pipelines that use them."""
     if not any(pipeline.fuse for pipeline in module.pipelines):
         return module
-    fused = _Fused(module, {k.name: k for k in module.kernels}, {f.key: f for f in module.functions}, {})
+    fused = _Fused(module, {k.name: k for k in module.kernels}, {f.key: f for f in module.functions}, {}, {})
     pipelines = tuple(fused.pipeline(p) if p.fuse else p for p in module.pipelines)
     used = {*(k.name for k in module.kernels), *(s.kernel for p in pipelines for s in p.stages)}
     kernels = tuple(k for k in fused.kernels.values() if k.name in used)
@@ -48,12 +57,18 @@ class _ParameterSource:
 
 @dataclass(frozen=True, slots=True)
 class _Fused:
-    """All kernels and functions so far; ``made`` has the fused kernels by the kernels that they join."""
+    """All kernels and functions so far.
+
+    Attributes:
+        made: The fused kernels by the kernels that they join.
+        joined: The names of the stages of each fused kernel.
+    """
 
     module: ir.Module
     kernels: dict[str, ir.Kernel]
     functions: dict[str, ir.Function]
     made: dict[tuple[str, str, tuple[_ParameterSource, ...]], str]
+    joined: dict[str, tuple[str, ...]]
 
     def pipeline(self, pipeline: Pipeline) -> Pipeline:
         """Return the pipeline with fused stages. Fusion starts at the front, so three in a row become one."""
@@ -72,7 +87,7 @@ class _Fused:
         a, b = self.kernels[first.kernel], self.kernels[second.kernel]
         if (a.dims, a.group_size, a.tile) != (b.dims, b.group_size, b.tile):
             return False
-        if not self._is_plain(a) or not self._is_plain(b):
+        if len(self._stages(a, b)) > MOST_JOINED or not self._is_plain(a) or not self._is_plain(b):
             return False
         if second.domain not in ((), first.domain) or not first.results:
             return False
@@ -86,6 +101,10 @@ class _Fused:
         elementwise = bool(taken) and all(p.memory is ir.Memory.EACH and _flows(p) for p in taken)
         alone = len(users) == 1 and set(second.results) <= set(users[0].results)
         return each and elementwise and alone and not returned & set(first.results)
+
+    def _stages(self, *kernels: ir.Kernel) -> tuple[str, ...]:
+        """Return the names of the stages that kernels have."""
+        return tuple(name for kernel in kernels for name in self.joined.get(kernel.name, (kernel.name,)))
 
     def _probes(self, key: str) -> set[str]:
         """Return the names of the probes in a function and in what it calls."""
@@ -114,7 +133,12 @@ class _Fused:
         names = Fresh({p.name for p in a.params})
         remaining = [p for p, source in zip(b.params, sources, strict=True) if source.kind == "own"]
         params = (*a.params, *(replace(p, name=names.name(p.name)) for p in remaining))
-        name = Fresh({*self.kernels, *(f.name for f in self.functions.values())}).name(f"{a.name}_then_{b.name}")
+        stages = self._stages(a, b)
+        wanted = "_then_".join(stages)
+        if len(wanted) > _LONGEST_NAME and len(stages) > _NAMED:
+            wanted = f"{stages[0]}_then_{len(stages) - _NAMED}_more_then_{stages[-1]}"
+        name = Fresh({*self.kernels, *(f.name for f in self.functions.values())}).name(wanted)
+        self.joined[name] = stages
         key = Fresh({*self.functions}).name(f"{self.module.source}:{name}")
         first, second = self.functions[a.function], self.functions[b.function]
         self.functions[key] = ir.Function(

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 
 from slangad.compiler.ir.text_form.printer import parse, show
 from slangad.compiler.ir.verify.module import verify
-from slangad.compiler.passes.fuse_stages import fuse_stages
+from slangad.compiler.passes.fuse_stages import MOST_JOINED, fuse_stages
 
 TEXT = """\
 module m from "m.py"
@@ -87,3 +89,10 @@ def test_fusion__what_has_to_stay_apart__does(lines: tuple[str, ...]) -> None:
 
 def test_fusion__switched_off__leaves_all_as_it_is() -> None:
     assert len(stages("stage f(x, p) -> a", "stage f(a, p) -> b", apart=True)) == 2
+
+
+def test_fusion__many_stages__become_kernels_of_limited_size_with_short_names() -> None:
+    values = ["x", *(f"v{number}" for number in range(2 * MOST_JOINED + 1))]
+    lines = [f"stage f({before}, p) -> {after}" for before, after in pairwise(values)]
+    long = f"f_then_{MOST_JOINED - 2}_more_then_f"
+    assert stages(*lines) == [(long, 2), (long, 2), ("f", 2)]
