@@ -15,6 +15,46 @@ ROOT = Path(__file__).resolve().parents[2]
 SAMPLES = sorted([*(ROOT / "samples").rglob("*.py"), *(ROOT / "templates").rglob("*.py")])
 LEFT_OUT = {"language": "a local variable that starts as an int and becomes a float, as the language allows"}
 """Pages whose programs a type checker refuses, with the reason."""
+TYPED = """
+from collections.abc import Sequence
+from typing import Annotated
+
+import numpy as np
+
+import slangad as sa
+from slangad import Array, Each, Param, Tensor, float2x2, float3, float4
+
+SIZE = 2
+Weights = Annotated[Sequence[float], Array[float, 2 * SIZE]]
+
+
+@sa.struct
+class Motion:
+    turn: float3
+    stretch: float2x2
+    shift: float3 = float3(0.0)
+
+
+@sa.differentiable
+def first(w: Weights, m: Motion) -> float:
+    return w[0] * m.turn.x
+
+
+@sa.kernel
+def cost(i: Each[int], t: Annotated[Sequence[float3], Tensor[float3, 1]], m: Param[Motion]) -> Each[float3]:
+    return t[i]
+
+
+x = np.zeros(6, np.float32)
+m = Motion(x[:3], np.eye(2), x[3:])
+m.turn = [1.0, 2.0, 3.0]
+turn: float3 = m.turn
+m.stretch = [[1.0, 0.0], [0.0, 1.0]]
+Motion(turn, float2x2(1.0))
+Motion("abc", x)  # type: ignore[arg-type]
+Motion(float4(1.0), x)  # type: ignore[arg-type]
+"""
+"""Elements and fields that have a type; mypy also reports a comment that ignores nothing."""
 PROGRAM = re.compile(r"^`(\w+)\.py`[^`\n]*:\n\n?```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -34,6 +74,7 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
             (home / f"{name}.py").write_text(beside.sub(rf"from {home.name}.\1 import", text), encoding="utf-8")
             count += 1
     assert count > 20
+    (folder / "typed.py").write_text(TYPED, encoding="utf-8")
     cells = json.loads((ROOT / "docs" / "notebook.ipynb").read_text(encoding="utf-8"))["cells"]
     code = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
     (folder / "notebook.py").write_text("\n\n".join(code), encoding="utf-8")

@@ -19,7 +19,7 @@ from slangad.compiler.lang.types.vectors import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from typing import Any
 
     import numpy as np
@@ -44,6 +44,13 @@ class MatrixValue(Arithmetic[S, bool], Generic[S, R]):
     __slots__ = ("data",)
     slangad_type: ClassVar[Matrix]
     data: Data
+
+    if TYPE_CHECKING:
+        # as of vectors: fields of structs take arrays and sequences too
+        def __get__(self, owner: object, kind: type[Any] | None = None) -> Self: ...
+        def __set__(
+            self, owner: object, value: MatrixValue[S, R] | npt.NDArray[Any] | Sequence[R | Sequence[S]]
+        ) -> None: ...
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()

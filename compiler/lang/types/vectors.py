@@ -12,7 +12,7 @@ from slangad.compiler.ir import types
 from slangad.compiler.lang.types.arithmetic import Arithmetic
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from typing import Any
 
     import numpy as np
@@ -44,6 +44,10 @@ class VectorValue(Arithmetic[S, M], Generic[S, M]):
         g: S
 
         def __getattr__(self, name: str) -> Any: ...  # noqa: ANN401  (a swizzle: a component or a vector)
+
+        # fields of structs take arrays and sequences too: type checkers know such conversions of descriptors alone
+        def __get__(self, owner: object, kind: type[Any] | None = None) -> Self: ...
+        def __set__(self, owner: object, value: VectorValue[S, M] | npt.NDArray[Any] | Sequence[S]) -> None: ...
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
