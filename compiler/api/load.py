@@ -36,7 +36,7 @@ from slangad.compiler.runtime.device.tensors import (
     Tracking,
     as_arrays,
     as_tensors,
-    is_tensor,
+    is_array,
     missing_values,
     place_of,
     tracking,
@@ -284,7 +284,7 @@ class LoadedKernel:
         """
         leaves = self._leaves
         values = (*args, *kwargs.values())
-        if len(args) <= len(leaves) and all(type(one) in _NUMBERS or is_tensor(one) for one in values):
+        if len(args) <= len(leaves) and all(type(one) in _NUMBERS or is_array(one) for one in values):
             found = {**dict(zip(leaves, args, strict=False)), **kwargs}
             if len(found) == len(values) and found.keys() <= leaves.keys():
                 return {name: found[name] for name in leaves if name in found} if kwargs else found
@@ -329,7 +329,8 @@ class LoadedKernel:
             with readable_errors():
                 repeated = self.prepared.repeated(kind, _OPEN.get(name), inputs)
             if repeated is not None:
-                return Outcome(repeated, self.signature)
+                place = place_of(inputs)
+                return Outcome(repeated if place is None else as_tensors(repeated, place), self.signature)
         if "torch" in sys.modules and (missing := missing_values(inputs.values())):
             own = self.signature.name
             help_ = f"call it outside; torch.compile, torch.func.grad, vmap and jvp take {own}.torch()"
@@ -370,7 +371,8 @@ class LoadedKernel:
         if mode is RunMode.HVP:
             return self._run_product(device, prepared, {})
         self.plan.require(mode)
-        keep = None if kind is None or place is None else self.prepared.keeper(kind, mode, inputs)
+        keeps = kind is not None and (place is not None or device.host)
+        keep = self.prepared.keeper(kind, mode, inputs) if keeps else None
         return run_kernel(device, self.load_on(device, mode), self.plan, mode, prepared, keep)
 
     def _run_product(self, device: Device, prepared: Prepared, cotangents: Mapping[str, Any]) -> Mapping[str, Any]:

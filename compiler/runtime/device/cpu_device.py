@@ -263,6 +263,7 @@ class CpuDevice:
         child, self._child = self._child, None
         self._loaded.clear()
         self._attached.clear()
+        self._spare = SpareSegments()
         if child is not None:
             child.close()
 

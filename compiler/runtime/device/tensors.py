@@ -37,6 +37,13 @@ def is_tensor(value: object) -> bool:
     return torch is not None and isinstance(value, torch.Tensor)
 
 
+def is_array(value: object) -> bool:
+    """Return True if a value is a numpy array or a torch tensor."""
+    import numpy as np
+
+    return isinstance(value, np.ndarray) or is_tensor(value)
+
+
 def tracking(values: Iterable[object]) -> Tracking | None:
     """Return how torch follows one of the values, to differentiate or batch it; None if it follows none."""
     torch = sys.modules.get("torch")

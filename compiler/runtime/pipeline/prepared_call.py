@@ -1,15 +1,18 @@
-"""Repeat a call of a kernel on torch tensors of a cuda device without planning it again.
+"""Repeat a call of a kernel without planning it again.
 
 The first call of a kind runs as any other. What does not depend on addresses and values is kept of it: launches, sizes
-of buffers, shapes of outputs. A later call of the same kind allocates, and starts the launches in torch's stream.
+of buffers, shapes of outputs. A later call of the same kind on torch tensors of a cuda device allocates, and starts the
+launches in torch's stream. One on the CPU uses the buffers again if they are small.
 """
 
 from __future__ import annotations
 
+import atexit
 import math
+import os
 import sys
-from collections import Counter
-from dataclasses import dataclass
+from collections import Counter, deque
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Protocol, runtime_checkable
 
 from slangad.compiler.emit.model import ParameterRole
@@ -21,10 +24,12 @@ from slangad.compiler.runtime.arrays.uniforms import uniform_value
 from slangad.compiler.runtime.device.cuda_capture import is_captured
 from slangad.compiler.runtime.device.tensors import (
     TensorBuffer,
+    as_arrays,
     current_stream,
     is_recording,
     is_tensor,
     plus,
+    set_to,
     tensor_type,
     typed,
 )
@@ -77,26 +82,30 @@ def kind_of_call(mode: RunMode, device: str, inputs: Mapping[str, object], domai
         inputs: Its arguments by key.
         domain: Its domain, if it was given.
     """
-    torch = sys.modules.get("torch")
-    if torch is None or mode not in _MODES:
+    import numpy as np
+
+    if mode not in _MODES:
         return None
     if domain is not None and not (type(domain) is tuple and all(type(one) is int for one in domain)):
         return None
+    torch = sys.modules.get("torch")
     kinds: list[Hashable] = []
     has_tensors = False
     for key, value in inputs.items():
         kind = type(value)
-        if kind is torch.Tensor or kind is torch.nn.Parameter:
+        if kind is float or kind is int:
+            kinds.append((key, kind))
+        elif isinstance(value, np.ndarray) and kind is np.ndarray:
+            kinds.append((key, value.dtype, value.shape))
+        elif torch is not None and (kind is torch.Tensor or kind is torch.nn.Parameter):
             tensor: Tensor = value
-            if not tensor.is_cuda or torch._C._functorch.is_functorch_wrapped_tensor(tensor) or tensor.is_neg():
+            if torch._C._functorch.is_functorch_wrapped_tensor(tensor) or tensor.is_neg():
                 return None
             kinds.append((key, tensor.dtype, tensor.shape, tensor.device, tensor.layout))
             has_tensors = True
-        elif kind is float or kind is int:
-            kinds.append((key, kind))
         else:
             return None
-    if not has_tensors or torch._C._len_torch_dispatch_stack() or is_recording() or is_captured():
+    if torch is not None and has_tensors and (torch._C._len_torch_dispatch_stack() or is_recording() or is_captured()):
         return None
     return mode, device, domain, *kinds
 
@@ -296,13 +305,95 @@ def _launches(run: Run) -> StartableLaunches:
     return found
 
 
+_RECENT: Final[deque[KeptRun]] = deque()
+"""The calls on the CPU whose buffers are open, of all kernels."""
+_MOST_OPEN: Final = 16
+"""Calls on the CPU whose buffers stay open. More of them take more memory, and a file each buffer."""
+_SMALL: Final = 1 << 16
+"""Bytes of the largest buffer that is used again: its results are copied, and larger ones are mapped."""
+
+
+class KeptRun:
+    """A call on the CPU that can be repeated: its buffers and launches.
+
+    Attributes:
+        device: Its device.
+    """
+
+    def __init__(self, run: Run, mode: RunMode, inputs: Mapping[str, object]) -> None:
+        """Keep a run that was just submitted. It leaves its buffers open.
+
+        Raises:
+            UnrepeatableError: It has textures, large buffers or empty arrays.
+        """
+        self.device = run.device
+        self._process = os.getpid()
+        self._keys = {place.key: place for place in array_keys(run.plan.signature, mode)}
+        _require_repeatable(run, self._keys, inputs)
+        if any(origin.count * origin.dtype.itemsize > _SMALL for origin in run.origins.values()):
+            raise UnrepeatableError
+        self._outputs = tuple(run.outputs())
+        self._values = [
+            (number, *found) for number, launch in enumerate(run.launches) for found in _values(launch, run)
+        ]
+        run.kept = True
+        self._run: Run | None = run
+        _RECENT.append(self)
+        while len(_RECENT) > _MOST_OPEN:
+            _RECENT.popleft().close()
+
+    def __call__(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
+        """Run the launches on other arrays, and return arrays by key.
+
+        Raises:
+            UnrepeatableError: An argument does not fit, or the buffers are closed or of another process.
+            ToolchainError: The kernel crashed.
+        """
+        with self.device.lock:
+            run = self._run
+            if run is None or self._process != os.getpid():
+                raise UnrepeatableError
+            arrays = dict(self._converted(as_arrays(inputs)))
+            run.prepared = replace(run.prepared, arrays=arrays)
+            for number, parameter, entry in self._values:
+                value = uniform_value(parameter, entry, run.plan.signature, arrays, run.plan.fields)
+                bindings = {**run.launches[number].bindings, parameter.name: value}
+                run.launches[number] = replace(run.launches[number], bindings=bindings)
+            for slot, origin in run.origins.items():
+                set_to(run.buffers[slot], None if origin.source is None else arrays[origin.source], origin.start)
+            self.device.submit(run.launches)
+            return {part.key: run.read(part) for part in self._outputs}
+
+    def _converted(self, inputs: Mapping[str, object]) -> Iterator[tuple[Slot, Any]]:
+        try:
+            for key, value in inputs.items():
+                if key in self._keys:
+                    place = self._keys[key]
+                    yield place.slot, convert(value, place.part)[0]
+        except MisfitError as misfit:
+            raise UnrepeatableError(str(misfit)) from None
+
+    def close(self) -> None:
+        """Release the buffers; the next call of this kind is planned."""
+        with self.device.lock:
+            run, self._run = self._run, None
+            if run is not None:
+                run.close()
+
+
+@atexit.register
+def _close_all() -> None:
+    while _RECENT:
+        _RECENT.pop().close()
+
+
 class PreparedCalls:
     """The calls of one kernel that can be repeated, by kind. Any number of threads may use it."""
 
     def __init__(self) -> None:
-        self._calls: dict[Hashable, PreparedCall | None] = {}
+        self._calls: dict[Hashable, PreparedCall | KeptRun | None] = {}
 
-    def repeated(self, kind: Hashable, device: Device | None, inputs: Mapping[str, Any]) -> dict[str, Tensor] | None:
+    def repeated(self, kind: Hashable, device: Device | None, inputs: Mapping[str, Any]) -> dict[str, Any] | None:
         """Return the outputs of a call of a known kind by key; None if it has to be planned.
 
         Args:
@@ -337,7 +428,7 @@ class PreparedCalls:
             while len(self._calls) >= MOST_KINDS:
                 self._calls.pop(next(iter(self._calls)), None)
             try:
-                self._calls[kind] = PreparedCall(run, mode, inputs)
+                self._calls[kind] = (KeptRun if run.device.host else PreparedCall)(run, mode, inputs)
             except UnrepeatableError:
                 self._calls[kind] = None
 

@@ -174,6 +174,7 @@ class Run:
         moved: Slots that another slot's buffer serves.
         textures: The textures created so far.
         probes: The parameters that get the gradients of intermediate values.
+        kept: True if the buffers are used again, so that the run leaves them open.
     """
 
     device: Device
@@ -186,11 +187,17 @@ class Run:
     textures: dict[Slot, Any] = field(default_factory=dict)
     probes: dict[str, EntryParameter] = field(default_factory=dict)
     launches: list[KernelLaunch] = field(default_factory=list)
+    kept: bool = False
 
     def __enter__(self) -> Run:
         return self
 
     def __exit__(self, *_: object) -> None:
+        if not self.kept:
+            self.close()
+
+    def close(self) -> None:
+        """Release the buffers and textures."""
         textures = (texture for texture in self.textures.values() if hasattr(texture, "close"))
         for buffer in (*self.buffers.values(), *textures):
             buffer.close()
@@ -460,7 +467,7 @@ class Run:
 
     def results(self) -> dict[str, Array]:
         """Return the written arrays by key, in the order of the signature: results, gradients, tangents, probes."""
-        return {part.key: self._read(part) for part in self.outputs()}
+        return {part.key: self.read(part) for part in self.outputs()}
 
     def outputs(self) -> Iterator[OutputPart]:
         """Yield the written arrays, in the order of the results."""
@@ -492,7 +499,7 @@ class Run:
         yield from ((Role.RESULT_TANGENT, Role.RESULT_TANGENT, value) for value in (*results, *written))
         yield from ((Role.RESULT_TANGENT, Role.TANGENT, value) for value in in_place)
 
-    def _read(self, part: OutputPart) -> Array:
+    def read(self, part: OutputPart) -> Array:
         """Return the contents of a buffer as an array, plus the given gradient that is not in them yet."""
         array = self.buffers[part.slot].take()[: math.prod(part.shape)]
         start = None if part.added is None else self.prepared.arrays.get(part.added)
