@@ -36,7 +36,7 @@ from slangad.compiler.runtime.device.tensors import (
     Tracking,
     as_arrays,
     as_tensors,
-    is_array,
+    leaf_types,
     missing_values,
     place_of,
     tracking,
@@ -64,7 +64,6 @@ _TAKEN: Final = {
 }
 """By role of a derivative: the values that have one, for messages."""
 
-_NUMBERS: Final = (float, int)
 _OPEN: Final[dict[str, Device]] = {}
 _LEFT: Final[list[Device]] = []
 """In a fork: GPUs of the parent, kept since giving them back would go through a driver whose threads aren't there."""
@@ -284,7 +283,7 @@ class LoadedKernel:
         """
         leaves = self._leaves
         values = (*args, *kwargs.values())
-        if len(args) <= len(leaves) and all(type(one) in _NUMBERS or is_array(one) for one in values):
+        if len(args) <= len(leaves) and leaf_types().issuperset(map(type, values)):
             found = {**dict(zip(leaves, args, strict=False)), **kwargs}
             if len(found) == len(values) and found.keys() <= leaves.keys():
                 return {name: found[name] for name in leaves if name in found} if kwargs else found
@@ -329,8 +328,7 @@ class LoadedKernel:
             with readable_errors():
                 repeated = self.prepared.repeated(kind, _OPEN.get(name), inputs)
             if repeated is not None:
-                place = place_of(inputs)
-                return Outcome(repeated if place is None else as_tensors(repeated, place), self.signature)
+                return Outcome(repeated, self.signature)
         if "torch" in sys.modules and (missing := missing_values(inputs.values())):
             own = self.signature.name
             help_ = f"call it outside; torch.compile, torch.func.grad, vmap and jvp take {own}.torch()"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 from enum import Enum
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -37,11 +38,17 @@ def is_tensor(value: object) -> bool:
     return torch is not None and isinstance(value, torch.Tensor)
 
 
-def is_array(value: object) -> bool:
-    """Return True if a value is a numpy array or a torch tensor."""
+def leaf_types() -> frozenset[type]:
+    """Return the types of numbers, arrays and tensors that are common as arguments."""
+    return _leaf_types("torch" in sys.modules)
+
+
+@cache
+def _leaf_types(with_torch: bool) -> frozenset[type]:  # noqa: FBT001  (a key of the cache)
     import numpy as np
 
-    return isinstance(value, np.ndarray) or is_tensor(value)
+    torch: Any = sys.modules["torch"] if with_torch else None
+    return frozenset((float, int, np.ndarray, *((torch.Tensor, torch.nn.Parameter) if with_torch else ())))
 
 
 def tracking(values: Iterable[object]) -> Tracking | None:

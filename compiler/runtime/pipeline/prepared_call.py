@@ -13,6 +13,7 @@ import os
 import sys
 from collections import Counter, deque
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import TYPE_CHECKING, Any, Final, Protocol, runtime_checkable
 
 from slangad.compiler.emit.model import ParameterRole
@@ -25,9 +26,11 @@ from slangad.compiler.runtime.device.cuda_capture import is_captured
 from slangad.compiler.runtime.device.tensors import (
     TensorBuffer,
     as_arrays,
+    as_tensors,
     current_stream,
     is_recording,
     is_tensor,
+    place_of,
     plus,
     set_to,
     tensor_type,
@@ -40,7 +43,7 @@ if TYPE_CHECKING:
     from slangad.compiler.emit.model import EntryParameter, EntryPoint
     from slangad.compiler.runtime.arrays.array_keys import ArrayKey, Slot
     from slangad.compiler.runtime.device.model import Device, KernelLaunch
-    from slangad.compiler.runtime.pipeline.run_kernel import BufferOrigin, OutputPart, Run
+    from slangad.compiler.runtime.pipeline.run_kernel import BufferOrigin, KernelPlan, OutputPart, Run
 
     Tensor = Any  # torch is no dependency
 
@@ -50,6 +53,8 @@ _ROUNDED: Final = ("<f4", "<f8")
 """Types to which torch rounds a float as numpy does. It rounds to float first on the way to half."""
 _LARGEST: Final = 3.4e38
 """Numbers up to this one fit into a float."""
+_MOST_ONES: Final = 1024
+"""Scalars of a cotangent that is shared. More of them take more memory, 4 kB for each device and type."""
 _MODES: Final = (RunMode.FORWARD, RunMode.BACKWARD, RunMode.JVP)
 
 
@@ -93,16 +98,16 @@ def kind_of_call(mode: RunMode, device: str, inputs: Mapping[str, object], domai
     has_tensors = False
     for key, value in inputs.items():
         kind = type(value)
-        if kind is float or kind is int:
-            kinds.append((key, kind))
-        elif isinstance(value, np.ndarray) and kind is np.ndarray:
-            kinds.append((key, value.dtype, value.shape))
-        elif torch is not None and (kind is torch.Tensor or kind is torch.nn.Parameter):
-            tensor: Tensor = value
-            if torch._C._functorch.is_functorch_wrapped_tensor(tensor) or tensor.is_neg():
+        array: Any = value
+        if torch is not None and (kind is torch.Tensor or kind is torch.nn.Parameter):
+            if torch._C._functorch.is_functorch_wrapped_tensor(array) or array.is_neg():
                 return None
-            kinds.append((key, tensor.dtype, tensor.shape, tensor.device, tensor.layout))
+            kinds.append((key, array.dtype, array.shape, array.device, array.layout))
             has_tensors = True
+        elif kind is float or kind is int:
+            kinds.append((key, kind))
+        elif kind is np.ndarray:
+            kinds.append((key, array.dtype, array.shape))
         else:
             return None
     if torch is not None and has_tensors and (torch._C._len_torch_dispatch_stack() or is_recording() or is_captured()):
@@ -159,6 +164,27 @@ class _Allocated:
 
 
 @dataclass(frozen=True, slots=True)
+class _Ones:
+    """A cotangent of ones that no launch writes: memory that all calls share."""
+
+    memory: Any
+
+    def tensor(self, _: Mapping[str, Any], __: Callable[[str], Any]) -> Tensor:
+        """Return the memory."""
+        return self.memory
+
+
+@cache
+def _ones(kind: Any, place: Any) -> Tensor:  # noqa: ANN401  (torch's)
+    """Return ones on a device, which are there for every stream. They are never freed."""
+    import torch
+
+    memory = torch.ones(_MOST_ONES, dtype=kind, device=place)
+    torch.cuda.synchronize(place)
+    return memory
+
+
+@dataclass(frozen=True, slots=True)
 class _Output:
     """An output: its key and buffer. ``part`` says how it is read; None if it is the buffer itself."""
 
@@ -202,7 +228,13 @@ class PreparedCall:
         used = Counter(part.slot for part in outputs)
         whole = {part.slot: part for part in outputs if used[part.slot] == 1 and _is_whole(part, run)}
         added = {part.key: self._given(part.added, inputs) for part in outputs}
-        self._buffers = [self._buffer(run.origins[slot], whole.get(slot), inputs) for slot in slots]
+        read = {slot for slot in slots if _is_only_read(slot, run.plan, mode)}
+        self._buffers = [
+            _Ones(_ones(tensor_type(run.origins[slot].dtype.str), self._place))
+            if slot in read and _has_ones(run.origins[slot])
+            else self._buffer(run.origins[slot], whole.get(slot), inputs)
+            for slot in slots
+        ]
         self._outputs = [
             _Output(part.key, slots.index(part.slot), None if part.slot in whole else part, added[part.key])
             for part in outputs
@@ -277,6 +309,17 @@ def _require_repeatable(run: Run, keys: Mapping[str, ArrayKey], inputs: Mapping[
         raise UnrepeatableError
 
 
+def _is_only_read(slot: Slot, plan: KernelPlan, mode: RunMode) -> bool:
+    """Return True if a buffer is a cotangent that no launch of a mode writes."""
+    entries = (entry for step in mode.steps for entry in plan.entries[step])
+    uses = [p for e in entries for p in e.parameters if (p.role, p.parameter, p.path) == slot]
+    return slot[0] is ParameterRole.COTANGENT and all(one.access == "read" for one in uses)
+
+
+def _has_ones(origin: BufferOrigin) -> bool:
+    return origin.source is None and origin.start == 1.0 and origin.count <= _MOST_ONES
+
+
 def _is_whole(part: OutputPart, run: Run) -> bool:
     """Return True if an output is a buffer as it is."""
     origin = run.origins[part.slot]
@@ -343,7 +386,7 @@ class KeptRun:
             _RECENT.popleft().close()
 
     def __call__(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
-        """Run the launches on other arrays, and return arrays by key.
+        """Run the launches on other arrays, and return arrays by key; tensors if arguments are tensors.
 
         Raises:
             UnrepeatableError: An argument does not fit, or the buffers are closed or of another process.
@@ -362,7 +405,9 @@ class KeptRun:
             for slot, origin in run.origins.items():
                 set_to(run.buffers[slot], None if origin.source is None else arrays[origin.source], origin.start)
             self.device.submit(run.launches)
-            return {part.key: run.read(part) for part in self._outputs}
+            found = {part.key: run.read(part) for part in self._outputs}
+        place = place_of(inputs)
+        return found if place is None else as_tensors(found, place)
 
     def _converted(self, inputs: Mapping[str, object]) -> Iterator[tuple[Slot, Any]]:
         try:
