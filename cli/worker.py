@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import codecs
 import io
 import json
+import os
 import sys
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from slangad.cli.help import HelpCommand
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
 @click.command("worker", cls=HelpCommand, context_settings={"ignore_unknown_options": True})
@@ -19,8 +25,8 @@ from slangad.cli.help import HelpCommand
 def worker_command(words: tuple[str, ...], *, persistent_worker: bool) -> None:
     """Run commands for Bazel, in one process.
 
-    Each line of stdin is a request, a JSON object with `arguments` and `requestId`. Each line of stdout is the
-    response, with `exitCode` and `output`. Without `--persistent_worker` the words are one command; `@FILE` stands for
+    Stdin has requests, JSON objects with `arguments` and `requestId`. Each line of stdout is the response, with
+    `exitCode` and `output`. Without `--persistent_worker` the words are one command; `@FILE` stands for
     the lines of a file.
 
     \b
@@ -32,12 +38,28 @@ def worker_command(words: tuple[str, ...], *, persistent_worker: bool) -> None:
         click.echo(output, err=True, nl=False)
         raise click.exceptions.Exit(code)
     answers = sys.stdout
-    for line in sys.stdin:
-        request = json.loads(line)
+    for request in _requests(sys.stdin.fileno()):
         code, output = _run(_unfolded((*words, *request.get("arguments", ()))))
         answer = {"exitCode": code, "output": output, "requestId": request.get("requestId", 0)}
         answers.write(json.dumps(answer) + "\n")
         answers.flush()
+
+
+def _requests(stdin: int) -> Iterator[dict[str, Any]]:
+    """Yield the JSON objects of a stream as soon as they are complete; Bazel 4 writes no line ends between them."""
+    decoder, text = codecs.getincrementaldecoder("utf-8")(), ""
+    while received := os.read(stdin, 65536):
+        text += decoder.decode(received)
+        while text := text.lstrip():
+            try:
+                request, end = json.JSONDecoder().raw_decode(text)
+            except json.JSONDecodeError:  # the rest of it comes later
+                break
+            text = text[end:]
+            yield request
+    if text:
+        message = f"the last request is no complete JSON object: {text[:80]}"
+        raise click.ClickException(message)
 
 
 def _unfolded(words: tuple[str, ...]) -> list[str]:

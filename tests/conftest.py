@@ -116,7 +116,7 @@ def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         end_warm_workers()
 
 
-OPTIONAL = ("nvcc", "xcrun")
+OPTIONAL = ("bazel", "nvcc", "xcrun")
 """Tools that machines for tests needn't have."""
 
 

@@ -76,12 +76,25 @@ def unique_files(paths: Iterable[str]) -> tuple[str, ...]:
     return tuple({os.path.realpath(path): path for path in reversed([*paths])}.values())[::-1]
 
 
+def _seen_beside(described: str, path: str) -> str:
+    """Return the path of a file beside a description: where the description's own path is a link, beside that link.
+
+    Build systems lay links to the sources into a folder; Python imports from the folder that the link leads to.
+    """
+    real = os.path.realpath(described)
+    if real == os.path.abspath(described):  # noqa: PTH100  (a Path for each of thousands takes long)
+        return path
+    folder = os.path.dirname(described)  # noqa: PTH120
+    beside = os.path.join(folder, os.path.relpath(os.path.realpath(path), os.path.dirname(real)))  # noqa: PTH118,PTH120
+    return beside if os.path.realpath(beside) == os.path.realpath(path) else path
+
+
 def _description(module: Module) -> Description:
     from slangad.compiler.emit.entry_points.accumulations import accumulations, deciding
 
     return Description(
         source=module.source,
-        sources=unique_files((module.source, *module.sources)),
+        sources=unique_files((module.source, *(_seen_beside(module.source, path) for path in module.sources))),
         bound=module.bound,
         kernels=tuple(
             KernelSummary(

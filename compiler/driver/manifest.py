@@ -152,7 +152,11 @@ def _loop_record(choice: LoopChoice) -> Record:
 def relative_path(path: str, folder: Path) -> str:
     """Return a path as seen from a folder, with forward slashes; absolute only where it lies on another drive."""
     try:
-        return Path(os.path.relpath(os.path.realpath(path), os.path.realpath(folder))).as_posix()
+        real = os.path.realpath(path)
+        # A build system may lay links to the sources into a folder of its own: the path there is equal everywhere.
+        named = real if os.path.isabs(path) else os.path.normpath(os.path.join(os.path.realpath(os.curdir), path))  # noqa: PTH117,PTH118
+        kept = named if os.path.realpath(named) == real else real  # ".." after a link
+        return Path(os.path.relpath(kept, os.path.realpath(folder))).as_posix()
     except ValueError:
         return Path(path).absolute().as_posix()
 

@@ -150,7 +150,7 @@ class _Reader:
         if not build or build.get("record") != hashlib.sha256(record.encode()).hexdigest():
             return None
         paths = {name: os.path.normpath(os.path.join(self._folder, name)) for name in build["sources"]}  # noqa: PTH118
-        if os.path.realpath(item.path) != next(iter(paths.values())):
+        if not _is_same_file(str(item.path), next(iter(paths.values()))):
             return None
         if build["key"] != _key(self._facts, item, head["targets"], paths.values(), self._options):
             return None
@@ -221,6 +221,10 @@ class _Reader:
         if path not in self._relative:
             self._relative[path] = os.path.relpath(path, self._here)
         return self._relative[path]
+
+
+def _is_same_file(one: str, other: str) -> bool:
+    return os.path.abspath(one) == other or os.path.realpath(one) == os.path.realpath(other)  # noqa: PTH100  (thousands)
 
 
 def _state(path: str) -> tuple[int, int] | None:
