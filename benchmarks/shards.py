@@ -1,7 +1,7 @@
 """Show that shards of a check are balanced and equal one run: ``python benchmarks/shards.py``.
 
-The zoo is written as files and checked whole, without the cache. Then each of ``--parts`` shards is checked alone,
-balanced by the seconds of the whole run, and the reports of the shards are merged.
+The zoo is written as files and checked whole, without the cache. Then ``--parts`` shards, balanced by the seconds of
+the whole run, are checked at the same time, each with its part of the cores, and their reports are merged.
 
 It prints how far the longest shard is above the mean: by the seconds of its files, as the shard's own report has them,
 and by the clock. Then it compares the merged report with that of the whole run, field for field, without times and
@@ -12,11 +12,13 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -40,12 +42,16 @@ def main() -> None:
         names = [file.relative_to(zoo).as_posix() for file in files]
         elapsed = _check(zoo, names, work / "whole.json")
         whole = _report(work / "whole.json")
-        print(f"whole: {len(names)} files, {len(whole['results'])} functions, {elapsed:.1f} s")
+        print(f"whole: {len(names)} files, {len(whole['results'])} functions, {elapsed:.1f} s", flush=True)
         parts = [work / f"part-{part}.json" for part in range(1, arguments.parts + 1)]
-        walls = [
-            _check(zoo, names, file, f"--shard={part}/{arguments.parts}", f"--costs={work / 'whole.json'}")
-            for part, file in enumerate(parts, 1)
-        ]
+        jobs = max(1, (os.cpu_count() or 1) // arguments.parts)
+        common = (f"--costs={work / 'whole.json'}", f"--jobs={jobs}")
+        with ThreadPoolExecutor() as threads:
+            started = [
+                threads.submit(_check, zoo, names, file, f"--shard={part}/{arguments.parts}", *common)
+                for part, file in enumerate(parts, 1)
+            ]
+            walls = [shard.result() for shard in started]
         costs = [sum(one["seconds"] for one in _report(file)["costs"]) for file in parts]
         for part, (file, cost, wall) in enumerate(zip(parts, costs, walls, strict=True), 1):
             print(f"shard {part}: {len(_report(file)['results'])} functions, {cost:.1f} s in all, {wall:.1f} s elapsed")
