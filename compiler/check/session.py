@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 import time
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from slangad import __version__
-from slangad.compiler.check.file_check import FileCheck
+from slangad.compiler.check.file_check import FileCheck, compile_options
+from slangad.compiler.check.file_threads import FileThreads
 from slangad.compiler.check.kept_results import FileResults, KeptResults
 from slangad.compiler.check.model.observer import CheckObserver
 from slangad.compiler.check.planning.description import describe_file
@@ -19,7 +22,9 @@ from slangad.compiler.check.planning.unseen import rows_of_unread, with_every_fu
 from slangad.compiler.check.subjects.requested_shapes import refuse_shapes
 from slangad.compiler.check.verdict.not_run import file_result
 from slangad.compiler.check.versions import used
+from slangad.compiler.check.workers.pool import Workers
 from slangad.compiler.driver.compile import refuse_specializations
+from slangad.compiler.driver.slang_compilers import SlangCompilers
 from slangad.compiler.errors.diagnostics import CompileError, ToolchainError
 from slangad.compiler.report.model import FileCost, Report, Result
 from slangad.compiler.report.words import name_of, titled
@@ -27,9 +32,10 @@ from slangad.compiler.slang_text.endings import is_slang
 from slangad.compiler.slang_text.search import search
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from slangad.compiler.check.file_threads import Say
     from slangad.compiler.check.options import CheckOptions
     from slangad.compiler.check.planning.description import FileDescription
     from slangad.compiler.driver.inputs import Input
@@ -103,14 +109,19 @@ class _Session:
         self.split = ""
         self._finished = 0
         self._files = 0
-        self._file_check = FileCheck(options, observer, self._progress)
-        self._include_dirs = self._file_check.include_dirs
+        self._compiling = compile_options(options)
+        self._include_dirs = self._compiling.include_dirs
+        self._compilers = [SlangCompilers(self._compiling)]
+        self._workers = Workers(options.workers, options.run_limit)
+        self._labels: dict[int, Sequence[str]] = {}
 
     def __enter__(self) -> _Session:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._file_check.close()
+        self._workers.close()
+        for compilers in self._compilers:
+            compilers.__exit__(None, None, None)
 
     def check_all(self, inputs: Sequence[Input]) -> dict[Path, FileResults]:
         """Return the results of all inputs by path."""
@@ -124,75 +135,134 @@ class _Session:
             known |= kept.get(group)
         described: dict[Path, Described] = {}
         if asks and (not inputs or any(item.path not in known for item in inputs)):
-            known, described = {}, self._described(inputs)
+            known, described = {}, self._described(inputs, self._compilers[0])
             read = [(item, one) for item, one in described.values() if not isinstance(one, Result)]
             if len(read) == len(described):  # a name may be in a file that can't be read
                 _refuse_unknown(read, options)
-        fresh: dict[Path, FileResults] = {}
         if options.shard is not None:
             number, count = options.shard
             split = split_files(dict.fromkeys(groups.values()), count, options.include_dirs, dict(options.costs))
             self.split = split.digest
             inputs = [item for item in inputs if item.path in split.shards[number - 1]]
             self._files = len(inputs)
-        for self._finished, item in enumerate(inputs):
-            self._progress(())
-            if item.path in known:
-                self._observer.reads(known[item.path].sources or ())
-                self._announce(item, known[item.path].results)
-                continue
-            group, begun = groups[item.path], time.perf_counter()
-            if not described.keys() & {one.path for one in group}:
-                described |= self._described(group)
-            one = self._checked(item, described.get(item.path))
-            kept_seconds = sum(result.seconds for result in one.results if result.cached)
-            fresh[item.path] = one._replace(seconds=time.perf_counter() - begun + kept_seconds)
-            self._observer.reads((*search(item.path, self._include_dirs).files, *(fresh[item.path].sources or ())))
-            if not options.mutate and all(one.path in fresh for one in group):
-                kept.put(group, fresh)
+        fresh: dict[Path, FileResults] = {}
+        wanted_groups = dict.fromkeys(groups[item.path] for item in inputs if item.path not in known)
+        begun = self._begun(wanted_groups, described, partial(self._check_group, kept, fresh))
+        with FileThreads(self._opened(len(wanted_groups)), begun) as threads:
+            for item in inputs:
+                self._progress()
+                if item.path in known:
+                    self._observer.reads(known[item.path].sources or ())
+                    self._announce(item, known[item.path].results, self._observer)
+                else:
+                    threads.follow(item.path)
+                self._finished += 1
         return {item.path: (known | fresh)[item.path] for item in inputs}
 
-    def _checked(self, original: Input, described: Described | None) -> FileResults:
+    def _opened(self, groups: int) -> list[FileCheck]:
+        """Return one for each thread that some groups can use. A group keeps about two processors busy."""
+        count = max(1, min(groups, (self._options.workers + 1) // 2))
+        each = self._options.workers if count == 1 else max(2, math.isqrt(self._options.workers))
+        compiling = replace(self._compiling, workers=each)
+        self._compilers += [SlangCompilers(compiling) for _ in range(2 * count - 1)]
+        pairs = zip(self._compilers[::2], self._compilers[1::2], strict=True)
+        return [
+            FileCheck(self._options, (f64, f32), self._workers, partial(self._runs, number))
+            for number, (f64, f32) in enumerate(pairs)
+        ]
+
+    def _begun(
+        self, groups: Iterable[tuple[Input, ...]], described: Mapping[Path, Described], check: Callable[..., None]
+    ) -> Iterator[tuple[list[Path], Callable[[FileCheck, Say], None]]]:
+        """Yield the files of each group, and what is to be done. Users' Python runs here, in the main thread."""
+        for group in groups:
+            begun, files = time.perf_counter(), [item.path for item in group]
+            of_group: Mapping[Path, Described] | None = None
+            if not described.keys().isdisjoint(files):
+                of_group = described
+            elif not all(is_slang(file) for file in files):
+                of_group = self._described(group, self._compilers[0])
+            yield files, partial(check, group, of_group, time.perf_counter() - begun)
+
+    def _check_group(
+        self,
+        kept: KeptResults,
+        fresh: dict[Path, FileResults],
+        group: tuple[Input, ...],
+        described: Mapping[Path, Described] | None,
+        seconds: float,
+        check: FileCheck,
+        say: Say,
+    ) -> None:
+        """Check files that may be checked through each other; ``seconds`` went into their descriptions."""
+        begun = time.perf_counter() - seconds
+        if described is None:
+            described = self._described(group, check.compilers[0])
+        for item in group:
+            one = self._checked(item, described.get(item.path), check, say)
+            kept_seconds = sum(result.seconds for result in one.results if result.cached)
+            fresh[item.path] = one._replace(seconds=time.perf_counter() - begun + kept_seconds)
+            sources = (*search(item.path, self._include_dirs).files, *(one.sources or ()))
+            say(item.path, partial(self._observer.reads, sources))
+            begun = time.perf_counter()
+        if not self._options.mutate:
+            kept.put(group, fresh)
+        for item in group:
+            say(item.path, None)
+
+    def _checked(self, original: Input, described: Described | None, check: FileCheck, say: Say) -> FileResults:
         """Return the results of a file; none if all its functions are checked through another file."""
         if described is None:
             return FileResults((), ())
         item, description = described
+        observer = CheckObserver(
+            planned=lambda *plan: say(original.path, partial(self._observer.planned, *plan)),
+            decided=lambda result: say(original.path, partial(self._observer.decided, result)),
+        )
         # An import that fails is no source of the module.
         brought = search(item.path, self._include_dirs).files if is_slang(item.path) else ()
         if isinstance(description, Result):
             rows = (description, *rows_of_unread(item, description, self._options.only, self._options.include_dirs))
-            self._announce(item, rows)
+            self._announce(item, rows, observer)
             return FileResults(rows, brought if is_slang(item.path) else None)
-        results = tuple(self._file_check.results(item, description, self._notes_of(item)))
+        results = tuple(check.results(item, description, self._notes_of(item), observer))
         sources = tuple(dict.fromkeys((*description.module.sources, *brought)))
         return FileResults(results, sources if item.path == original.path else None)
 
-    def _described(self, inputs: Sequence[Input]) -> dict[Path, Described]:
+    def _described(self, inputs: Sequence[Input], compilers: SlangCompilers) -> dict[Path, Described]:
         """Return the descriptions of inputs, with a row for every requested function."""
-        described = describe_all(inputs, self.describe, self._options.include_dirs)
+        described = describe_all(inputs, partial(self.describe, compilers=compilers), self._options.include_dirs)
         return described if self._options.mutate else with_every_function(described, self._options.include_dirs)
 
-    def _announce(self, item: Input, results: Sequence[Result]) -> None:
-        """Send the observer results that are known at once."""
+    def _announce(self, item: Input, results: Sequence[Result], observer: CheckObserver) -> None:
+        """Send an observer results that are known at once."""
         names = [titled(name_of(result), result.kind) for result in results]
-        self._observer.planned(names, self._notes_of(item))
+        observer.planned(names, self._notes_of(item))
         for result in results:
-            self._observer.decided(result)
+            observer.decided(result)
 
-    def _progress(self, labels: Sequence[str]) -> None:
+    def _runs(self, number: int, labels: Sequence[str]) -> None:
+        """Take the labels of the subjects that run in a thread."""
+        self._labels[number] = labels
+        self._progress()
+
+    def _progress(self) -> None:
+        labels = [label for those in tuple(self._labels.values()) for label in those]
         self._observer.progress(self._finished, self._files, labels)
 
     def _notes_of(self, item: Input) -> list[str]:
         return [text for _, text in _notes([item], self._options)]
 
-    def describe(self, item: Input, *, repair: bool = True) -> FileDescription | Result:
+    def describe(
+        self, item: Input, *, compilers: SlangCompilers | None = None, repair: bool = True
+    ) -> FileDescription | Result:
         """Return the description of a file, or the result of a file that can't be read.
 
         Without ``repair``, a file with a part that does not compile is a result.
         """
         try:
             options = self._options if repair else replace(self._options, repair=False)
-            return describe_file(item, options, self._file_check.compilers[0])
+            return describe_file(item, options, compilers or self._compilers[0])
         except (CompileError, ToolchainError) as error:
             if isinstance(error, ToolchainError) and error.diagnostics[0].code not in _UNREADABLE:
                 raise

@@ -9,6 +9,7 @@ import os
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from threading import Lock
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -36,7 +37,7 @@ _SLANGPY = "slangpy.slang"
 
 
 class SlangCompilers:
-    """Compile and reflect with the same options, in the same workers.
+    """Compile and reflect with the same options, in the same workers. Threads take turns.
 
     Attributes:
         options: The options.
@@ -46,6 +47,7 @@ class SlangCompilers:
         self.options = options
         self._started: dict[bool, Toolchain] = {}
         self._last: dict[CompileJob, CompileResult] = {}
+        self._turn = Lock()
 
     def __enter__(self) -> SlangCompilers:
         return self
@@ -62,7 +64,8 @@ class SlangCompilers:
         Raises:
             ToolchainError: There is no compiler.
         """
-        return self._toolchain(external=self.options.slangc is not None).compile(jobs, progress)
+        with self._turn:
+            return self._toolchain(external=self.options.slangc is not None).compile(jobs, progress)
 
     @property
     def seconds(self) -> float:
@@ -155,9 +158,10 @@ class SlangCompilers:
             installed=self._installed(file, copies),
             time_limit=options.time_limit,
         )
-        if job not in self._last:  # the front end asks several times for one file
-            self._last = {job: self._toolchain(external=False).compile([job])[0]}
-        return self._last[job]
+        with self._turn:
+            if job not in self._last:  # the front end asks several times for one file
+                self._last = {job: self._toolchain(external=False).compile([job])[0]}
+            return self._last[job]
 
     def _installed(self, file: Path, copies: _Copies) -> tuple[str, ...]:
         """Return the main file of slangpy's modules if a file imports it, and no other file has its name."""

@@ -17,7 +17,8 @@ class InProcess:
 
     def __init__(self, limit: float = 0.0) -> None:
         self.limit = limit
-        self._libraries = Libraries(LibraryFiles())
+        self._files = LibraryFiles()
+        self._libraries = Libraries(self._files)
 
     def start(self) -> None:
         """Nothing to start."""
@@ -25,10 +26,12 @@ class InProcess:
     def close(self) -> None:
         """Nothing to end."""
 
-    def load(self, files: LibraryFiles) -> None:
-        """Set the libraries of the next tasks."""
-        self._libraries = Libraries(files)
+    def has_loaded(self, files: LibraryFiles) -> bool:
+        """Return True if the last task had these libraries."""
+        return self._files is files
 
-    def check(self, task: SubjectTask | PipelineTask) -> Result:
+    def check(self, task: SubjectTask | PipelineTask, files: LibraryFiles) -> Result:
         """Check one subject."""
+        if not self.has_loaded(files):
+            self._files, self._libraries = files, Libraries(files)
         return worker.answer_to(task, self._libraries)

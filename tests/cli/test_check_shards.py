@@ -46,7 +46,7 @@ def test_merge__the_shards_of_a_check__give_the_report_of_one_run(project: Proje
     for name, text in (("a", RIGHT), ("b", WRONG), ("c", RIGHT)):
         project.write(f"s/{name}.slang", text.format(name))
     check = ("check", "s", "--samples", "8", "--min-checked", "1")
-    project.run(*check, "-o", "all.json", code=3)
+    project.run(*check, "-j", "6", "-o", "all.json", code=3)  # three files at a time
     for number in (1, 2):
         project.run(*check, "--shard", f"{number}/2", "-o", f"{number}.json", code=None)
     merged = project.run("report", "merge", "2.json", "1.json", "-o", "merged.json", "-o", "merged.xml", code=3)

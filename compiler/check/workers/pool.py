@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 from concurrent.futures import ThreadPoolExecutor
-from queue import SimpleQueue
+from contextlib import contextmanager
+from threading import Condition
 from typing import TYPE_CHECKING, TypeVar
 
 from slangad.compiler.check import tolerances as tol
@@ -12,7 +13,7 @@ from slangad.compiler.check.verdict.not_run import broken, crashed, endless
 from slangad.compiler.check.workers.worker import BrokenCheck, CrashedWorker, Worker
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterator, Sequence
 
     from slangad.compiler.check.model.task import PipelineTask, SubjectTask
     from slangad.compiler.check.run.libraries import LibraryFiles
@@ -22,7 +23,7 @@ _Subject = TypeVar("_Subject")
 
 
 class Workers:
-    """Workers that last for all files.
+    """Workers that last for all files. Files that are checked at the same time share them.
 
     Args:
         most: The largest number of processes.
@@ -32,30 +33,39 @@ class Workers:
     def __init__(self, most: int, limit: float) -> None:
         self._most = most
         self._limit = limit
+        self._expected = 0
         self._workers: list[Worker] = []
-        self._idle: SimpleQueue[Worker] = SimpleQueue()
+        self._idle: list[Worker] = []
+        self._changed = Condition()
 
-    def start(self, count: int) -> None:
-        """Start as many workers as some number of subjects can use."""
-        while len(self._workers) < min(self._most, count):
-            self._workers.append(Worker(self._limit))
-        for worker in self._workers:
-            worker.start()
-
-    def load(self, files: LibraryFiles) -> None:
-        """Set the libraries that hold the kernels of the next tasks."""
-        self._idle = SimpleQueue()
-        for worker in self._workers:
-            worker.load(files)
-            self._idle.put(worker)
-
-    def check(self, task: SubjectTask | PipelineTask) -> Result:
-        """Return the result of a task, from the next worker that is idle."""
-        worker = self._idle.get()
+    @contextmanager
+    def expecting(self, count: int) -> Iterator[None]:
+        """Start as many workers as some number of further subjects can use, so that they are ready in time."""
+        with self._changed:
+            self._expected += count
+            while len(self._workers) < min(self._most, self._expected):
+                self._workers.append(Worker(self._limit))
+                self._idle.append(self._workers[-1])
+            for worker in self._idle[: self._expected]:
+                worker.start()
         try:
-            answer = worker.check(task)
+            yield
         finally:
-            self._idle.put(worker)
+            with self._changed:
+                self._expected -= count
+
+    def check(self, task: SubjectTask | PipelineTask, files: LibraryFiles) -> Result:
+        """Return the result of a task from an idle worker, with the libraries that hold the kernels of the task."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._idle)
+            worker = next((one for one in self._idle if one.has_loaded(files)), self._idle[0])
+            self._idle.remove(worker)
+        try:
+            answer = worker.check(task, files)
+        finally:
+            with self._changed:
+                self._idle.append(worker)
+                self._changed.notify()
         if isinstance(answer, BrokenCheck):
             return broken(task, answer.error)
         if isinstance(answer, CrashedWorker):
@@ -63,10 +73,10 @@ class Workers:
         return answer
 
     def for_all(
-        self, subjects: Iterable[_Subject], check: Callable[[_Subject], Result], decided: Callable[[Result], None]
+        self, subjects: Sequence[_Subject], check: Callable[[_Subject], Result], decided: Callable[[Result], None]
     ) -> None:
         """Call ``decided`` with the results of subjects in their order; each worker checks one at a time."""
-        with ThreadPoolExecutor(max(1, len(self._workers))) as pool:
+        with ThreadPoolExecutor(max(1, min(self._most, len(subjects)))) as pool:
             results = [pool.submit(check, subject) for subject in subjects]
             try:
                 for result in results:
@@ -80,5 +90,5 @@ class Workers:
 
     def close(self) -> None:
         """End all workers."""
-        for worker in self._workers:
+        for worker in tuple(self._workers):
             worker.close()

@@ -32,12 +32,11 @@ class BrokenCheck(NamedTuple):
 
 
 class Worker:
-    """A child that checks. It starts at once, so that it is ready when the libraries are."""
+    """A child that checks, with the libraries of one file. It starts at once, so that it is ready when they are."""
 
     def __init__(self, limit: float = tol.RUN_LIMIT) -> None:
         self.limit = limit
-        self._files: LibraryFiles | None = None
-        self._loaded = False
+        self._loaded: LibraryFiles | None = None
         self._child: Child | None = None
         self.start()
 
@@ -45,19 +44,19 @@ class Worker:
         """Start the child unless it runs."""
         if self._child is None:
             self._child = Child(__name__, paths=tuple(path for path in sys.path if path))
-            self._loaded = False
+            self._loaded = None
 
-    def load(self, files: LibraryFiles) -> None:
-        """Set the libraries that hold the kernels of the next tasks."""
-        self._files, self._loaded = files, False
+    def has_loaded(self, files: LibraryFiles) -> bool:
+        """Return True if the child has these libraries."""
+        return self._loaded is files
 
-    def check(self, task: SubjectTask | PipelineTask) -> Result | CrashedWorker | BrokenCheck:
-        """Check one subject."""
+    def check(self, task: SubjectTask | PipelineTask, files: LibraryFiles) -> Result | CrashedWorker | BrokenCheck:
+        """Check one subject, whose kernels are in these libraries."""
         try:
-            if self._child is None or not self._loaded:
-                self.start()
-                self._ask(self._files)
-                self._loaded = True
+            self.start()
+            if not self.has_loaded(files):
+                self._ask(files)
+                self._loaded = files
             return self._ask(task)  # type: ignore[return-value]  # the child answers a task with a result
         except ProcessDiedError as death:
             self.close()
@@ -65,7 +64,7 @@ class Worker:
 
     def close(self) -> None:
         """End the child."""
-        child, self._child = self._child, None
+        child, self._child, self._loaded = self._child, None, None
         if child is not None:
             child.close()
 
