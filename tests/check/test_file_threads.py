@@ -48,29 +48,35 @@ def test_threads__tasks_that_end_in_another_order__are_heard_in_that_of_the_file
         for file in FILES[:5]:
             threads.follow(file)
         assert log == [f"{number} {what}" for number in range(5) for what in ("begins", "ends")]
-        with pytest.raises(ValueError, match="^[abc] fails$"):
+        with pytest.raises(ValueError, match=r"^[abc] fails$"):
             threads.follow(FILES[5])
     assert log[10:] == ["5 begins"]
 
 
 def test_threads__an_interrupt__ends_them_and_makes_no_more_tasks() -> None:
-    ended = threading.Event()
+    ended: list[Path] = []
     made: list[Path] = []
+    release = threading.Event()
 
-    def wait(_tool: str, say: Say) -> None:
+    def wait(file: Path, _tool: str, say: Say) -> None:
         say(FILES[0], _interrupt)
-        ended.wait(10)
+        release.wait(10)
+        ended.append(file)
 
     def tasks() -> Iterator[tuple[list[Path], Callable[[str, Say], None]]]:
         for file in FILES:
             made.append(file)
-            yield [file], wait
+            yield [file], partial(wait, file)
 
-    with pytest.raises(KeyboardInterrupt), FileThreads(TOOLS, tasks()) as threads:
-        threading.Timer(0.2, ended.set).start()
-        threads.follow(FILES[0])
-    assert ended.is_set()
-    assert len(made) == len(TOOLS) + 1  # one waits for a thread
+    def interrupted() -> None:
+        with FileThreads(TOOLS, tasks()) as threads:
+            threading.Timer(0.2, release.set).start()
+            threads.follow(FILES[0])
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert sorted(ended) == FILES[: len(TOOLS)]
+    assert made == FILES[: len(TOOLS) + 1]  # one waited for a thread
 
 
 def _interrupt() -> None:
