@@ -96,15 +96,15 @@ def costs_in(files: Sequence[Path]) -> tuple[tuple[str, float], ...]:
 
     A report that does not exist has no costs: the first check of a project has none.
     """
-    from slangad.compiler.report.read_json import read_report
+    from slangad.compiler.report.read_json import read_costs
 
     costs: dict[str, float] = {}
     for file in files:
         try:
-            report = read_report(file.read_text(encoding="utf-8"))
+            read = read_costs(file.read_text(encoding="utf-8"))
         except FileNotFoundError:
             continue
         except (OSError, ValueError) as error:
             raise click.UsageError(f"--costs {file} can't be read: {error}.") from None
-        costs |= {one.file: one.seconds for one in report.costs}
+        costs |= {one.file: one.seconds for one in read}
     return tuple(sorted(costs.items()))

@@ -7,17 +7,18 @@ infinity: they are the strings of ``NOT_FINITE``. ``report.check_schema`` descri
 from __future__ import annotations
 
 import json
-import math
 from dataclasses import fields, is_dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, Final
+from functools import cache
+from math import isfinite
+from typing import TYPE_CHECKING, Any, Final
 
 from slangad.compiler.errors.spans import Span
 from slangad.compiler.report.figures import encodable
 from slangad.compiler.report.model import Failure, Jacobian, Report, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable
 
 NOT_FINITE: Final = ("NaN", "Infinity", "-Infinity")
 DERIVED: Final[dict[type, tuple[str, ...]]] = {
@@ -28,9 +29,15 @@ DERIVED: Final[dict[type, tuple[str, ...]]] = {
 """Properties of the model that are written beside its fields."""
 
 
+_NESTED: Final = (dict, list)
+_ENCODED: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
+
+
 def check_json(report: Report) -> str:
     """Return the report as one JSON document that ends in a newline."""
-    return "".join(_written(check_values(report), "")) + "\n"
+    parts: list[str] = []
+    _write(check_values(report), "\n", parts.append)
+    return "".join(parts) + "\n"
 
 
 def check_values(report: Report) -> dict[str, object]:
@@ -44,41 +51,63 @@ def check_values(report: Report) -> dict[str, object]:
 
 def json_value(value: object) -> object:
     """Return a value of the model as one of JSON; a place that is nowhere is null."""
-    if isinstance(value, Enum):
-        return value.value
-    if isinstance(value, str):
-        return encodable(value)
-    if isinstance(value, float):
-        return float(value) if math.isfinite(value) else _named(value)
-    if isinstance(value, tuple):
-        return [json_value(item) for item in value]
-    if isinstance(value, Span) and not value.line:
-        return None
-    if is_dataclass(value) and not isinstance(value, type):
-        names = (*(field.name for field in fields(value)), *DERIVED.get(type(value), ()))
-        return {name: json_value(getattr(value, name)) for name in names}
-    return value
+    kind: Any = type(value)
+    return _converter(kind)(value)
 
 
-def _named(value: float) -> str:
-    if math.isnan(value):
+@cache
+def _converter(kind: type) -> Callable[[Any], object]:
+    """Return how values of a type become those of JSON."""
+    if issubclass(kind, Enum):
+        return lambda value: value.value
+    if issubclass(kind, str):
+        return encodable
+    if issubclass(kind, float):
+        return _number
+    if issubclass(kind, tuple):
+        return _list
+    if not is_dataclass(kind):
+        return lambda value: value
+    names = (*(field.name for field in fields(kind)), *DERIVED.get(kind, ()))
+    if kind is Span:
+        return lambda value: {name: getattr(value, name) for name in names} if value.line else None
+    return lambda value: {name: json_value(getattr(value, name)) for name in names}
+
+
+def _list(values: tuple[Any, ...]) -> list[object]:
+    return [one if type(one) is float and isfinite(one) else json_value(one) for one in values]
+
+
+def _number(value: float) -> object:
+    if isfinite(value):
+        return float(value)
+    if value != value:  # noqa: PLR0124  (NaN)
         return NOT_FINITE[0]
     return NOT_FINITE[1] if value > 0 else NOT_FINITE[2]
 
 
-def _written(value: object, indent: str) -> Iterator[str]:
-    """Return JSON with each list of plain values on one line, so that numbers are readable and files small."""
-    deeper = indent + "  "
+def _write(value: object, line: str, write: Callable[[str], None]) -> None:
+    """Write JSON with each list of plain values on one line, so that numbers are readable and files small.
+
+    Args:
+        value: What is written.
+        line: A newline with the indentation.
+        write: Takes the text piece by piece.
+    """
+    deeper = line + "  "
     if isinstance(value, dict) and value:
-        opening, closing = "{", "}"
-        items = [(f"{json.dumps(str(name))}: ", item) for name, item in value.items()]
-    elif isinstance(value, list) and any(isinstance(item, dict | list) for item in value):
-        opening, closing = "[", "]"
-        items = [("", item) for item in value]
+        separator, closing = "{" + deeper, "}"
+        for name, item in value.items():
+            write(f"{separator}{_ENCODED(name)}: ")
+            _write(item, deeper, write)
+            separator = "," + deeper
+    elif isinstance(value, list) and any(isinstance(item, _NESTED) for item in value):
+        separator, closing = "[" + deeper, "]"
+        for item in value:
+            write(separator)
+            _write(item, deeper, write)
+            separator = "," + deeper
     else:
-        yield json.dumps(value, ensure_ascii=False, allow_nan=False)
+        write(_ENCODED(value))
         return
-    for number, (name, item) in enumerate(items):
-        yield f"{opening if number == 0 else ','}\n{deeper}{name}"
-        yield from _written(item, deeper)
-    yield f"\n{indent}{closing}"
+    write(line + closing)

@@ -17,8 +17,8 @@ class InProcess:
 
     def __init__(self, limit: float = 0.0) -> None:
         self.limit = limit
-        self._files = LibraryFiles()
-        self._libraries = Libraries(self._files)
+        self.files = LibraryFiles()
+        self._libraries = Libraries(self.files)
 
     def start(self) -> None:
         """Nothing to start."""
@@ -26,12 +26,11 @@ class InProcess:
     def close(self) -> None:
         """Nothing to end."""
 
-    def has_loaded(self, files: LibraryFiles) -> bool:
-        """Return True if the last task had these libraries."""
-        return self._files is files
+    def take(self, files: LibraryFiles) -> None:
+        """Set the libraries of the next tasks."""
+        if self.files is not files:
+            self.files, self._libraries = files, Libraries(files)
 
-    def check(self, task: SubjectTask | PipelineTask, files: LibraryFiles) -> Result:
+    def check(self, task: SubjectTask | PipelineTask) -> Result:
         """Check one subject."""
-        if not self.has_loaded(files):
-            self._files, self._libraries = files, Libraries(files)
         return worker.answer_to(task, self._libraries)

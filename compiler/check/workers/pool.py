@@ -34,15 +34,17 @@ class Workers:
         self._most = most
         self._limit = limit
         self._expected = 0
+        self._files = 0
         self._workers: list[Worker] = []
         self._idle: list[Worker] = []
         self._changed = Condition()
 
     @contextmanager
     def expecting(self, count: int) -> Iterator[None]:
-        """Start as many workers as some number of further subjects can use, so that they are ready in time."""
+        """Start as many workers as the subjects of one more file can use, so that they are ready in time."""
         with self._changed:
             self._expected += count
+            self._files += count > 0
             while len(self._workers) < min(self._most, self._expected):
                 self._workers.append(Worker(self._limit))
                 self._idle.append(self._workers[-1])
@@ -53,24 +55,38 @@ class Workers:
         finally:
             with self._changed:
                 self._expected -= count
+                self._files -= count > 0
+                self._changed.notify_all()
 
     def check(self, task: SubjectTask | PipelineTask, files: LibraryFiles) -> Result:
         """Return the result of a task from an idle worker, with the libraries that hold the kernels of the task."""
         with self._changed:
-            self._changed.wait_for(lambda: self._idle)
-            worker = next((one for one in self._idle if one.has_loaded(files)), self._idle[0])
+            while (worker := self._free(files)) is None:
+                self._changed.wait()
             self._idle.remove(worker)
+            worker.take(files)
         try:
-            answer = worker.check(task, files)
+            answer = worker.check(task)
         finally:
             with self._changed:
                 self._idle.append(worker)
-                self._changed.notify()
+                self._changed.notify_all()
         if isinstance(answer, BrokenCheck):
             return broken(task, answer.error)
         if isinstance(answer, CrashedWorker):
             return crashed(task, answer.how) if answer.how else endless(task, self._limit)
         return answer
+
+    def _free(self, files: LibraryFiles) -> Worker | None:
+        """Return an idle worker for a file.
+
+        Loading libraries takes about as long as checking a subject, so a file has no more than its share of workers.
+        """
+        with_them = [worker for worker in self._workers if worker.files is files]
+        idle = [worker for worker in with_them if worker in self._idle]
+        if not idle and len(with_them) < max(1, self._most // max(1, self._files)):
+            idle = self._idle
+        return idle[0] if idle else None
 
     def for_all(
         self, subjects: Sequence[_Subject], check: Callable[[_Subject], Result], decided: Callable[[Result], None]

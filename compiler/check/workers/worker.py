@@ -36,6 +36,7 @@ class Worker:
 
     def __init__(self, limit: float = tol.RUN_LIMIT) -> None:
         self.limit = limit
+        self.files: LibraryFiles | None = None
         self._loaded: LibraryFiles | None = None
         self._child: Child | None = None
         self.start()
@@ -46,17 +47,17 @@ class Worker:
             self._child = Child(__name__, paths=tuple(path for path in sys.path if path))
             self._loaded = None
 
-    def has_loaded(self, files: LibraryFiles) -> bool:
-        """Return True if the child has these libraries."""
-        return self._loaded is files
+    def take(self, files: LibraryFiles) -> None:
+        """Set the libraries that hold the kernels of the next tasks. The child loads them with the first."""
+        self.files = files
 
-    def check(self, task: SubjectTask | PipelineTask, files: LibraryFiles) -> Result | CrashedWorker | BrokenCheck:
-        """Check one subject, whose kernels are in these libraries."""
+    def check(self, task: SubjectTask | PipelineTask) -> Result | CrashedWorker | BrokenCheck:
+        """Check one subject."""
         try:
             self.start()
-            if not self.has_loaded(files):
-                self._ask(files)
-                self._loaded = files
+            if self._loaded is not self.files:
+                self._ask(self.files)
+                self._loaded = self.files
             return self._ask(task)  # type: ignore[return-value]  # the child answers a task with a result
         except ProcessDiedError as death:
             self.close()
