@@ -52,9 +52,11 @@ def main() -> None:
                 for part, file in enumerate(parts, 1)
             ]
             walls = [shard.result() for shard in started]
-        costs = [sum(one["seconds"] for one in _report(file)["costs"]) for file in parts]
-        for part, (file, cost, wall) in enumerate(zip(parts, costs, walls, strict=True), 1):
-            print(f"shard {part}: {len(_report(file)['results'])} functions, {cost:.1f} s in all, {wall:.1f} s elapsed")
+        reports = [_report(file) for file in parts]
+        costs = [sum(one["seconds"] for one in report["costs"]) for report in reports]
+        for part, (report, cost, wall) in enumerate(zip(reports, costs, walls, strict=True), 1):
+            count = len(report["results"])
+            print(f"shard {part}: {count} functions, {cost:.1f} s in all, {wall:.1f} s elapsed", flush=True)
         _run(zoo, "report", "merge", *map(str, parts), "-o", str(work / "merged.json"))
         unequal = _differences(whole, _report(work / "merged.json"))
         above = {name: max(times) / statistics.mean(times) - 1 for name, times in (("cost", costs), ("elapsed", walls))}

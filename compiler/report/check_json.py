@@ -18,7 +18,7 @@ from slangad.compiler.report.figures import encodable
 from slangad.compiler.report.model import Failure, Jacobian, Report, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
 NOT_FINITE: Final = ("NaN", "Infinity", "-Infinity")
 DERIVED: Final[dict[type, tuple[str, ...]]] = {
@@ -30,13 +30,15 @@ DERIVED: Final[dict[type, tuple[str, ...]]] = {
 
 
 _NESTED: Final = (dict, list)
+_DEEPEST: Final = 4
+"""The depth of a sample, a leg or a failure of a result: each is one line, so that files are small."""
 _ENCODED: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 
 
 def check_json(report: Report) -> str:
     """Return the report as one JSON document that ends in a newline."""
     parts: list[str] = []
-    _write(check_values(report), "\n", parts.append)
+    _write(check_values(report), 0, parts.append)
     return "".join(parts) + "\n"
 
 
@@ -69,9 +71,9 @@ def _converter(kind: type) -> Callable[[Any], object]:
     if not is_dataclass(kind):
         return lambda value: value
     names = (*(field.name for field in fields(kind)), *DERIVED.get(kind, ()))
-    if kind is Span:
-        return lambda value: {name: getattr(value, name) for name in names} if value.line else None
-    return lambda value: {name: json_value(getattr(value, name)) for name in names}
+    return lambda value: (
+        None if kind is Span and not value.line else {name: json_value(getattr(value, name)) for name in names}
+    )
 
 
 def _list(values: tuple[Any, ...]) -> list[object]:
@@ -86,28 +88,20 @@ def _number(value: float) -> object:
     return NOT_FINITE[1] if value > 0 else NOT_FINITE[2]
 
 
-def _write(value: object, line: str, write: Callable[[str], None]) -> None:
-    """Write JSON with each list of plain values on one line, so that numbers are readable and files small.
-
-    Args:
-        value: What is written.
-        line: A newline with the indentation.
-        write: Takes the text piece by piece.
-    """
-    deeper = line + "  "
-    if isinstance(value, dict) and value:
-        separator, closing = "{" + deeper, "}"
-        for name, item in value.items():
-            write(f"{separator}{_ENCODED(name)}: ")
-            _write(item, deeper, write)
-            separator = "," + deeper
-    elif isinstance(value, list) and any(isinstance(item, _NESTED) for item in value):
-        separator, closing = "[" + deeper, "]"
-        for item in value:
-            write(separator)
-            _write(item, deeper, write)
-            separator = "," + deeper
+def _write(value: object, depth: int, write: Callable[[str], None]) -> None:
+    """Write JSON with each list of plain values, and each value below ``_DEEPEST``, on one line."""
+    nested: Iterable[tuple[str, object]]
+    if isinstance(value, dict) and value and depth < _DEEPEST:
+        opening, closing = "{}"
+        nested = ((f"{_ENCODED(name)}: ", item) for name, item in value.items())
+    elif isinstance(value, list) and depth < _DEEPEST and any(isinstance(item, _NESTED) for item in value):
+        opening, closing = "[]"
+        nested = (("", item) for item in value)
     else:
         write(_ENCODED(value))
         return
-    write(line + closing)
+    for name, item in nested:
+        write(f"{opening}\n{'  ' * (depth + 1)}{name}")
+        _write(item, depth + 1, write)
+        opening = ","
+    write(f"\n{'  ' * depth}{closing}")
