@@ -4,9 +4,9 @@ import slangad as sa
 from slangad import Array, Each, Param, Sum
 
 
-def network(width: int, activation: str):
-    """A network, and a kernel of its results."""
-    Net = sa.nn.MLP([16, width, width, 3], activation, precision="half")
+def network(width: int, activation: str, hidden: int):
+    """A network with some hidden layers of one width, and a kernel of its results."""
+    Net = sa.nn.MLP([16, *[width] * hidden, 3], activation, precision="half")
 
     @sa.kernel
     def results(net: Param[Net], x: Each[Array[float, 16]]) -> Each[Array[float, 3]]:
@@ -15,12 +15,12 @@ def network(width: int, activation: str):
     return results
 
 
-w16 = network(16, "tanh")
-w17 = network(17, "tanh")
-w32 = network(32, "tanh")
-w64 = network(64, "tanh")
-w128 = network(128, "tanh")
-straight = network(17, "none")
+w16 = network(16, "tanh", 1)
+w17 = network(17, "tanh", 1)
+w32 = network(32, "tanh", 2)
+w64 = network(64, "tanh", 2)
+w128 = network(128, "tanh", 2)
+straight = network(17, "none", 1)
 
 
 @sa.struct

@@ -38,7 +38,7 @@ def layers(inputs: int, hidden: int, outputs: int):
 
 Thin = layers(1, 70, 1)
 Odd = layers(17, 18, 3)
-Wide = layers(9, 130, 21)
+Wide = layers(9, 22, 21)
 
 
 @sa.kernel
@@ -119,47 +119,47 @@ def gated(net: Param[Gate], x: Each[Array[float, 20]], gate: Each[float]) -> Sum
 class Biased:
     """``b`` belongs to ``w`` alone; ``c`` has another use, and ``d`` is the bias of two matrices."""
 
-    w: Array[Array[Array[float, 17], 17], 2]
-    b: Array[Array[float, 17], 2]
-    v: Array[Array[float, 17], 3]
+    w: Array[Array[Array[float, 13], 13], 2]
+    b: Array[Array[float, 13], 2]
+    v: Array[Array[float, 13], 3]
     c: Array[float, 3]
-    p: Array[Array[float, 3], 9]
-    q: Array[Array[float, 9], 9]
-    d: Array[float, 9]
+    p: Array[Array[float, 3], 3]
+    q: Array[Array[float, 3], 3]
+    d: Array[float, 3]
 
 
 @sa.differentiable
-def affine(w: Array[Array[float, 17], 17], b: Array[float, 17], x: Array[float, 17]) -> Array[float, 17]:
-    y = Array[float, 17]()
-    for i in range(17):
+def affine(w: Array[Array[float, 13], 13], b: Array[float, 13], x: Array[float, 13]) -> Array[float, 13]:
+    y = Array[float, 13]()
+    for i in range(13):
         total = b[i]
-        for j in range(17):
+        for j in range(13):
             total += w[i][j] * x[j]
         y[i] = math.tanh(total)
     return y
 
 
 @sa.kernel
-def biased(net: Param[Biased], x: Each[Array[float, 17]]) -> tuple[Mean[float], Sum[float]]:
+def biased(net: Param[Biased], x: Each[Array[float, 13]]) -> tuple[Mean[float], Sum[float]]:
     y = affine(net.w[1], net.b[1], affine(net.w[0], net.b[0], x))
     first = net.c[0]
     z = Array[float, 3]()
     for i in range(3):
         total = net.c[i]
-        for j in range(17):
+        for j in range(13):
             total += net.v[i][j] * y[j]
         z[i] = total
         first += total * total
-    g = Array[float, 9]()
-    for i in range(9):
+    g = Array[float, 3]()
+    for i in range(3):
         total = net.d[i]
         for j in range(3):
             total += net.p[i][j] * z[j]
         g[i] = total
     second = 0.0
-    for i in range(9):
+    for i in range(3):
         total = net.d[i]
-        for j in range(9):
+        for j in range(3):
             total += net.q[i][j] * g[j]
         second += total * total
     return first, second

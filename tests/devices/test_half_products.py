@@ -29,27 +29,27 @@ FLOAT = 1e-5
 Arrays = dict[str, np.ndarray]
 
 
-def weights(width: int) -> Arrays:
+def weights(width: int, hidden: int) -> Arrays:
     rng, net = np.random.default_rng(width), {}
-    for k, (n, m) in enumerate(pairwise((16, width, width, 3)), start=1):
+    for k, (n, m) in enumerate(pairwise((16, *[width] * hidden, 3)), start=1):
         net[f"l{k}.w"] = (rng.uniform(-1, 1, (m, n)) * (3 / n) ** 0.5).astype("f4")
         net[f"l{k}.b"] = rng.uniform(-0.5, 0.5, m).astype("f4")
     return net
 
 
 def nested(net: Arrays) -> dict[str, Arrays]:
-    return {f"l{k}": {part: net[f"l{k}.{part}"] for part in "wb"} for k in (1, 2, 3)}
+    return {f"l{k}": {part: net[f"l{k}.{part}"] for part in "wb"} for k in range(1, len(net) // 2 + 1)}
 
 
 def reference(net: Arrays, x: np.ndarray, cotangent: np.ndarray, *, bent: bool) -> Arrays:
     """The result and the gradients in float64."""
-    inputs = [x.astype(np.float64)]
-    for k in (1, 2, 3):
+    inputs, last = [x.astype(np.float64)], len(net) // 2
+    for k in range(1, last + 1):
         z = inputs[-1] @ net[f"l{k}.w"].T.astype(np.float64) + net[f"l{k}.b"]
-        inputs.append(np.tanh(z) if bent and k < 3 else z)
-    found, moved = {"result": inputs[3]}, cotangent.astype(np.float64)
-    for k in (3, 2, 1):
-        if bent and k < 3:
+        inputs.append(np.tanh(z) if bent and k < last else z)
+    found, moved = {"result": inputs[last]}, cotangent.astype(np.float64)
+    for k in range(last, 0, -1):
+        if bent and k < last:
             moved = moved * (1 - inputs[k] ** 2)
         found |= {f"grad.net.l{k}.w": moved.T @ inputs[k - 1], f"grad.net.l{k}.b": moved.sum(0)}
         moved = moved @ net[f"l{k}.w"].astype(np.float64)
@@ -67,7 +67,9 @@ def tolerance(kernels: LoadedFile) -> float:
 
 def agree(kernels: LoadedFile, name: str, x: np.ndarray, cotangent: np.ndarray) -> None:
     width = 17 if name == "straight" else int(name[1:])
-    net, kernel = weights(width), kernels[f"results_{width}_{'none' if name == 'straight' else 'tanh'}"]
+    hidden = 2 if width > 17 else 1
+    net = weights(width, hidden)
+    kernel = kernels[f"results_{width}_{'none' if name == 'straight' else 'tanh'}_{hidden}"]
     expected = reference(net, x, cotangent, bent=name != "straight")
     out = kernel.backward(net=nested(net), x=x, cotangent=cotangent)
     found = {key: out[key] for key in expected if key != "result"}

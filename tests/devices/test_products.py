@@ -23,7 +23,7 @@ pytestmark = pytest.mark.toolchain
 
 DESCRIBED = Path(__file__).with_name("products.py")
 RNG = np.random.default_rng(5)
-SIZES = {"thin": (1, 70, 1), "odd": (17, 18, 3), "wide": (9, 130, 21)}
+SIZES = {"thin": (1, 70, 1), "odd": (17, 18, 3), "wide": (9, 22, 21)}
 Arrays = dict[str, np.ndarray]
 
 
@@ -143,8 +143,8 @@ def test_stack__one_matrix_twice_and_many_by_a_loop__have_their_sums(kernels: Lo
 
 
 def test_biases__of_one_matrix_and_of_several__have_their_sums(kernels: LoadedFile) -> None:
-    shapes = {"w": (2, 17, 17), "b": (2, 17), "v": (3, 17), "c": (3,), "p": (9, 3), "q": (9, 9), "d": (9,)}
-    net, x = {key: numbers(*shape, scale=0.4) for key, shape in shapes.items()}, numbers(300, 17)
+    shapes = {"w": (2, 13, 13), "b": (2, 13), "v": (3, 13), "c": (3,), "p": (3, 3), "q": (3, 3), "d": (3,)}
+    net, x = {key: numbers(*shape, scale=0.4) for key, shape in shapes.items()}, numbers(300, 13)
     w, b, v, c, p, q, d = (net[key].astype(np.float64) for key in shapes)
     y0 = np.tanh(x @ w[0].T + b[0])
     y1 = np.tanh(y0 @ w[1].T + b[1])
