@@ -26,11 +26,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Refuse wrong options before anything is collected."""
+    """Refuse wrong options before anything is collected, and let the checks of all files share their processes."""
     if config.getoption("slangad"):
+        from contextlib import ExitStack
+
         from slangad.cli.pytest_items import options_for
+        from slangad.compiler.toolchain.workers.kept_children import kept_children
 
         options_for(config)
+        stack = ExitStack()
+        stack.enter_context(kept_children())
+        config.add_cleanup(stack.close)
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:

@@ -37,12 +37,15 @@ def worker_command(words: tuple[str, ...], *, persistent_worker: bool) -> None:
         code, output = _run(_unfolded(words))
         click.echo(output, err=True, nl=False)
         raise click.exceptions.Exit(code)
+    from slangad.compiler.toolchain.workers.kept_children import kept_children
+
     answers = sys.stdout
-    for request in _requests(sys.stdin.fileno()):
-        code, output = _run(_unfolded((*words, *request.get("arguments", ()))))
-        answer = {"exitCode": code, "output": output, "requestId": request.get("requestId", 0)}
-        answers.write(json.dumps(answer) + "\n")
-        answers.flush()
+    with kept_children():
+        for request in _requests(sys.stdin.fileno()):
+            code, output = _run(_unfolded((*words, *request.get("arguments", ()))))
+            answer = {"exitCode": code, "output": output, "requestId": request.get("requestId", 0)}
+            answers.write(json.dumps(answer) + "\n")
+            answers.flush()
 
 
 def _requests(stdin: int) -> Iterator[dict[str, Any]]:

@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, NoReturn
 
 import pytest
 from support.shared_builds import share_builds
-from support.warm_workers import end_warm_workers, use_warm_workers
 
 from slangad.compiler.runtime.device.cxx import find_cxx
 from slangad.compiler.toolchain.jobs.cpp_prelude import split_prelude
 from slangad.compiler.toolchain.jobs.request import Artefact, CompileJob, CompileResult
 from slangad.compiler.toolchain.session import Toolchain
 from slangad.compiler.toolchain.temporary import TemporaryFolder
+from slangad.compiler.toolchain.workers.kept_children import kept_children
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -104,16 +104,14 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
 
 @pytest.fixture(autouse=True, scope="session")
 def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """A cache, builds and warm workers for each session; processes that share a session's tests share its folders."""
+    """A cache, builds and idle children for each session; processes that share a session's tests share its folders."""
     base = tmp_path_factory.getbasetemp()
     session = base.parent if os.environ.get("PYTEST_XDIST_WORKER") else base
-    with pytest.MonkeyPatch.context() as patch:
+    with pytest.MonkeyPatch.context() as patch, kept_children():
         patch.setenv("SLANGAD_CACHE_DIR", str(session / "cache"))
         patch.setenv("SLANGAD_VERIFY", "1")
         share_builds(patch, session / "builds")
-        use_warm_workers(patch)
         yield
-        end_warm_workers()
 
 
 OPTIONAL = ("bazel", "nvcc", "xcrun")

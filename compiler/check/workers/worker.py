@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from slangad.compiler.check import tolerances as tol
 from slangad.compiler.errors.diagnostics import SlangadError
-from slangad.compiler.toolchain.workers.processes import Child, ProcessDiedError
+from slangad.compiler.toolchain.workers.kept_children import BorrowedChild
+from slangad.compiler.toolchain.workers.processes import ProcessDiedError
 
 if TYPE_CHECKING:
     from slangad.compiler.check.model.task import PipelineTask, SubjectTask
@@ -38,13 +39,14 @@ class Worker:
         self.limit = limit
         self.files: LibraryFiles | None = None
         self._loaded: LibraryFiles | None = None
-        self._child: Child | None = None
+        self._child: BorrowedChild | None = None
         self.start()
 
     def start(self) -> None:
         """Start the child unless it runs."""
         if self._child is None:
-            self._child = Child(__name__, paths=tuple(path for path in sys.path if path))
+            paths = tuple(path for path in sys.path if path)
+            self._child = BorrowedChild(__name__, paths=paths, is_last=lambda _: True)
             self._loaded = None
 
     def take(self, files: LibraryFiles) -> None:
@@ -64,7 +66,7 @@ class Worker:
             return CrashedWorker(death.how)
 
     def close(self) -> None:
-        """End the child."""
+        """End the child, or keep it if it is idle; see ``kept_children``."""
         child, self._child, self._loaded = self._child, None, None
         if child is not None:
             child.close()

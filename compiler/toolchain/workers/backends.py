@@ -25,13 +25,15 @@ from slangad.compiler.toolchain.workers.events import (
     UnitCode,
     UnitReflection,
 )
-from slangad.compiler.toolchain.workers.processes import Child, ProcessDiedError, cause, running_program
+from slangad.compiler.toolchain.workers.kept_children import BorrowedChild
+from slangad.compiler.toolchain.workers.processes import ProcessDiedError, cause, running_program
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
 _TAIL = 2000
+_MODULE = "slangad.compiler.toolchain.workers.worker"
 _REINSTALL = "reinstall slangpy, or give an executable with --slangc"
 
 
@@ -60,7 +62,7 @@ class LibraryBackend:
     def __init__(self, library: Path) -> None:
         self.seconds = 0.0
         self._library = library
-        self._worker: Child | None = None
+        self._worker: BorrowedChild | None = None
 
     def start(self) -> None:
         """Start the worker unless it runs."""
@@ -85,15 +87,19 @@ class LibraryBackend:
                 self.close()
 
     def close(self) -> None:
-        """Kill the worker."""
+        """End the worker, or keep it if it is idle; see ``kept_children``."""
         worker, self._worker = self._worker, None
         if worker is not None:
             worker.close()
 
-    def _started(self) -> Child:
+    def _started(self) -> BorrowedChild:
         if self._worker is None:
-            self._worker = Child("slangad.compiler.toolchain.workers.worker", os.fspath(self._library))
+            self._worker = BorrowedChild(_MODULE, os.fspath(self._library), is_last=_is_end)
         return self._worker
+
+
+def _is_end(event: object) -> bool:
+    return isinstance(event, End)
 
 
 class SlangcBackend:

@@ -10,12 +10,18 @@ import pickle
 import queue
 import sys
 import threading
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _LENGTH_BYTES = 8
+
+
+class Move(NamedTuple):
+    """Tells a child the working folder of its next requests; it has no answer."""
+
+    folder: str
 
 
 def send(pipe: BinaryIO, message: object) -> None:
@@ -57,4 +63,8 @@ def requests() -> Iterator[object]:
 
     threading.Thread(target=read, daemon=True).start()
     while True:
-        yield incoming.get()
+        request = incoming.get()
+        if isinstance(request, Move):
+            os.chdir(request.folder)
+        else:
+            yield request

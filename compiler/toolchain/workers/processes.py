@@ -166,6 +166,19 @@ class Child:
             self._busy = False
         raise self._bury(in_time=not expired())
 
+    def tell(self, message: object) -> None:
+        """Send a message that has no answer.
+
+        Raises:
+            OSError: The child has ended.
+        """
+        send(cast("BinaryIO", self._process.stdin), message)
+
+    @property
+    def is_running(self) -> bool:
+        """True until the child has ended."""
+        return self._process.poll() is None
+
     def kill_if_busy(self) -> None:
         """Kill the child and whatever it started if somebody talks to it, who then closes it."""
         if self._busy:
