@@ -14,6 +14,7 @@ from slangad.compiler.api.program import RunnableProgram, read_program
 from slangad.compiler.driver.inputs import Input
 from slangad.compiler.driver.model import Options
 from slangad.compiler.runtime.arrays.modes import RunMode
+from slangad.compiler.runtime.device.choice import is_software
 from slangad.compiler.runtime.pipeline.run import prepare_pipeline, run_pipeline
 from slangad.compiler.runtime.training.loop import Ending, train
 from slangad.compiler.runtime.training.train import Trainer, TrainingPlan
@@ -27,8 +28,8 @@ ROOT = Path(__file__).parents[2]
 DESCRIBED = ROOT / "tests" / "runtime" / "described" / "pipelines.py"
 MLP = ROOT / "samples" / "mlp"
 pytestmark = pytest.mark.toolchain
-ENOUGH = {"vulkan": 1e-3, "cuda": 1e-3, "webgpu": 1e-2}
-"""The loss that networks get to, from above 5; WebGPU's dispatches are slow in software."""
+ENOUGH, ENOUGH_IN_SOFTWARE = 1e-3, 1e-2
+"""The loss that networks get to, from above 5. In software, and through WebGPU's dispatches, a step takes long."""
 SHAPES: dict[str, dict[str, tuple[int, ...]]] = {
     "images": {"image": (8, 12), "target": (2, 3)},
     "written": {"x": (20,), "p": (), "out": (20,)},
@@ -80,12 +81,13 @@ def test_network__trained_on_a_gpu__learns(gpu: Device, name: str) -> None:
     described = program(MLP / file)
     runnable = described.pipelines[pipeline]
     assert runnable.pipeline.optimizer is not None
-    plan = TrainingPlan(runnable.pipeline.optimizer, threshold=ENOUGH[gpu.name])
+    enough = ENOUGH_IN_SOFTWARE if gpu.name == "webgpu" or is_software(gpu.adapter) else ENOUGH
+    plan = TrainingPlan(runnable.pipeline.optimizer, threshold=enough)
     with np.load(MLP / "points.npz") as points:
         prepared, _ = prepare_training(runnable, dict(points), None, plan)
     loaded = described.load_on(gpu, runnable.entry_names())
     trainer = Trainer.start(gpu, loaded, runnable, prepared, plan, default_cache())
     train(trainer, Ending(4000), lambda _: None)
     assert trainer.stopped
-    assert trainer.losses[-1] < ENOUGH[gpu.name]
+    assert trainer.losses[-1] < enough
     trainer.close()
