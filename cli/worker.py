@@ -9,7 +9,7 @@ import os
 import sys
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -41,28 +41,46 @@ def worker_command(words: tuple[str, ...], *, persistent_worker: bool) -> None:
 
     answers = sys.stdout
     with kept_children():
-        for request in _requests(sys.stdin.fileno()):
+        for request in requests_of(sys.stdin.fileno()):
             code, output = _run(_unfolded((*words, *request.get("arguments", ()))))
             answer = {"exitCode": code, "output": output, "requestId": request.get("requestId", 0)}
             answers.write(json.dumps(answer) + "\n")
             answers.flush()
 
 
-def _requests(stdin: int) -> Iterator[dict[str, Any]]:
-    """Yield the JSON objects of a stream as soon as they are complete; Bazel 4 writes no line ends between them."""
+_LONGEST: Final = len("-Infinity")
+"""Characters of the longest word of JSON. An error that is nearer to the end may be one of an incomplete word."""
+
+
+def requests_of(stdin: int) -> Iterator[dict[str, Any]]:
+    """Yield the JSON objects of a stream as soon as they are complete; Bazel 4 writes no line ends between them.
+
+    Raises:
+        ClickException: The text is no JSON object, whatever follows, or the last one is incomplete.
+    """
     decoder, text = codecs.getincrementaldecoder("utf-8")(), ""
     while received := os.read(stdin, 65536):
         text += decoder.decode(received)
+        if b"}" not in received and text.startswith("{"):
+            continue
         while text := text.lstrip():
             try:
                 request, end = json.JSONDecoder().raw_decode(text)
-            except json.JSONDecodeError:  # the rest of it comes later
-                break
+            except json.JSONDecodeError as error:
+                is_cut = error.msg.startswith("Unterminated string") or error.pos + _LONGEST > len(text)
+                if text.startswith("{") and is_cut:  # the rest of it comes later
+                    break
+                raise _no_request(text) from None
+            if not isinstance(request, dict):
+                raise _no_request(text)
             text = text[end:]
             yield request
     if text:
-        message = f"the last request is no complete JSON object: {text[:80]}"
-        raise click.ClickException(message)
+        raise _no_request(text)
+
+
+def _no_request(text: str) -> click.ClickException:
+    return click.ClickException(f"a request is no complete JSON object: {text[:80]}")
 
 
 def _unfolded(words: tuple[str, ...]) -> list[str]:
@@ -86,4 +104,4 @@ def _run(words: list[str]) -> tuple[int, str]:
     return code, printed.read()
 
 
-__all__ = ["worker_command"]
+__all__ = ["requests_of", "worker_command"]

@@ -5,15 +5,19 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from click import ClickException
 
+from slangad.cli.worker import requests_of
 from tests.cli.conftest import Project
 
 if TYPE_CHECKING:
@@ -93,6 +97,35 @@ def test_worker__requests__are_answered_in_order_and_see_changed_imports(project
         assert "absent.py" in str(failed["output"])
         worker.stdin.close()
         assert worker.wait(60) == 0
+
+
+@pytest.mark.parametrize(
+    ("pieces", "requests", "refused"),
+    [
+        (['{"arguments": ["a} ', 'b"]}{"requestId": 2}', "\n"], [{"arguments": ["a} b"]}, {"requestId": 2}], ""),
+        (['{"requestId": 1}\nslangad'], [{"requestId": 1}], "slangad"),
+        (["[1]"], [], "[1]"),
+        (["{no object}"], [], "{no object}"),
+        (['{"requestId": 1', None], [], '{"requestId": 1'),
+    ],
+)
+def test_worker__pieces_of_a_stream__are_requests_or_refused_before_it_ends(
+    pieces: list[str | None], requests: list[dict[str, object]], refused: str
+) -> None:
+    reading, writing = os.pipe()
+    stream, read = requests_of(reading), []
+    try:
+        for piece in pieces:
+            os.close(writing) if piece is None else os.write(writing, piece.encode())
+        read = [next(stream) for _ in requests]
+        if refused:
+            with pytest.raises(ClickException, match=f"no complete JSON object: {re.escape(refused)}$"):
+                next(stream)
+    finally:
+        os.close(reading)
+        with suppress(OSError):
+            os.close(writing)
+    assert read == requests
 
 
 def test_worker__one_command__has_its_exit_code(project: Project) -> None:
