@@ -20,7 +20,7 @@ w17 = network(17, "tanh", 1)
 w32 = network(32, "tanh", 2)
 w64 = network(64, "tanh", 2)
 w128 = network(128, "tanh", 2)
-straight = network(17, "none", 1)
+straight = network(13, "none", 1)
 
 
 @sa.struct

@@ -66,7 +66,7 @@ def tolerance(kernels: LoadedFile) -> float:
 
 
 def agree(kernels: LoadedFile, name: str, x: np.ndarray, cotangent: np.ndarray) -> None:
-    width = 17 if name == "straight" else int(name[1:])
+    width = 13 if name == "straight" else int(name[1:])
     hidden = 2 if width > 17 else 1
     net = weights(width, hidden)
     kernel = kernels[f"results_{width}_{'none' if name == 'straight' else 'tanh'}_{hidden}"]

@@ -10,7 +10,7 @@ def cubed(x: float) -> float:
 
 
 Net = sa.nn.MLP([5, 17, 64, 64, 3], activation="relu", output="sigmoid")
-Small = sa.nn.MLP([5, 17, 3], output="sigmoid")
+Small = sa.nn.MLP([5, 13, 3], output="sigmoid")
 HalfNet = sa.nn.MLP((5, 17, 3), "tanh", storage=sa.half)
 One = sa.nn.MLP([1, 1, 1], cubed, bias=False)
 
