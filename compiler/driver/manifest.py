@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from slangad import __version__
 from slangad.compiler.driver.blocks import blocks_of
 from slangad.compiler.driver.header_model import key_of
+from slangad.compiler.driver.limits import limits_of
 from slangad.compiler.driver.requirements import requirements_of
 from slangad.compiler.emit.entry_points.accumulations import products
 from slangad.compiler.emit.launch_plan import plan_mode, tensors_of
@@ -222,8 +223,8 @@ def _entry_record(entry: EntryPoint, outputs: Sequence[Output]) -> Record:
                 "file": output.name,
                 "sha256": hashlib.sha256(output.data).hexdigest(),
                 "reflection": f"{output.name}.reflection.json",
-                **_needs(output),
-                "blocks": blocks_of(output.target, reflected.get(output.target, {})),
+                **_needs(output, blocks := blocks_of(output.target, reflected.get(output.target, {}))),
+                "blocks": blocks,
             }
             for output in outputs_of_entry
             if output.kind == "artefact"
@@ -231,12 +232,13 @@ def _entry_record(entry: EntryPoint, outputs: Sequence[Output]) -> Record:
     }
 
 
-def _needs(artefact: Output) -> Record:
+def _needs(artefact: Output, blocks: Sequence[Record]) -> Record:
     requirements = requirements_of(artefact)
     return {
         "entry": requirements.entry,
         "features": list(requirements.features),
         "storage_buffers": requirements.storage_buffers,
+        "limits": limits_of(artefact, blocks),
     }
 
 

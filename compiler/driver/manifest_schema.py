@@ -59,6 +59,11 @@ def manifest_schema(*, closed: bool = False) -> Schema:
         entry=_TEXT,
         features=_list(_TEXT, "What the device must support."),
         storage_buffers={"type": ["integer", "null"]},
+        limits={
+            "type": "object",
+            "description": "The smallest limits that a device must have, under the names of WebGPU or Vulkan.",
+            "additionalProperties": _NUMBER,
+        },
         blocks=_list(block, "Its uniform blocks."),
     )
     parameter = record(

@@ -10,6 +10,7 @@ import struct
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from slangad.compiler.driver.limits import declarations
 from slangad.compiler.errors.diagnostics import Diagnostic, Severity
 
 if TYPE_CHECKING:
@@ -27,9 +28,7 @@ _ENABLED: Final = re.compile(rb"^enable ([\w, ]+);", re.MULTILINE)
 _STORAGE: Final = re.compile(rb"^@binding\(\d+\) @group\(\d+\) var<storage", re.MULTILINE)
 _EXTENSION: Final = re.compile(rb"^#extension (\w+) : require", re.MULTILINE)
 _WGSL_ENTRY: Final = re.compile(rb"@compute\s+@workgroup_size\([^)]*\)\s+fn (\w+)")
-_WORD: Final = 4
-_HEADER_WORDS: Final = 5
-_OP_EXTENSION, _OP_ENTRY, _OP_CAPABILITY = 10, 15, 17
+_OP_EXTENSION, _OP_CAPABILITY = 10, 17
 _CAPABILITIES: Final = {
     1: "Shader",
     9: "Float16",
@@ -87,21 +86,12 @@ def requirements_of(artefact: Output) -> Requirements:
 
 
 def _spirv(code: bytes) -> Iterator[str]:
-    """Yield the capabilities and extensions of a module, which come before its entry points."""
-    words = struct.unpack(f"<{len(code) // _WORD}I", code)
-    at = _HEADER_WORDS
-    while at < len(words):
-        operation, length = words[at] & 0xFFFF, words[at] >> 16
-        match operation:
-            case op if op == _OP_ENTRY or not length:
-                return
-            case op if op == _OP_CAPABILITY:
-                yield _CAPABILITIES.get(words[at + 1], f"capability {words[at + 1]}")
-            case op if op == _OP_EXTENSION:
-                yield code[_WORD * (at + 1) : _WORD * (at + length)].rstrip(b"\0").decode()
-            case _:
-                pass
-        at += length
+    """Yield the capabilities and extensions of a module."""
+    for operation, operands in declarations(code):
+        if operation == _OP_CAPABILITY:
+            yield _CAPABILITIES.get(operands[0], f"capability {operands[0]}")
+        elif operation == _OP_EXTENSION:
+            yield struct.pack(f"<{len(operands)}I", *operands).rstrip(b"\0").decode()
 
 
 def limit_notes(slang: EmittedInput, outputs: Sequence[Output], *, packed: bool = False) -> Iterable[Diagnostic]:

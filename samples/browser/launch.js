@@ -41,7 +41,7 @@ export class Program {
     const adapter = await navigator.gpu.requestAdapter();
     const device = await adapter.requestDevice({
       requiredFeatures: [...new Set(code.flatMap((each) => each.features))],
-      requiredLimits: { maxStorageBuffersPerShaderStage: Math.max(8, ...code.map((each) => each.storage_buffers)) },
+      requiredLimits: largest(code.map((each) => each.limits)),
     });
     const failed = new Promise((_, reject) =>
       device.addEventListener("uncapturederror", (event) => reject(event.error)));
@@ -170,4 +170,13 @@ export class Program {
       default: return [...arrays[[parameter.parameter, ...parameter.path].join(".")]];
     }
   }
+}
+
+/// Return each limit once, with its largest value.
+function largest(limits) {
+  const result = {};
+  for (const [name, value] of limits.flatMap(Object.entries)) {
+    result[name] = Math.max(value, result[name] ?? 0);
+  }
+  return result;
 }

@@ -69,10 +69,13 @@ def wgsl(entry: Record) -> Any:
 
 def open_device(artefacts: list[Record]) -> Any:
     """Return a device with the features and limits that artefacts need."""
-    needed = max(8, *(artefact["storage_buffers"] for artefact in artefacts))
+    limits: dict[str, int] = {}
+    for name, value in (limit for artefact in artefacts for limit in artefact["limits"].items()):
+        dashed = re.sub("[A-Z]", lambda match: f"-{match[0].lower()}", name)  # wgpu's names
+        limits[dashed] = max(value, limits.get(dashed, 0))
     return wgpu.gpu.request_adapter_sync().request_device_sync(
         required_features=sorted({feature for artefact in artefacts for feature in artefact["features"]}),
-        required_limits={"max-storage-buffers-per-shader-stage": needed},
+        required_limits=limits,
     )
 
 

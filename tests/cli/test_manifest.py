@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -37,10 +38,35 @@ def test_manifest__of_every_sample__keeps_to_the_schema(project: Project) -> Non
     validator = jsonschema.Draft202012Validator(manifest_schema(closed=True))
     for file in (*SAMPLES, *devices):
         targets = ("-t", "cpp") if file.stem == "kinds" else TARGETS  # which computes in double
+        targets += ("-t", "glsl") if file.stem in {"texture_fit", "splats", "uniforms"} else ()
         project.run("compile", str(file), *targets, "--mode", "backward", "--emit", "header", "--emit", "artefacts")
         manifest = project.manifest()
         validator.validate(manifest)
+        for entry in (entry for kernel in manifest["inputs"][0]["kernels"] for entry in kernel["entry_points"]):
+            _assert_limits(entry)
         assert all(kernel["modes"] for kernel in manifest["inputs"][0]["kernels"] if kernel["entry_points"])
+
+
+def _assert_limits(entry: dict[str, Any]) -> None:
+    """Compare limits that are read from different code of one entry point."""
+    limits = {artefact["target"]: artefact["limits"] for artefact in entry["artefacts"]}
+    if "spirv" not in limits:
+        return
+    storage = "maxPerStageDescriptorStorageBuffers"
+    spirv, glsl = limits["spirv"], limits.get("glsl", limits["spirv"])
+    assert {**spirv, storage: 0} == {**glsl, storage: 0}
+    assert spirv.get(storage, 0) <= glsl.get(storage, 0)  # SPIR-V has no buffers that are unused
+    assert spirv["maxComputeWorkGroupInvocations"] == math.prod(entry["group_size"])
+    assert limits["wgsl"]["maxComputeInvocationsPerWorkgroup"] == math.prod(entry["group_size"])
+    shared = [
+        one.get(name, 0)
+        for one, name in (
+            (spirv, "maxComputeSharedMemorySize"),
+            (limits["wgsl"], "maxComputeWorkgroupStorageSize"),
+        )
+    ]
+    # WGSL has no waves: sums of a group take a place for each of its threads.
+    assert shared[0] <= shared[1] <= 16384
 
 
 def test_manifest__blocks__lie_as_the_code_declares_them(project: Project) -> None:
