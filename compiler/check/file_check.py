@@ -107,6 +107,7 @@ class FileCheck:
                 return result
 
             self._workers.for_all(subjects, self._watched(result_of), rows.add)
+        self._progress([])
         return with_locations(rows.finish(), subjects, description.module)
 
     def _built(self, description: FileDescription, setting: BuildSetting) -> tuple[Built, Built]:
