@@ -81,6 +81,7 @@ class RecordingDriver:
 
     def __init__(self) -> None:
         self.started: list[tuple[Any, ...]] = []
+        self.cleared: list[tuple[int, ...]] = []
         self.waits = 0
 
     def cuLaunchKernel(self, function: Any, *rest: Any) -> int:
@@ -91,6 +92,10 @@ class RecordingDriver:
 
     def cuMemcpyHtoDAsync_v2(self, target: Any, source: Any, size: Any, stream: Any) -> int:
         self.started.append((target.value, bytes(source)[: size.value], stream.value))
+        return 0
+
+    def cuMemsetD8Async(self, *arguments: ctypes._SimpleCData[int]) -> int:
+        self.cleared.append(tuple(one.value for one in arguments))
         return 0
 
     def cuCtxSynchronize(self) -> int:
@@ -108,7 +113,7 @@ def test_prepared_launches__started_again__have_new_addresses_and_values(monkeyp
     x, w = (TensorBuffer(one, np.dtype("f4"), one.numel()) for one in memory)
     bindings = {"count": [7, 9], "s": 0.5, "half": 1.5, "x": x, "w": w, "removed": x}
     launch = KernelLaunch(SimpleNamespace(), "scaled", (300, 1, 1), bindings, frozenset({"w"}))  # type: ignore[arg-type]
-    prepared = PreparedLaunches(device, [(launch, SimpleNamespace())], [x, w])  # type: ignore[list-item]
+    prepared = PreparedLaunches(device, [(launch, SimpleNamespace())], [x, w], [(1, 20)])  # type: ignore[list-item]
     prepared.start([0x1000, 0x2000], stream=3)
     prepared.set_value(0, "s", 2.5)
     prepared.start([0x3000, 0x4000], stream=3)
@@ -119,6 +124,7 @@ def test_prepared_launches__started_again__have_new_addresses_and_values(monkeyp
     assert [(sizes, stream, data[:32]) for _, sizes, stream, data in starts] == [
         ([2, 1, 1, 256, 1, 1], 3, block) for block in own
     ]
+    assert driver.cleared == [(0x2000, 0, 20, 3), (0x4000, 0, 20, 3)]
     assert driver.waits == 0
     prepared.start([0x1000, 0x2000], stream=4)  # the variable may still be read in the other stream
     device.enter(None)  # and so before launches of slangpy

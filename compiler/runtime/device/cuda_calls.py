@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from slangad.compiler.runtime.device.cuda_capture import Addressed, CapturedLaunches, EntryCode
     from slangad.compiler.runtime.device.model import KernelLaunch
 
+_ZERO: Final = ctypes.c_ubyte(0)
 _ADDRESS: Final = struct.Struct("<Q")
 _ORDINAL: Final = 9
 """CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL."""
@@ -38,8 +39,9 @@ class PreparedLaunches:
         device: CapturedLaunches,
         launches: Sequence[tuple[KernelLaunch, slangpy.ComputeKernel]],
         buffers: Sequence[Addressed],
+        zeroed: Sequence[tuple[int, int]] = (),
     ) -> None:
-        """Prepare launches that have run, with these buffers among their arguments.
+        """Prepare launches that have run, with these buffers among their arguments; see ``prepared_launches``.
 
         Raises:
             ToolchainError: A launch has a texture or a struct passed by value, or the driver failed.
@@ -47,6 +49,7 @@ class PreparedLaunches:
         numbers = {id(buffer): number for number, buffer in enumerate(buffers)}
         self._device = device
         self._launches = [_Launch(one, device.code_of(kernel, one.entry), numbers) for one, kernel in launches]
+        self._zeroed = [(number, ctypes.c_size_t(size)) for number, size in zeroed]
         self._shares = any(one.shared is not None for one in self._launches)
 
     def set_value(self, number: int, name: str, value: object) -> None:
@@ -66,6 +69,8 @@ class PreparedLaunches:
         if self._shares:
             self._device.enter(stream)
         handle = ctypes.c_uint64(stream)
+        for number, size in self._zeroed:
+            call_driver("cuMemsetD8Async", ctypes.c_uint64(addresses[number]), _ZERO, size, handle)
         for launch in self._launches:
             launch.start(addresses, handle)
 

@@ -363,13 +363,14 @@ class GpuDevice:
         self._captured.record(_with_kernels(launches))
 
     def prepared_launches(
-        self, launches: Sequence[KernelLaunch], buffers: Sequence[TensorBuffer]
+        self, launches: Sequence[KernelLaunch], buffers: Sequence[TensorBuffer], zeroed: Sequence[tuple[int, int]]
     ) -> PreparedLaunches | None:
         """Return launches that start at once in torch's stream, with other buffers; None if this device has no such.
 
         Args:
             launches: Launches that have run.
             buffers: Their buffers, at least one.
+            zeroed: Buffers that start at zero, by number, with their bytes.
 
         Raises:
             ToolchainError: A launch has a texture or a struct passed by value, or the driver failed.
@@ -379,7 +380,7 @@ class GpuDevice:
         self.handle.set_cuda_context_current()
         if not is_primary_at(int(buffers[0].view[0])):
             return None
-        return PreparedLaunches(self._captured, _with_kernels(launches), buffers)
+        return PreparedLaunches(self._captured, _with_kernels(launches), buffers, zeroed)
 
     def enter(self, stream: int | None) -> None:
         """Wait for prepared launches in other streams whose arguments the next launches replace."""

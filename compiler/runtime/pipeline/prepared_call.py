@@ -12,7 +12,7 @@ import math
 import os
 import sys
 from collections import Counter, deque
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, Protocol, runtime_checkable
 
@@ -55,6 +55,9 @@ _LARGEST: Final = 3.4e38
 """Numbers up to this one fit into a float."""
 _MOST_ONES: Final = 1024
 """Scalars of a cotangent that is shared. More of them take more memory, 4 kB for each device and type."""
+_MOST_STREAMS: Final = 8
+_MOST_SCRATCH: Final = 1 << 20
+"""Bytes of scratch memory that a call keeps for each of so many streams. More is allocated by each call."""
 _MODES: Final = (RunMode.FORWARD, RunMode.BACKWARD, RunMode.JVP)
 
 
@@ -73,9 +76,15 @@ class PreparingDevice(Protocol):
     """A device that can start launches again with other buffers."""
 
     def prepared_launches(
-        self, launches: Sequence[KernelLaunch], buffers: Sequence[TensorBuffer]
+        self, launches: Sequence[KernelLaunch], buffers: Sequence[TensorBuffer], zeroed: Sequence[tuple[int, int]]
     ) -> StartableLaunches | None:
-        """Return launches that have run, to start again; None if this device has no such."""
+        """Return launches that have run, to start again; None if this device has no such.
+
+        Args:
+            launches: The launches.
+            buffers: Their buffers.
+            zeroed: Those that start at zero, by number, with their bytes.
+        """
 
 
 def kind_of_call(mode: RunMode, device: str, inputs: Mapping[str, object], domain: object) -> Hashable:
@@ -122,7 +131,7 @@ class _Argument:
     key: str
     kind: Any
 
-    def tensor(self, inputs: Mapping[str, Any], _: Callable[[str], Any]) -> Tensor:
+    def tensor(self, inputs: Mapping[str, Any], _: Callable[[str], Any], __: int) -> Tensor:
         """Return the argument, or a copy in the layout of buffers."""
         tensor = inputs[self.key]
         if self.kind is not None:
@@ -132,10 +141,10 @@ class _Argument:
 
 @dataclass(frozen=True, slots=True)
 class _Allocated:
-    """A buffer that is allocated: zeros, ones, anything, or a copy of an argument.
+    """A buffer that is allocated: ones, anything, or a copy of an argument.
 
     Attributes:
-        make: ``torch.zeros``, ``torch.ones`` or ``torch.empty``.
+        make: ``torch.ones`` or ``torch.empty``.
         shape: That of an output, if the buffer is one; else one axis.
         kind: The type.
         place: The torch device.
@@ -150,7 +159,7 @@ class _Allocated:
     copied: str
     origin: BufferOrigin
 
-    def tensor(self, inputs: Mapping[str, Any], convert: Callable[[str], Any]) -> Tensor:
+    def tensor(self, inputs: Mapping[str, Any], convert: Callable[[str], Any], _: int) -> Tensor:
         """Return new memory."""
         tensor = self.make(self.shape, dtype=self.kind, device=self.place)
         if not self.copied:
@@ -169,9 +178,26 @@ class _Ones:
 
     memory: Any
 
-    def tensor(self, _: Mapping[str, Any], __: Callable[[str], Any]) -> Tensor:
+    def tensor(self, _: Mapping[str, Any], __: Callable[[str], Any], ___: int) -> Tensor:
         """Return the memory."""
         return self.memory
+
+
+@dataclass(frozen=True, slots=True)
+class _Scratch:
+    """Scratch memory that a call leaves for the next one in its stream."""
+
+    allocated: _Allocated
+    by_stream: dict[int, Tensor] = field(default_factory=dict)
+
+    def tensor(self, inputs: Mapping[str, Any], convert: Callable[[str], Any], stream: int) -> Tensor:
+        """Return the memory for a stream."""
+        tensor = self.by_stream.get(stream)
+        if tensor is None:
+            tensor = self.allocated.tensor(inputs, convert, stream)
+            if len(self.by_stream) < _MOST_STREAMS:
+                self.by_stream[stream] = tensor
+        return tensor
 
 
 @cache
@@ -232,8 +258,13 @@ class PreparedCall:
         self._buffers = [
             _Ones(_ones(tensor_type(run.origins[slot].dtype.str), self._place))
             if slot in read and _has_ones(run.origins[slot])
-            else self._buffer(run.origins[slot], whole.get(slot), inputs)
+            else self._buffer(run.origins[slot], whole.get(slot), inputs, scratch=slot not in used)
             for slot in slots
+        ]
+        zeroed = [
+            (number, max(1, origin.count) * origin.dtype.itemsize)
+            for number, origin in enumerate(map(run.origins.__getitem__, slots))
+            if origin.source is None and origin.start == 0.0
         ]
         self._outputs = [
             _Output(part.key, slots.index(part.slot), None if part.slot in whole else part, added[part.key])
@@ -242,7 +273,7 @@ class PreparedCall:
         self._values = [
             (number, *found) for number, launch in enumerate(run.launches) for found in _values(launch, run)
         ]
-        self._launches = _launches(run)
+        self._launches = _launches(run, zeroed)
 
     def __call__(self, inputs: Mapping[str, Any]) -> dict[str, Tensor]:
         """Start the launches in torch's stream, and return the outputs by key; they are there in that stream.
@@ -256,8 +287,9 @@ class PreparedCall:
                 arrays = {p.slot: self._converted(p.key, inputs) for p in self._keys.values() if p.key in inputs}
                 value = uniform_value(parameter, entry, self._plan.signature, arrays, self._plan.fields)
                 self._launches.set_value(number, parameter.name, value)
-            tensors = [one.tensor(inputs, lambda key: self._converted(key, inputs)) for one in self._buffers]
-            self._launches.start([one.data_ptr() for one in tensors], current_stream(self._place))
+            stream = current_stream(self._place)
+            tensors = [one.tensor(inputs, lambda key: self._converted(key, inputs), stream) for one in self._buffers]
+            self._launches.start([one.data_ptr() for one in tensors], stream)
         return {one.key: one.read(tensors[one.buffer], inputs) for one in self._outputs}
 
     def _converted(self, key: str, inputs: Mapping[str, Any]) -> Any:  # noqa: ANN401  (an array or a tensor)
@@ -275,8 +307,8 @@ class PreparedCall:
         return key if key in inputs else ""
 
     def _buffer(
-        self, origin: BufferOrigin, whole: OutputPart | None, inputs: Mapping[str, object]
-    ) -> _Argument | _Allocated:
+        self, origin: BufferOrigin, whole: OutputPart | None, inputs: Mapping[str, object], *, scratch: bool
+    ) -> _Argument | _Allocated | _Scratch:
         import torch
 
         kind, source = tensor_type(origin.dtype.str), self._given(origin.source, inputs)
@@ -284,8 +316,10 @@ class PreparedCall:
             given: Tensor = inputs[source]
             return _Argument(source, None if given.dtype == kind else kind)
         shape = (max(1, origin.count),) if whole is None else whole.shape
-        make = torch.empty if source or origin.start is None else torch.ones if origin.start else torch.zeros
-        return _Allocated(make, shape, kind, self._place, source, origin)
+        make = torch.ones if origin.start and not source else torch.empty
+        allocated = _Allocated(make, shape, kind, self._place, source, origin)
+        small = origin.count * origin.dtype.itemsize <= _MOST_SCRATCH
+        return _Scratch(allocated) if scratch and small and origin.start is None and not source else allocated
 
 
 def _require_repeatable(run: Run, keys: Mapping[str, ArrayKey], inputs: Mapping[str, object]) -> None:
@@ -337,10 +371,11 @@ def _values(launch: KernelLaunch, run: Run) -> Iterator[tuple[EntryParameter, En
             yield parameter, entry
 
 
-def _launches(run: Run) -> StartableLaunches:
+def _launches(run: Run, zeroed: Sequence[tuple[int, int]]) -> StartableLaunches:
     buffers = [buffer for buffer in run.buffers.values() if isinstance(buffer, TensorBuffer)]
     try:
-        found = run.device.prepared_launches(run.launches, buffers) if isinstance(run.device, PreparingDevice) else None
+        device = run.device
+        found = device.prepared_launches(run.launches, buffers, zeroed) if isinstance(device, PreparingDevice) else None
     except ToolchainError as error:
         raise UnrepeatableError(str(error)) from None
     if found is None or len(buffers) != len(run.buffers):
