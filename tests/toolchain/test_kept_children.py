@@ -72,6 +72,7 @@ def test_child__of_another_environment__is_another(start: Start, monkeypatch: py
     monkeypatch.setenv("SLANGAD_OTHER", "1")
     assert asked(start())[0] != first
     monkeypatch.delenv("SLANGAD_OTHER")
+    monkeypatch.setenv("SLANGAD_CACHE_DIR", "elsewhere")
     assert asked(start())[0] == first
 
 

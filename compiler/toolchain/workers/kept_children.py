@@ -22,8 +22,10 @@ _MOST: Final = 6
 """The largest number of children that are kept. One with the Slang library takes 250 MB."""
 _MOST_USES: Final = 200
 """The number of callers that a child serves. Slang keeps memory of what it compiled."""
-_UNREAD: Final = frozenset({"PYTEST_CURRENT_TEST"})
-"""Variables that change often and that no child reads."""
+_UNREAD: Final = frozenset(
+    {"PYTEST_CURRENT_TEST", "SLANGAD_CACHE_DIR", "SLANGAD_CACHE_SIZE", "NO_COLOR", "GITHUB_STEP_SUMMARY"}
+)
+"""Variables that change often and that no child reads: children use no cache and print no report."""
 _LOCK: Final = Lock()
 _KEPT: Final[list[_Kept]] = []
 _keepers = 0
