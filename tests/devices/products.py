@@ -38,7 +38,7 @@ def layers(inputs: int, hidden: int, outputs: int):
 
 Thin = layers(1, 70, 1)
 Odd = layers(17, 18, 3)
-Wide = layers(9, 22, 21)
+Wide = layers(9, 130, 21)
 
 
 @sa.kernel

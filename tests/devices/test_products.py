@@ -23,7 +23,7 @@ pytestmark = pytest.mark.toolchain
 
 DESCRIBED = Path(__file__).with_name("products.py")
 RNG = np.random.default_rng(5)
-SIZES = {"thin": (1, 70, 1), "odd": (17, 18, 3), "wide": (9, 22, 21)}
+SIZES = {"thin": (1, 70, 1), "odd": (17, 18, 3), "wide": (9, 130, 21)}
 Arrays = dict[str, np.ndarray]
 
 
