@@ -40,14 +40,28 @@ class JobRunner:
         Raises:
             ValueError: The variables are no numbers, or the numbers have gaps.
         """
-        first = self.first if isinstance(self.first, int) else int(environment.get(self.first, "1"))
-        step = int(environment.get(self.step, "1")) if self.step else 1
-        index, count = int(environment[self.index]) - first, int(environment[self.count])
-        number, rest = divmod(index, step)
-        if rest or not 0 <= number < count:
+        first = self.first if isinstance(self.first, int) else _number(environment, self.first, "1")
+        step = _number(environment, self.step, "1") if self.step else 1
+        index, count = _number(environment, self.index) - first, _number(environment, self.count)
+        number, rest = divmod(index, max(1, step))
+        if rest or step < 1 or not 0 <= number < count:
             message = f"{self.index}={environment[self.index]} is not one of {count} evenly spaced numbers from {first}"
             raise ValueError(message)
         return number + 1, count
+
+
+def _number(environment: Mapping[str, str], name: str, default: str = "") -> int:
+    """Return the number of a variable.
+
+    Raises:
+        ValueError: It is none.
+    """
+    text = environment.get(name, default)
+    try:
+        return int(text)
+    except ValueError:
+        message = f"{name}={text} is no number"
+        raise ValueError(message) from None
 
 
 RUNNERS: Final = (

@@ -72,6 +72,7 @@ def check(inputs: Sequence[Input], options: CheckOptions, observer: CheckObserve
         min_checked=options.min_checked,
         shard="" if options.shard is None else "{}/{}".format(*options.shard),
         split=session.split,
+        files=session.files,
         costs=tuple(FileCost(str(path), one.seconds) for path, one in files.items()),
     )
 
@@ -107,11 +108,13 @@ class _Session:
         self._options = options
         self._observer = observer
         self.split = ""
+        self.files: tuple[str, ...] = ()
         self._finished = 0
         self._files = 0
         self._compiling = compile_options(options)
         self._include_dirs = self._compiling.include_dirs
         self._compilers = [SlangCompilers(self._compiling)]
+        self._describing = SlangCompilers(self._compiling)  # while threads use the others
         self._workers = Workers(options.workers, options.run_limit)
         self._labels: dict[int, Sequence[str]] = {}
 
@@ -120,7 +123,7 @@ class _Session:
 
     def __exit__(self, *_: object) -> None:
         self._workers.close()
-        for compilers in self._compilers:
+        for compilers in (*self._compilers, self._describing):
             compilers.__exit__(None, None, None)
 
     def check_all(self, inputs: Sequence[Input]) -> dict[Path, FileResults]:
@@ -142,7 +145,7 @@ class _Session:
         if options.shard is not None:
             number, count = options.shard
             split = split_files(dict.fromkeys(groups.values()), count, options.include_dirs, dict(options.costs))
-            self.split = split.digest
+            self.split, self.files = split.digest, tuple(str(item.path) for item in inputs)
             inputs = [item for item in inputs if item.path in split.shards[number - 1]]
             self._files = len(inputs)
         fresh: dict[Path, FileResults] = {}
@@ -181,7 +184,7 @@ class _Session:
             if not described.keys().isdisjoint(files):
                 of_group = described
             elif not all(is_slang(file) for file in files):
-                of_group = self._described(group, self._compilers[0])
+                of_group = self._described(group, self._describing)
             yield files, partial(check, group, of_group, time.perf_counter() - begun)
 
     def _check_group(

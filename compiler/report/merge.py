@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from slangad.compiler.report.model import Report
+    from slangad.compiler.report.model import FileCost, Report, Result
 
 _ALIKE: Final = ("version", "seed", "device", "samples", "strict", "fail_on", "min_checked", "baseline")
 """Fields that the reports of one run have in common."""
@@ -17,7 +17,7 @@ _OPTION: Final = re.compile(r" --shard[ =]\S+")
 
 
 def merge_reports(named: Sequence[tuple[str, Report]]) -> Report:
-    """Return one report of several, with the results by file.
+    """Return one report of several, with the results in the order of the files.
 
     Args:
         named: The reports, each with the name of its file.
@@ -33,7 +33,12 @@ def merge_reports(named: Sequence[tuple[str, Report]]) -> Report:
                 raise ValueError(message)
     _refuse_incomplete(named)
     reports = [report for _, report in named]
-    results = sorted((one for report in reports for one in report.results), key=lambda one: one.file)
+    order = {file: number for number, file in enumerate(first.files)}
+
+    def place(one: Result | FileCost) -> int:
+        return order.get(one.file, len(order))
+
+    results = sorted((one for report in reports for one in report.results), key=place)
     return replace(
         first,
         results=tuple(results),
@@ -44,7 +49,8 @@ def merge_reports(named: Sequence[tuple[str, Report]]) -> Report:
         gone=tuple(sorted({entry for report in reports for entry in report.gone})),
         shard="",
         split="",
-        costs=tuple(sorted((cost for report in reports for cost in report.costs), key=lambda one: one.file)),
+        files=(),
+        costs=tuple(sorted((cost for report in reports for cost in report.costs), key=place)),
     )
 
 
@@ -61,7 +67,7 @@ def _refuse_incomplete(named: Sequence[tuple[str, Report]]) -> None:
             raise ValueError(message)
         seen[report.shard] = name
     if len({report.split for _, report in named}) > 1:
-        message = "the shards were split differently: the machines had other files or other --costs"
+        message = "the shards were split differently: the machines had other files, other texts or other --costs"
         raise ValueError(message)
     missing = [f"{k}/{count}" for k in range(1, int(count or 0) + 1) if f"{k}/{count}" not in seen]
     if missing:

@@ -478,7 +478,9 @@ class Report:
         baseline: The file that lists the known failures; empty if there is none.
         gone: Entries of the baseline that no longer occur.
         shard: The number of this part of the check, such as ``2/4``; empty if the check is not split.
-        split: A hash of the files of all shards, equal for the shards of one run; empty if the check is not split.
+        split: A hash of the files of all shards and their texts, equal for the shards of one run; empty if the check is
+            not split.
+        files: The files of all shards, in order; none if the check is not split.
         costs: The time of each file, by which ``--costs`` balances shards.
         notes: Files, each with a remark: import folders that no option names.
     """
@@ -500,6 +502,7 @@ class Report:
     gone: tuple[BaselineEntry, ...] = ()
     shard: str = ""
     split: str = ""
+    files: tuple[str, ...] = ()
     costs: tuple[FileCost, ...] = ()
 
     @property

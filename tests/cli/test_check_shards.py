@@ -45,7 +45,7 @@ def _read(project: Project, name: str) -> dict[str, Any]:
 def test_merge__the_shards_of_a_check__give_the_report_of_one_run(project: Project) -> None:
     for name, text in (("a", RIGHT), ("b", WRONG), ("c", RIGHT)):
         project.write(f"s/{name}.slang", text.format(name))
-    check = ("check", "s", "--samples", "8", "--min-checked", "1")
+    check = ("check", "s/c.slang", "s", "--samples", "8", "--min-checked", "1")
     project.run(*check, "-j", "6", "-o", "all.json", code=3)  # three files at a time
     for number in (1, 2):
         project.run(*check, "--shard", f"{number}/2", "-o", f"{number}.json", code=None)
@@ -68,6 +68,11 @@ def test_merge__the_shards_of_a_check__give_the_report_of_one_run(project: Proje
     assert "no job array is in the environment" in project.run(*check, "--shard", "auto", code=2).stderr
     job = {"SLURM_ARRAY_TASK_ID": "7", "SLURM_ARRAY_TASK_COUNT": "2", "SLURM_ARRAY_TASK_MIN": "5"}
     assert "SLURM_ARRAY_TASK_ID=7 is not one of 2" in project.run(*check, "--shard", "auto", code=2, **job).stderr
+    for wrong, said in (
+        ({"SLURM_ARRAY_TASK_ID": "x"}, "SLURM_ARRAY_TASK_ID=x is no number"),
+        ({"SLURM_ARRAY_TASK_STEP": "0"}, "SLURM_ARRAY_TASK_ID=7 is not one of 2"),
+    ):
+        assert said in project.run(*check, "--shard", "auto", code=2, **(job | wrong)).stderr
     project.run(*check, "--shard", "auto", "--costs", "no.json", "-o", "7.json", code=None,
                 **job, SLURM_ARRAY_TASK_STEP="2")  # fmt: skip
     second = _read(project, "7.json")
@@ -86,10 +91,16 @@ def test_split_files__files_of_different_size__are_split_by_their_functions(tmp_
     for name, count in counts.items():
         (tmp_path / name).write_text(RIGHT.format(name) * count)
     groups = [(Input(tmp_path / name),) for name in counts]
-    shards = split_files(groups, 2).shards
+    split = split_files(groups, 2)
+    shards = split.shards
     assert {path.name for path in shards[0]} == {"c"}
     assert {path.name for path in shards[1]} == {"a", "b", "d", "e"}
     assert split_files(reversed(groups), 2).shards == shards  # in any order of the inputs
+    assert split_files(reversed(groups), 2).digest == split.digest
+    (tmp_path / "e").write_text(RIGHT.format("e").replace("x * x", "x * x * x"))
+    changed = split_files(groups, 2)
+    assert changed.shards == shards
+    assert changed.digest != split.digest  # the reports of two texts are not merged
     both = (Input(tmp_path / "a"), Input(tmp_path / "b"))
     many = split_files([both, *groups[2:]], 4).shards
     assert all(not one & other for one, other in combinations(many, 2))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -217,6 +218,34 @@ def test_distributed__a_rank_is_killed__the_others_end_with_one_message_and_the_
     assert process.returncode == 130, errors
     assert errors == f"slangad: interrupted: c.npz has step {_steps(folder)}; --resume continues from it\n"
     assert _steps(folder) > done
+
+
+@pytest.mark.toolchain
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_distributed__a_rank_that_waits_for_the_others__says_so_and_can_be_ended(
+    folder: Path, number: int, code: int
+) -> None:
+    pytest.importorskip("torch")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    one_of_two = {
+        "RANK": "0",
+        "WORLD_SIZE": "2",
+        "LOCAL_RANK": "0",
+        "MASTER_ADDR": "127.0.0.1",
+        "MASTER_PORT": str(port),
+    }
+    command = [sys.executable, "-m", "slangad", "train", "net.py:fit", *TRAIN, "--steps", "1"]
+    with subprocess.Popen(
+        command, cwd=folder, stderr=subprocess.PIPE, text=True, env={**_environment(), **one_of_two}
+    ) as process:
+        assert process.stderr is not None
+        assert process.stderr.readline() == f"slangad: rank 0 waits for the others of 2 at 127.0.0.1:{port}\n"
+        process.send_signal(number)
+        _, errors = process.communicate(timeout=20)
+    assert process.returncode == code, errors
+    assert "Traceback" not in errors
 
 
 def test_exit_code_of__ranks_that_were_killed__is_an_error_with_the_signal() -> None:

@@ -31,15 +31,21 @@ _MARKS: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """The files of every shard."""
+    """The files of every shard.
+
+    Attributes:
+        shards: Their paths.
+        texts: A hash of the texts of all of them, and of the Slang files that they reach.
+    """
 
     shards: tuple[frozenset[Path], ...]
+    texts: str
 
     @property
     def digest(self) -> str:
-        """Return a hash that is equal on all machines that split alike."""
+        """Return a hash that is equal on all machines that split the same texts alike."""
         names = [sorted(path.as_posix() for path in shard) for shard in self.shards]
-        return hashlib.sha256(repr(names).encode()).hexdigest()[:16]
+        return _hash([self.texts, *map(repr, names)])
 
 
 def split_files(
@@ -56,13 +62,25 @@ def split_files(
         include_dirs: The folders in which included files are searched.
         recorded: The seconds that files took before, by path. Other files are estimated.
     """
-    costs = _costs(tuple(groups), include_dirs, recorded or {})
+    groups = tuple(groups)
+    costs = _costs(groups, include_dirs, recorded or {})
     shards: list[tuple[float, list[Path]]] = [(0.0, []) for _ in range(count)]
     for group in sorted(costs, key=lambda one: (-costs[one], min(item.path.as_posix() for item in one))):
         lightest = min(range(count), key=lambda k: shards[k][0])
         cost, paths = shards[lightest]
         shards[lightest] = cost + costs[group], [*paths, *(item.path for item in group)]
-    return Split(tuple(frozenset(paths) for _, paths in shards))
+    return Split(tuple(frozenset(paths) for _, paths in shards), _hash_of_texts(groups, include_dirs))
+
+
+def _hash_of_texts(groups: Iterable[tuple[Input, ...]], include_dirs: Sequence[str]) -> str:
+    files: set[str] = set()
+    for item in (item for group in groups for item in group if item.live is None):
+        files |= {str(item.path), *(search(item.path, include_dirs).files if is_slang(item.path) else ())}
+    return _hash(sorted(_hash([text_of(file)]) for file in files))
+
+
+def _hash(texts: Iterable[str]) -> str:
+    return hashlib.sha256("\0".join(texts).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def _costs(

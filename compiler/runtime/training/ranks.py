@@ -7,9 +7,13 @@ each number is scaled by the largest exponent that any part has at its place, so
 from __future__ import annotations
 
 import os
+import sys
 import time
+from concurrent.futures import Future, wait
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
+from threading import Thread
 from typing import TYPE_CHECKING, Any, Final
 
 from slangad.compiler.errors.diagnostics import Diagnostic, ToolchainError
@@ -32,6 +36,8 @@ _NOT_FINITE: Final = 1 << 20
 """The exponent of NaN and infinity: the sum is NaN."""
 
 
+_PATIENCE: Final = 5.0
+"""Seconds after which a rank says that it waits for others. Ranks of one launch differ by less."""
 _GRACE: Final = 3.0
 """Seconds that a sum on a GPU may take after this rank was asked to stop. Launchers ask the others if a rank has ended.
 NCCL itself waits for it without end. Less: ranks whose shares take longer than others' are taken for lost."""
@@ -244,11 +250,35 @@ def join_ranks(device: str) -> Ranks:
 
     cuda = (device == "cuda" or (device == "auto" and torch.cuda.is_available())) and dist.is_nccl_available()
     own = torch.device("cuda", torch.cuda.current_device()) if cuda else None
+    start = partial(dist.init_process_group, "nccl" if cuda else "gloo", device_id=own)
     try:
-        dist.init_process_group("nccl" if cuda else "gloo", device_id=own)
+        _run_interruptibly(start)
     except (RuntimeError, ValueError) as error:
         raise failed("SA428", f"the ranks did not find each other: {_first_line(error)}") from None
     return _ranks()
+
+
+def _run_interruptibly(call: Callable[[], object]) -> None:
+    """Run a call that blocks in a thread, so that this one hears signals.
+
+    Raises:
+        Exception: What the call raised.
+    """
+    ended: Future[object] = Future()
+
+    def run() -> None:
+        try:
+            ended.set_result(call())
+        except Exception as error:
+            ended.set_exception(error)
+
+    Thread(target=run, daemon=True).start()  # an interrupt leaves it behind
+    if not wait([ended], _PATIENCE).done:
+        rank, size, host, port = (os.environ.get(name, "?") for name in VARIABLES)
+        sys.stderr.write(f"slangad: rank {rank} waits for the others of {size} at {host}:{port}\n")
+    while not wait([ended], _PATIENCE).done:  # without a limit, Windows would not hear Ctrl-C
+        pass
+    ended.result()
 
 
 def joined_ranks(device: str) -> Ranks:
