@@ -69,10 +69,10 @@ def wgsl(entry: Record) -> Any:
 
 def open_device(artefacts: list[Record]) -> Any:
     """Return a device with the features and limits that artefacts need."""
-    limits: dict[str, int] = {}
+    limits: dict[str, int | None] = {}
     for name, value in (limit for artefact in artefacts for limit in artefact["limits"].items()):
         dashed = re.sub("[A-Z]", lambda match: f"-{match[0].lower()}", name)  # wgpu's names
-        limits[dashed] = max(value, limits.get(dashed, 0))
+        limits[dashed] = max(value, limits.get(dashed) or 0)
     return wgpu.gpu.request_adapter_sync().request_device_sync(
         required_features=sorted({feature for artefact in artefacts for feature in artefact["features"]}),
         required_limits=limits,

@@ -88,7 +88,7 @@ def test_check__a_function_that_reads_a_static_variable_without_a_value__is_skip
 def test_worker__a_task_it_fails_at__is_answered_and_the_worker_goes_on() -> None:
     worker = Worker()
     try:
-        worker.load(LibraryFiles())
+        worker.take(LibraryFiles())
         for _ in range(2):
             answer = worker.check("no task")  # type: ignore[arg-type]  # it is none
             assert isinstance(answer, BrokenCheck)

@@ -21,6 +21,8 @@ NOT_TOLERANCES = {
     ("verdict/not_run.py", "_DIVIDED"): "exit codes of processes",
     ("subjects/requested_shapes.py", "_EXAMPLES"): "examples in a message",
     ("kept_results.py", "_LEVEL"): "level of compression",
+    ("file_threads.py", "_AHEAD"): "tasks that wait for a thread",
+    ("file_threads.py", "_PATIENCE"): "seconds between two looks of a thread that waits",
     ("repair/repaired.py", "_SHOWN"): "names in a message",
     ("planning/plans.py", "_SHOWN"): "names in a message",
     ("memory/byte_addresses.py", "_BYTES_OF_WORD"): "bytes of a number of 32 bits",
