@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 _FORWARD: Final = frozenset({Leg.FORWARD, Leg.PRIMAL})
 _NOWHERE: Final = frozenset({Leg.COMPILE, Leg.BOUND, Leg.JOINED})
 """Legs whose failures are not about a derivative."""
+_LAST_ELEMENT: Final = re.compile(r"(?:\[\d+\])+$")
 _DERIVING: Final = frozenset({"bwd_diff", "fwd_diff"})
 
 
@@ -90,13 +92,30 @@ def _accused(failure: Failure) -> tuple[Accused, Accused]:
     return Accused(frozenset(owners), frozenset(others)), Accused(frozenset(parts[0]), frozenset(parts[1] - parts[0]))
 
 
+def _accused_rows(failure: Failure) -> Accused:
+    """Return the parts of results that are wrong, and those that are right, at the sample of a failure."""
+    wrong, right = {failure.row} if failure.row else set[str](), set[str]()
+    jacobian = failure.jacobian
+    if jacobian is not None:
+        rows = zip(jacobian.rows, jacobian.found, jacobian.expected, jacobian.error, strict=True)
+        for path, found, expected, error in rows:
+            entries = [one for one in zip(found, expected, error, strict=True) if not math.isnan(one[1])]
+            agree = all(abs(actual - known) <= bar + tol.SAME_FOUND * abs(known) for actual, known, bar in entries)
+            (right if agree else wrong).add(path)
+    parts = [{part for path in paths for part in _parts(path)} for paths in (wrong, right - wrong)]
+    return Accused(frozenset(parts[0]), frozenset(parts[1] - parts[0]))
+
+
 def _parts(path: str) -> set[str]:
     """Return the parts at the end of a path: ``y``, ``position`` and ``position.y`` of ``v[2].position.y``.
 
-    A value without parts in the path has an empty one.
+    A value without parts in the path has an empty one, and an element also its index: ``[0][1]``.
     """
     fields = path.rpartition("]")[2].split(".")[1:] if "]" in path else path.split(".")[1:]
-    return {*fields[-2:], ".".join(fields[-2:])} if fields else {""}
+    if fields:
+        return {*fields[-2:], ".".join(fields[-2:])}
+    element = _LAST_ELEMENT.search(path)
+    return {"", element[0]} if element else {""}
 
 
 def _attribute(failure: Failure) -> str:
@@ -143,13 +162,14 @@ def _in_derivative(failure: Failure, derivative: CustomDerivative, names: Mappin
     of, own = derivative.of, derivative.function
     params = dict(zip(own.header.params, of.header.params, strict=False))
     source = source_of(of.span.file)
-    steps = steps_of(derivative.source, own, params, text_of_body(source, of))
+    of_value = failure.leg is Leg.PRIMAL
+    steps = steps_of(derivative.source, own, params, text_of_body(source, of), of_value=of_value)
     accused, parts = _accused(failure)
     steps = tuple(step for step in steps if _runs(step, failure))
     stored = frozenset(name for step in steps for name in step.stores)
     outputs = _renamed(accused, {name: _in_text(gradient, stored) for name, gradient in names.items()})
     if derivative.attribute == "ForwardDerivative":
-        outputs, parts = Accused(frozenset({RETURNED}), frozenset()), Accused(frozenset(), frozenset())
+        outputs, parts = Accused(frozenset({RETURNED}), frozenset()), _accused_rows(failure)
     place = suspect(steps, outputs, parts)
     return place if place.line else derivative.function.span
 

@@ -27,6 +27,8 @@ _DIFFERENTIAL: Final = frozenset({"d", "getDifferential"})
 _PRIMAL: Final = frozenset({"p", "v", "primal"})
 _VECTOR: Final = re.compile(r"(?:float|half|double)([234]?)")
 _COMPONENTS: Final = "xyzw"
+_ELEMENT: Final = re.compile(r"\[[0-3]\]")
+_LAST_ELEMENT: Final = re.compile(r"(?<=\w)(?:\[\d+\])+$")
 _LOOP: Final = "for"
 _HEADS: Final = frozenset({"if", "else", "while", "switch", "do", _LOOP})
 """The words that a branch or loop begins with."""
@@ -36,7 +38,9 @@ _ADDING: Final = frozenset({"InterlockedAdd", "__atomic_add", "InterlockedAddF32
 """Functions and methods that only store to their first argument or object."""
 
 
-def steps_of(source: SlangSource, function: SlangFunction, names: Mapping[str, str], of: str) -> tuple[Step, ...]:
+def steps_of(
+    source: SlangSource, function: SlangFunction, names: Mapping[str, str], of: str, *, of_value: bool = False
+) -> tuple[Step, ...]:
     """Return the statements of a derivative. The value of a pair does not count as read, only its differential does.
 
     The head of a branch or loop is a statement that stores to all that its blocks store to.
@@ -46,6 +50,7 @@ def steps_of(source: SlangSource, function: SlangFunction, names: Mapping[str, s
         function: The derivative.
         names: The parameters of its function, by its own.
         of: The body of its function, token by token, with blanks between.
+        of_value: Of a pair that is returned, the value is read and not the differential.
     """
     pairs = frozenset(names)
     body = source.tokens[function.opening + 1 : function.last]
@@ -54,10 +59,18 @@ def steps_of(source: SlangSource, function: SlangFunction, names: Mapping[str, s
     steps = tuple(
         replace(step, is_copy=_is_copy(body[start:end], names, of) or _is_mirrored(body[start:end], step.parts))
         for start, end in ranges
-        for step in [_step(apart[start:end], pairs, source.file)]
+        for step in [_step(apart[start:end], pairs, source.file, of_value=of_value)]
     )
-    parts = _parts_of_locals([body[start:end] for start, end in ranges])
-    steps = tuple(step if step.parts else replace(step, parts=_joined(parts, step.stores)) for step in steps)
+    statements = [body[start:end] for start, end in ranges]
+    parts, vectors = _parts_of_locals(statements), _vectors(statements)
+    steps = tuple(
+        replace(
+            step,
+            parts=_components(step, vectors) if step.parts else _joined(parts, step.stores),
+            numbers=frozenset(_numbers_in(tokens)),
+        )
+        for step, tokens in zip(steps, statements, strict=True)
+    )
     starts = [start for start, _ in ranges]
     guards = [*_guards(body, names)]
     steps = tuple(
@@ -196,6 +209,37 @@ def _parts_in(texts: Sequence[str], size: int, widths: Mapping[str, int]) -> Ite
         start += width
 
 
+def _vectors(statements: Sequence[Sequence[Token]]) -> frozenset[str]:
+    """Return the local variables that are vectors."""
+    declared = ([token.text for token in tokens[:3]] for tokens in statements if len(tokens) > 1)
+    return frozenset(
+        texts[1] for texts in declared if (made := _VECTOR.fullmatch(texts[0])) and made[1] and texts[2:] != ["["]
+    )
+
+
+def _components(step: Step, vectors: Collection[str]) -> frozenset[str]:
+    """Return the parts of a statement, ``x`` in place of the element ``[0]`` of a vector."""
+    if step.stores.isdisjoint(vectors):
+        return step.parts
+    return frozenset(_COMPONENTS[int(part[1])] if _ELEMENT.fullmatch(part) else part for part in step.parts)
+
+
+def _numbers_in(tokens: Sequence[Token]) -> Iterator[str]:
+    """Yield the components that are plain numbers in the constructors of vectors."""
+    for k, token in enumerate(tokens[:-1]):
+        made = _VECTOR.fullmatch(token.text)
+        if made is None or not made[1] or tokens[k + 1].text != "(":
+            continue
+        arguments = list(_arguments(tokens[k + 2 : closing(tokens, k + 1)]))
+        if len(arguments) == int(made[1]):
+            signs = ("+", "-")
+            yield from (
+                _COMPONENTS[number]
+                for number, one in enumerate(arguments)
+                if one and one[-1].kind == "number" and all(before.text in signs for before in one[:-1])
+            )
+
+
 def _joined(parts: Mapping[str, frozenset[str]], names: Collection[str]) -> frozenset[str]:
     """Return the components of some variables."""
     return frozenset[str]().union(*(parts.get(name, frozenset()) for name in names))
@@ -240,7 +284,7 @@ def _head(head: Step, inside: Sequence[Step], *, is_loop: bool) -> Step:
     return replace(head, stores=stores | (head.stores if is_loop else frozenset()), is_head=True)
 
 
-def _step(tokens: Sequence[Token], pairs: Collection[str], file: str) -> Step:
+def _step(tokens: Sequence[Token], pairs: Collection[str], file: str, *, of_value: bool) -> Step:
     equals = _assignment(tokens)
     begin = _after_heads(tokens)
     span = _span(tokens[begin:] or tokens, file)
@@ -254,6 +298,9 @@ def _step(tokens: Sequence[Token], pairs: Collection[str], file: str) -> Step:
         read = reads | (stores if compound else set[str]())
         return Step(frozenset(stores), read, operators + compound, span, frozenset({part} - {""}))
     if tokens[begin:] and tokens[begin].text == RETURNED:
+        if [token.text for token in tokens[begin + 1 : begin + 3]] == ["diffPair", "("]:
+            both = list(_arguments(tokens[begin + 3 : closing(tokens, begin + 2)]))
+            reads = frozenset(_reads(both[0] if of_value else both[-1], pairs))
         return Step(frozenset({RETURNED}), reads, operators, span)
     stored = _stored_by_call(tokens[begin:])
     if not begin and tokens and _first_word(tokens) in _HEADS:
@@ -347,9 +394,12 @@ def _assignment(tokens: Sequence[Token]) -> int | None:
 def _target(tokens: Sequence[Token]) -> tuple[str, str]:
     """Return the variable that is stored to, and its part: of ``x.d.y`` these are ``x`` and ``y``.
 
-    The part of an element is its path: ``position.y`` of ``g[i].position.y``.
+    The part of an element is its path: ``position.y`` of ``g[i].position.y``, and ``[0][1]`` of ``g[0][1]``.
     """
     depth, target, fields, indexed = 0, "", list[str](), False
+    texts = "".join(token.text for token in tokens)
+    if element := _LAST_ELEMENT.search(texts):
+        return _target(tokens[: _first_bracket(tokens)])[0], element[0]
     for before, token in pairwise((None, *tokens)):
         if token is None:
             continue
@@ -360,6 +410,10 @@ def _target(tokens: Sequence[Token]) -> tuple[str, str]:
             target, fields = (target, [*fields, token.text]) if is_field else (token.text, [])
         depth += (token.text in CLOSING_OF) - (token.text in CLOSING_OF.values())
     return target, ".".join(fields[-2:] if indexed else fields[-1:])
+
+
+def _first_bracket(tokens: Sequence[Token]) -> int:
+    return next(k for k, token in enumerate(tokens) if token.text == "[" and k)
 
 
 def _reads(tokens: Sequence[Token], pairs: Collection[str]) -> Iterator[str]:

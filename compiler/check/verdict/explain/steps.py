@@ -27,7 +27,8 @@ class Step:
         stores: The names that it stores to.
         reads: The names that it reads.
         operators: Its number of operators.
-        parts: The fields or components that it stores to; empty if it stores complete values.
+        parts: The fields, components or elements that it stores to: ``x``, ``[0][1]``; empty for complete values.
+        numbers: The components that it makes of plain numbers: ``y`` of ``float2(g.x, 0.0)``.
         is_head: True for the head of a branch or loop, which stores to all that its blocks store to.
         is_copy: True if the function itself has the same expression, or if it copies a part. That is seldom wrong.
         guards: The conditions of branches that it stands in, and what they must be. Fields are joined with ``_``.
@@ -41,6 +42,7 @@ class Step:
     is_head: bool = False
     is_copy: bool = False
     guards: frozenset[tuple[str, bool]] = frozenset()
+    numbers: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +72,7 @@ def suspect(steps: Sequence[Step], names: Accused, parts: Accused) -> Span:
         step = steps[number]
         named = step.parts & parts.wrong
         of_wrong = bool(named) and (bool(parts.right) or any(len(part) > 1 for part in named))
+        of_wrong |= bool(parts.right) and not step.numbers.isdisjoint(parts.wrong)
         of_right = bool(step.parts) and step.parts <= parts.right
         computes = not (step.is_head or step.is_copy) and bool(step.operators or step.stores & names.wrong)
         return of_wrong, not of_right, computes, step.is_head, step.operators
