@@ -208,8 +208,27 @@ void halved_bwd(DiffTensorView t, uint i, inout DifferentialPair<float> x, float
     bwd_diff(product)(t, i, x, 0.5 * d);
 }
 [Differentiable] float product(DiffTensorView t, uint i, float x) { return t[i] * x; }
+
+[BackwardDerivative(both_bwd)]
+float2 both(DiffTensorView t, uint i) { return float2(t[uint2(i, 0)], t[uint2(i, 1)]); }
+void both_bwd(DiffTensorView t, uint i, float2 d)
+{
+    float before;
+    t.diff.diff.InterlockedAdd(uint2(i, 0), d.x, before);
+    t.diff.diff.InterlockedAdd(uint2(i, 1), d.y, before);
+}
+[BackwardDerivative(squared_bwd)]
+float squared(TensorView<float> w, TensorView<float> gradient, uint i) { return w[i] * w[i]; }
+void squared_bwd(TensorView<float> w, TensorView<float> gradient, uint i, float d)
+{
+    float before;
+    gradient.InterlockedAdd(i, 2.0 * w[i] * d, before);
+}
 """
     results = checked(text, ".slang")
+    assert results["both"].verdict is Verdict.PASS
+    assert results["squared"].verdict is Verdict.PASS
+    assert state_of(results["squared"], Leg.ACCUMULATION) is LegState.AGREES
     for name in ("load", "constant", "square", "product"):
         assert results[name].verdict is Verdict.PASS, (name, results[name].reason)
         assert state_of(results[name], Leg.FORWARD) is LegState.AGREES, name
