@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import re
@@ -10,6 +11,8 @@ import sys
 from pathlib import Path
 
 import pytest
+
+from slangad.compiler.lang.types import swizzles
 
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLES = sorted([*(ROOT / "samples").rglob("*.py"), *(ROOT / "templates").rglob("*.py")])
@@ -22,7 +25,7 @@ from typing import Annotated
 import numpy as np
 
 import slangad as sa
-from slangad import Array, Each, Param, Tensor, float2x2, float3, float4
+from slangad import Array, Each, Param, Tensor, float2, float2x2, float3, float4
 
 SIZE = 2
 Weights = Annotated[Sequence[float], Array[float, 2 * SIZE]]
@@ -45,16 +48,24 @@ def cost(i: Each[int], t: Annotated[Sequence[float3], Tensor[float3, 1]], m: Par
     return t[i]
 
 
+@sa.differentiable
+def project(p: float3) -> float2:
+    q = float3(p)
+    q.bgr = p.zyx
+    return q.xy / q.z
+
+
 x = np.zeros(6, np.float32)
 m = Motion(x[:3], np.eye(2), x[3:])
 m.turn = [1.0, 2.0, 3.0]
 turn: float3 = m.turn
 m.stretch = [[1.0, 0.0], [0.0, 1.0]]
 Motion(turn, float2x2(1.0))
+turn.xzxz = float2(1.0)  # type: ignore[assignment]
 Motion("abc", x)  # type: ignore[arg-type]
 Motion(float4(1.0), x)  # type: ignore[arg-type]
 """
-"""Elements and fields that have a type; mypy also reports a comment that ignores nothing."""
+"""Elements, fields and swizzles that have a type; mypy also reports a comment that ignores nothing."""
 PROGRAM = re.compile(r"^`(\w+)\.py`[^`\n]*:\n\n?```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -79,6 +90,18 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     code = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
     (folder / "notebook.py").write_text("\n\n".join(code), encoding="utf-8")
     return folder
+
+
+def test_swizzles__typed_names__are_all_names_of_two_to_four_letters() -> None:
+    names = re.findall(
+        r"\b(\w+) =(?= |$)",
+        Path(swizzles.__file__).read_text(encoding="utf-8").partition("    __slots__ = ()")[2],
+        re.MULTILINE,
+    )
+    expected = [
+        "".join(p) for n in (2, 3, 4) for letters in ("xyzw", "rgba") for p in itertools.product(letters, repeat=n)
+    ]
+    assert names[: len(expected)] == expected
 
 
 def test_mypy__strict_on_samples_and_pages__finds_nothing(programs: Path) -> None:

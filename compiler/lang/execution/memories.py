@@ -25,7 +25,7 @@ from slangad.compiler.lang.types.operators import binary
 from slangad.compiler.lang.types.parts import position
 from slangad.compiler.lang.types.tracing import bottom, converted, spread, take
 from slangad.compiler.lang.types.values import convert, data_of, shape_of, wrapped
-from slangad.compiler.lang.types.vectors import VECTOR_CLASSES, VectorValue
+from slangad.compiler.lang.types.vectors import VECTOR_CLASSES, AnyVector
 
 if TYPE_CHECKING:
     from slangad.compiler.lang.types.tracing import Data
@@ -133,7 +133,7 @@ class TextureArgument:
         height, width = self.array.shape[:2]
         return self._texel((position(row, height), position(column, width)))
 
-    def sample(self, uv: VectorValue[Any, Any]) -> object:
+    def sample(self, uv: AnyVector) -> object:
         """Return the filtered value at ``uv`` in [0, 1]."""
         height, width = self.array.shape[:2]
         x, y = (converted(take(uv.data, axis), np.float64) * float(n) for axis, n in ((0, width), (1, height)))

@@ -14,13 +14,12 @@ from slangad.compiler.lang.types.matrices import MatrixValue
 from slangad.compiler.lang.types.records import record_of
 from slangad.compiler.lang.types.tracing import Data, Traced, put, stack, take
 from slangad.compiler.lang.types.values import adapted, class_of, convert, scalars_of, shown, try_type_of, wrapped
-from slangad.compiler.lang.types.vectors import VectorValue
+from slangad.compiler.lang.types.vectors import AnyVector, VectorValue
 
 if TYPE_CHECKING:
     from slangad.compiler.lang.types.arrays import ArrayValue
 
 _LETTERS: Final = ("xyzw", "rgba")
-AnyVector = VectorValue[Any, Any]
 AnyMatrix = MatrixValue[Any, Any]
 
 

@@ -20,7 +20,7 @@ from slangad.compiler.lang.types.matrices import MATRIX_CLASSES, MatrixValue
 from slangad.compiler.lang.types.pairs import PairValue
 from slangad.compiler.lang.types.records import record_of
 from slangad.compiler.lang.types.tracing import Data, Traced, bottom, converted, copied, spread
-from slangad.compiler.lang.types.vectors import VECTOR_CLASSES, VectorValue
+from slangad.compiler.lang.types.vectors import VECTOR_CLASSES, AnyVector, VectorValue
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -176,7 +176,7 @@ def cast_integer(number: float | bool, type_: types.Scalar) -> object:  # noqa: 
 # --- any value -------------------------------------------------------------------------------------------------------
 
 
-def class_of(type_: types.Vector | types.Matrix) -> type[VectorValue[Any, Any]] | type[MatrixValue[Any, Any]]:
+def class_of(type_: types.Vector | types.Matrix) -> type[AnyVector] | type[MatrixValue[Any, Any]]:
     """Return the class of a vector or matrix type."""
     return VECTOR_CLASSES[type_] if isinstance(type_, types.Vector) else MATRIX_CLASSES[type_]
 

@@ -6,14 +6,14 @@ when the first value is made, not with the classes.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeVar
 
 from slangad.compiler.ir import types
 from slangad.compiler.lang.types.arithmetic import Arithmetic
+from slangad.compiler.lang.types.swizzles import V2, V3, V4, Swizzles
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from typing import Any
 
     import numpy as np
     import numpy.typing as npt
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 S = TypeVar("S")
 M = TypeVar("M")
 
-VECTOR_CLASSES: Final[dict[types.Vector, type[VectorValue[Any, Any]]]] = {}
+VECTOR_CLASSES: Final[dict[types.Vector, type[AnyVector]]] = {}
 
 
-class VectorValue(Arithmetic[S, M], Generic[S, M]):
+class VectorValue(Arithmetic[S, M], Swizzles[V2, V3, V4], Generic[S, M, V2, V3, V4]):
     """Two to four numbers or bools. Components by name (``v.x``, ``v.zyx``, ``v.rgb``) or index, read and written."""
 
     __slots__ = ("data",)
@@ -43,11 +43,13 @@ class VectorValue(Arithmetic[S, M], Generic[S, M]):
         r: S
         g: S
 
-        def __getattr__(self, name: str) -> Any: ...  # noqa: ANN401  (a swizzle: a component or a vector)
+        def __getattr__(self, name: str) -> Any: ...  # noqa: ANN401  (a name that no vector of this size has)
 
         # fields of structs take arrays and sequences too: type checkers know such conversions of descriptors alone
         def __get__(self, owner: object, kind: type[Any] | None = None) -> Self: ...
-        def __set__(self, owner: object, value: VectorValue[S, M] | npt.NDArray[Any] | Sequence[S]) -> None: ...
+        def __set__(
+            self, owner: object, value: VectorValue[S, M, V2, V3, V4] | npt.NDArray[Any] | Sequence[S]
+        ) -> None: ...
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
@@ -112,24 +114,27 @@ class VectorValue(Arithmetic[S, M], Generic[S, M]):
         return type(self).of(copied(self.data))
 
 
+AnyVector = VectorValue[Any, Any, Any, Any, Any]
+
+
 def _type(element: types.Scalar, size: int) -> types.Vector:
     return types.Vector(element, size)
 
 
-class bool2(VectorValue[bool, "bool2"]):
+class bool2(VectorValue[bool, "bool2", "bool2", "bool3", "bool4"]):
     """Two bools."""
 
     slangad_type = _type(types.BOOL, 2)
 
 
-class bool3(VectorValue[bool, "bool3"]):
+class bool3(VectorValue[bool, "bool3", "bool2", "bool3", "bool4"]):
     """Three bools."""
 
     slangad_type = _type(types.BOOL, 3)
     z: bool
 
 
-class bool4(VectorValue[bool, "bool4"]):
+class bool4(VectorValue[bool, "bool4", "bool2", "bool3", "bool4"]):
     """Four bools."""
 
     slangad_type = _type(types.BOOL, 4)
@@ -137,20 +142,20 @@ class bool4(VectorValue[bool, "bool4"]):
     w: bool
 
 
-class int2(VectorValue[int, bool2]):
+class int2(VectorValue[int, bool2, "int2", "int3", "int4"]):
     """Two ints."""
 
     slangad_type = _type(types.INT, 2)
 
 
-class int3(VectorValue[int, bool3]):
+class int3(VectorValue[int, bool3, "int2", "int3", "int4"]):
     """Three ints."""
 
     slangad_type = _type(types.INT, 3)
     z: int
 
 
-class int4(VectorValue[int, bool4]):
+class int4(VectorValue[int, bool4, "int2", "int3", "int4"]):
     """Four ints."""
 
     slangad_type = _type(types.INT, 4)
@@ -158,20 +163,20 @@ class int4(VectorValue[int, bool4]):
     w: int
 
 
-class uint2(VectorValue["uint", bool2]):
+class uint2(VectorValue["uint", bool2, "uint2", "uint3", "uint4"]):
     """Two uints."""
 
     slangad_type = _type(types.UINT, 2)
 
 
-class uint3(VectorValue["uint", bool3]):
+class uint3(VectorValue["uint", bool3, "uint2", "uint3", "uint4"]):
     """Three uints."""
 
     slangad_type = _type(types.UINT, 3)
     z: uint
 
 
-class uint4(VectorValue["uint", bool4]):
+class uint4(VectorValue["uint", bool4, "uint2", "uint3", "uint4"]):
     """Four uints."""
 
     slangad_type = _type(types.UINT, 4)
@@ -179,13 +184,13 @@ class uint4(VectorValue["uint", bool4]):
     w: uint
 
 
-class half2(VectorValue["half", bool2]):
+class half2(VectorValue["half", bool2, "half2", "half3", "half4"]):
     """Two 16-bit floats."""
 
     slangad_type = _type(types.HALF, 2)
 
 
-class half3(VectorValue["half", bool3]):
+class half3(VectorValue["half", bool3, "half2", "half3", "half4"]):
     """Three 16-bit floats."""
 
     slangad_type = _type(types.HALF, 3)
@@ -193,7 +198,7 @@ class half3(VectorValue["half", bool3]):
     b: half
 
 
-class half4(VectorValue["half", bool4]):
+class half4(VectorValue["half", bool4, "half2", "half3", "half4"]):
     """Four 16-bit floats."""
 
     slangad_type = _type(types.HALF, 4)
@@ -203,13 +208,13 @@ class half4(VectorValue["half", bool4]):
     a: half
 
 
-class float2(VectorValue[float, bool2]):
+class float2(VectorValue[float, bool2, "float2", "float3", "float4"]):
     """Two floats."""
 
     slangad_type = _type(types.FLOAT, 2)
 
 
-class float3(VectorValue[float, bool3]):
+class float3(VectorValue[float, bool3, "float2", "float3", "float4"]):
     """Three floats."""
 
     slangad_type = _type(types.FLOAT, 3)
@@ -217,7 +222,7 @@ class float3(VectorValue[float, bool3]):
     b: float
 
 
-class float4(VectorValue[float, bool4]):
+class float4(VectorValue[float, bool4, "float2", "float3", "float4"]):
     """Four floats."""
 
     slangad_type = _type(types.FLOAT, 4)
@@ -227,13 +232,13 @@ class float4(VectorValue[float, bool4]):
     a: float
 
 
-class double2(VectorValue["double", bool2]):
+class double2(VectorValue["double", bool2, "double2", "double3", "double4"]):
     """Two 64-bit floats."""
 
     slangad_type = _type(types.DOUBLE, 2)
 
 
-class double3(VectorValue["double", bool3]):
+class double3(VectorValue["double", bool3, "double2", "double3", "double4"]):
     """Three 64-bit floats."""
 
     slangad_type = _type(types.DOUBLE, 3)
@@ -241,7 +246,7 @@ class double3(VectorValue["double", bool3]):
     b: double
 
 
-class double4(VectorValue["double", bool4]):
+class double4(VectorValue["double", bool4, "double2", "double3", "double4"]):
     """Four 64-bit floats."""
 
     slangad_type = _type(types.DOUBLE, 4)
