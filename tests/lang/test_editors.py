@@ -8,6 +8,7 @@ import os
 import re
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -66,6 +67,60 @@ Motion("abc", x)  # type: ignore[arg-type]
 Motion(float4(1.0), x)  # type: ignore[arg-type]
 """
 """Elements, fields and swizzles that have a type; mypy also reports a comment that ignores nothing."""
+WITH_PLUGIN = """
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+import slangad as sa
+from slangad import Array, Each, InOutTensor, NoDiff, OutTensor, Param, Sum, Tensor, Texture2D, float2, float3
+
+SIZE = 4
+Four: TypeAlias = Array[float, SIZE]
+
+
+@sa.struct
+class Look:
+    curve: Array[float, SIZE * 2]
+    pairs: Array[Array[float, 2], 3]
+
+
+@sa.differentiable
+def entry(w: Array[float, SIZE * 2], a: Four, k: int) -> float:
+    w[0].x  # type: ignore[attr-defined]
+    return w[k] * a[0]
+
+
+@sa.differentiable
+def last(look: Look) -> float:
+    for x in look.curve:
+        total = x
+    return total + look.pairs[2][0]
+
+
+@sa.kernel(dims=2)
+def sampled(
+    t: NoDiff[Tensor[float3, 2]],
+    image: Texture2D[float3, Literal["repeat"]],
+    out: OutTensor[float3, 1],
+    total: InOutTensor[float, 1],
+    p: Param[Array[float, 3]],
+) -> Sum[float]:
+    i, j = sa.thread_id(0), sa.thread_id(1)
+    out[i] += t[i, j] * p[0]
+    out[0] = 1.0  # type: ignore[assignment]
+    total[i] += image.load(i, j).y
+    return image.sample(t[i, j].xy / float2(image.size)).x
+
+
+@sa.kernel
+def copied(t: Tensor[float3, 2], i: Each[int]) -> Each[float3]:
+    return t[i, 0]
+
+
+Look(np.zeros(8), [[1.0, 2.0]])
+"""
+"""Elements that have a type with the plugin of mypy."""
 PROGRAM = re.compile(r"^`(\w+)\.py`[^`\n]*:\n\n?```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -110,6 +165,28 @@ def test_mypy__strict_on_samples_and_pages__finds_nothing(programs: Path) -> Non
     done = subprocess.run(
         [sys.executable, "-m", "mypy", *map(str, SAMPLES), str(programs)],
         capture_output=True, text=True, check=False, cwd=ROOT, env={**os.environ, "MYPYPATH": str(programs)},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_mypy_plugin__elements_of_arrays_tensors_and_textures__have_types(tmp_path: Path) -> None:
+    pytest.importorskip("mypy")
+    (tmp_path / "typed.py").write_text(WITH_PLUGIN, encoding="utf-8")
+    settings = """
+        [mypy]
+        strict = True
+        plugins = slangad.mypy_plugin
+        [mypy-slangad.compiler.api.*,slangad.compiler.runtime.*,slangad.compiler.driver.*,slangad.compiler.nn]
+        follow_imports = skip
+        [mypy-numpy.*]
+        follow_imports = skip
+        [mypy-slangad.*]
+        ignore_errors = True
+    """  # the element types need no other modules, and mypy takes seconds for those
+    (tmp_path / "mypy.ini").write_text(textwrap.dedent(settings), encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", "typed.py"],
+        capture_output=True, text=True, check=False, cwd=tmp_path, env={**os.environ, "MYPYPATH": str(ROOT)},
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
 

@@ -31,6 +31,9 @@ from slangad.compiler.ir.types import Tensor as TensorType
 from slangad.compiler.lang.errors import AnnotationError
 from slangad.compiler.lang.types.arrays import Array, ArrayValue
 
+if TYPE_CHECKING:
+    from slangad.compiler.lang.types.vectors import float2, int2
+
 T = TypeVar("T")
 N = TypeVar("N")
 
@@ -155,46 +158,64 @@ if TYPE_CHECKING:
     Sum = Annotated[T, "sum"]
     Mean = Annotated[T, "mean"]
 
+    class TensorOf(Generic[T]):
+        """The elements of a ``Tensor``: ``w[i, j]``, read."""
+
+        shape: tuple[int, ...]
+
+        def __getitem__(self, index: int | tuple[int, ...]) -> T: ...
+        def __len__(self) -> int: ...
+
+    class InOutTensorOf(TensorOf[T]):
+        """The elements of an ``InOutTensor``, read and written."""
+
+        def __setitem__(self, index: int | tuple[int, ...], value: T) -> None: ...
+
+    class OutTensorOf(Generic[T]):
+        """The elements of an ``OutTensor``. They are not read; checkers take ``out[i] += value`` for a read and a store."""
+
+        shape: tuple[int, ...]
+
+        def __getitem__(self, index: int | tuple[int, ...]) -> T: ...
+        def __setitem__(self, index: int | tuple[int, ...], value: T) -> None: ...
+        def __len__(self) -> int: ...
+
+    class Texture2DOf(Generic[T]):
+        """The texels of a texture."""
+
+        size: int2
+
+        def sample(self, uv: float2, lod: float = ...) -> T: ...  # noqa: D102  (declared for checkers)
+        def load(self, row: int, column: int) -> T: ...  # noqa: D102  (declared for checkers)
+
     MYPY = False  # mypy takes it as True
     if MYPY:
-        # mypy accepts numbers as arguments of a type only where the type is a variable without a type
+        # mypy accepts numbers as arguments of a type only where the type is a variable without a type, or has a plugin
         Tensor: Any
         OutTensor: Any
         InOutTensor: Any
         Texture2D: Any
     else:
 
-        class Tensor:
+        class Tensor(TensorOf[Any]):
             """Random access: ``w[i, j]``; its gradient is scattered."""
 
-            shape: tuple[int, ...]
-
             def __class_getitem__(cls, parts: Any) -> Any: ...  # noqa: ANN401  (numbers and words are no types)
-            def __getitem__(self, index: int | tuple[int, ...]) -> Any: ...  # noqa: ANN401
-            def __len__(self) -> int: ...
 
-        class OutTensor:
-            """Random-access output. It is not read; type checkers take ``out[i] += value`` for a read and a store."""
-
-            shape: tuple[int, ...]
+        class OutTensor(OutTensorOf[Any]):
+            """Random-access output."""
 
             def __class_getitem__(cls, parts: Any) -> Any: ...  # noqa: ANN401
-            def __getitem__(self, index: int | tuple[int, ...]) -> Any: ...  # noqa: ANN401
-            def __setitem__(self, index: int | tuple[int, ...], value: Any) -> None: ...  # noqa: ANN401
 
-        class InOutTensor(Tensor):
+        class InOutTensor(InOutTensorOf[Any]):
             """Read and written in place."""
 
-            def __setitem__(self, index: int | tuple[int, ...], value: Any) -> None: ...  # noqa: ANN401
+            def __class_getitem__(cls, parts: Any) -> Any: ...  # noqa: ANN401
 
-        class Texture2D:
+        class Texture2D(Texture2DOf[Any]):
             """A texture sampled by hardware."""
 
-            size: Any
-
             def __class_getitem__(cls, parts: Any) -> Any: ...  # noqa: ANN401
-            def sample(self, uv: object, lod: float = ...) -> Any: ...  # noqa: ANN401, D102  (declared for checkers)
-            def load(self, row: int, column: int) -> Any: ...  # noqa: ANN401, D102  (declared for checkers)
 
     class DiffPair(Generic[T]):
         """A value and its tangent."""

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 
 from slangad.compiler.lang.errors import AnnotationError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from typing import Any
 
+    import numpy.typing as npt
     from typing_extensions import Self
 
 _CLASSES: dict[tuple[object, int], type[ArrayValue]] = {}
@@ -99,23 +100,33 @@ def _length(size: object) -> int:
 
 
 if TYPE_CHECKING:
+    T = TypeVar("T")
+
+    class ArrayOf(Generic[T]):
+        """The elements of an ``Array``."""
+
+        shape: tuple[int, ...]
+
+        def __len__(self) -> int: ...
+        def __iter__(self) -> Iterator[T]: ...
+        def __getitem__(self, index: int) -> T: ...
+        def __setitem__(self, index: int, value: T) -> None: ...
+
+        # as of vectors: fields of structs take arrays and sequences too
+        def __get__(self, owner: object, kind: type[Any] | None = None) -> Self: ...
+        def __set__(self, owner: object, value: ArrayOf[T] | npt.NDArray[Any] | Sequence[Any]) -> None: ...
+
     MYPY = False  # mypy takes it as True
     if MYPY:
-        # mypy accepts numbers as arguments of a type only where the type is a variable without a type
+        # mypy accepts numbers as arguments of a type only where the type is a variable without a type, or has a plugin
         Array: Any
     else:
 
-        class Array:
+        class Array(ArrayOf[Any]):
             """``Array[T, N]``: N values of type T."""
-
-            shape: tuple[int, ...]
 
             def __class_getitem__(cls, parts: Any) -> Any: ...  # noqa: ANN401  (numbers are no types)
             def __init__(self, *items: Any) -> None: ...  # noqa: ANN401
-            def __len__(self) -> int: ...
-            def __iter__(self) -> Iterator[Any]: ...
-            def __getitem__(self, index: int) -> Any: ...  # noqa: ANN401
-            def __setitem__(self, index: int, value: Any) -> None: ...  # noqa: ANN401
 
 else:
 
