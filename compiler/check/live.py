@@ -14,6 +14,7 @@ from slangad.compiler.check.planning.selection import NoSuchNameError
 from slangad.compiler.check.session import check
 from slangad.compiler.check.subjects.requested_shapes import RequestedShapeError
 from slangad.compiler.driver.inputs import Input
+from slangad.compiler.errors.cells import with_cell_names
 from slangad.compiler.errors.diagnostics import Diagnostic
 from slangad.compiler.frontends.python.live import LiveDescription
 from slangad.compiler.report.check_text import render_check
@@ -62,13 +63,13 @@ class CheckResult:
         return self.ok
 
     def __repr__(self) -> str:
-        return render_check(self.report).rstrip("\n")
+        return with_cell_names(render_check(self.report).rstrip("\n"))
 
     def _repr_html_(self) -> str:
         from slangad.compiler.report.html import html_page
         from slangad.compiler.report.notebook import html_frame
 
-        return html_frame(html_page(self.report))
+        return html_frame(with_cell_names(html_page(self.report)))
 
 
 def checked(value: Described, options: Mapping[str, Any]) -> CheckResult:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
 
+from slangad.compiler.errors.cells import with_cell_names
 from slangad.compiler.errors.spans import NOWHERE, Span
 from slangad.compiler.errors.tracebacks import users_frames
 
@@ -61,7 +62,7 @@ class SlangadError(Exception):
     def _render_traceback_(self) -> list[str]:
         """Return what IPython shows: the user's own lines, then the message."""
         frames = traceback.format_tb(users_frames(self.__traceback__))
-        return [*frames, f"{type(self).__name__}: {self}"]
+        return [with_cell_names(text) for text in (*frames, f"{type(self).__name__}: {self}")]
 
 
 class CompileError(SlangadError):

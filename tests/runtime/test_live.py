@@ -8,6 +8,7 @@ import sys
 import threading
 import weakref
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -439,13 +440,25 @@ def test_load__of_a_script_by_itself__uses_what_it_has_described(tmp_path: Path)
     assert "help: put the lines that run kernels under if __name__ == '__main__':" in imported.stderr
 
 
-def test_errors__in_notebooks__show_the_users_lines(notebook: Notebook) -> None:
+def test_errors__in_notebooks__show_the_users_lines_and_cells(
+    notebook: Notebook, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with pytest.raises(CompileError) as caught:
         notebook.run("@sa.kernel\ndef k(x: Each[float]) -> Each[float]:\n    return sa.vec3(x)\nk.forward([1.0])")
     shown = "\n".join(caught.value._render_traceback_())
     assert "slangad/compiler" not in shown
     assert f"{notebook.files[-1]}" in shown
     assert "help: write sa.float3" in shown
+
+    def label(name: str) -> tuple[str, str] | None:
+        return ("Cell", f"In[{notebook.files.index(name) + 1}]") if name in notebook.files else None
+
+    shell = SimpleNamespace(compile=SimpleNamespace(format_code_name=label))
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
+    named = "\n".join(caught.value._render_traceback_())
+    assert "  Cell In[2], line 4, in <module>" in named
+    assert "In[2]:3:15: error[SA010]" in named
+    assert "ipython-input" not in named
 
 
 MISTAKES = {
