@@ -111,7 +111,7 @@ def _wrong(worst: ComparedSum, count: int) -> Compared:
     cause = "an addition is missing or done twice, or the earlier value of the buffer is lost" if coarse else ""
     if worst.overflows:
         message = f"{name} over {threads} threads is not finite, and in float64 it is"
-        cause = "a value is too large for float32, or a divisor too small"
+        cause = "a value is too large for float32, or a divisor too small: declare ranges if that never happens"
     if worst.repeated:
         outcome, cause = CheckOutcome.NOT_REPRODUCIBLE, "threads that write to the same place at the same time"
         message = f"two launches over {threads} threads with the same inputs differ in {name}"

@@ -153,6 +153,11 @@ def _syntax_help(message: str) -> str:
     return ""
 
 
+def cut_at_comma(key: str) -> str:
+    """Return a help for the second half of a text that was read as a key; empty for keys."""
+    return "inside { } a text with a comma needs quotes" if any(c in key for c in ")>]") else ""
+
+
 class _Composer:
     """Build nodes bottom up with an explicit stack, so that depth needs no recursion."""
 
@@ -306,7 +311,7 @@ class _Composer:
                     key.span,
                     f"'{_short(key.text)}' occurs twice",
                     label="the second",
-                    help=f"the first is in line {seen[key.text].line}: keep one",
+                    help=cut_at_comma(key.text) or f"the first is in line {seen[key.text].line}: keep one",
                 )
                 continue
             seen[key.text] = key.span

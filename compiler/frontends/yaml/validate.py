@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.errors.exhaustive import assert_never
 from slangad.compiler.frontends.reading.problems import Problems, did_you_mean
+from slangad.compiler.frontends.yaml.compose import cut_at_comma
 from slangad.compiler.frontends.yaml.nodes import MappingEntry, MappingNode, Node, ScalarNode, SequenceNode
 from slangad.compiler.frontends.yaml.shape import (
     MAX_NAME,
@@ -150,7 +151,7 @@ class _Validator:
         return len(self.problems) == before
 
     def _unknown(self, entry: MappingEntry, shape: Record, known: tuple[str, ...]) -> None:
-        near = _cut_at_comma(entry.key.text) or did_you_mean(entry.key.text[:_MAX_WORD], known)
+        near = cut_at_comma(entry.key.text) or did_you_mean(entry.key.text[:_MAX_WORD], known)
         near = near or self._one_level_up(entry.key.text, shape)
         self.problems.error(
             "SA053",
@@ -335,12 +336,7 @@ def _cut(text: str) -> str:
     return text if len(text) <= _MAX_WORD and line == text else line[: _MAX_WORD - 1] + "…"
 
 
-def _cut_at_comma(key: str) -> str:
-    """Return a help for the second half of a text that was read as a key; empty for keys."""
-    return "inside { } a text with a comma needs quotes" if any(c in key for c in ")>]") else ""
-
-
 def _name_help(text: str) -> str:
     if len(text) > MAX_NAME:
         return f"a name has at most {MAX_NAME} characters"
-    return _cut_at_comma(text) or "a name is letters, digits and _, and does not begin with a digit"
+    return cut_at_comma(text) or "a name is letters, digits and _, and does not begin with a digit"

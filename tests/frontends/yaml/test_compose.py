@@ -97,6 +97,12 @@ def test_document__that_is_refused__says_where_and_why(text: str, code: str, sai
     assert refusal(text) == (code, said)
 
 
+def test_text_with_a_comma__inside_braces_twice__says_that_it_needs_quotes() -> None:
+    with pytest.raises(CompileError) as caught:
+        compose("x.yaml", "a: {b: tensor<float, 1>, c: tensor<float, 1>}")
+    assert [d.help for d in caught.value.diagnostics] == ["inside { } a text with a comma needs quotes"]
+
+
 def bomb(levels: int, width: int) -> str:
     lines = ["a0: &a0 [x]"]
     lines += [f"a{i + 1}: &a{i + 1} [{', '.join([f'*a{i}'] * width)}]" for i in range(levels)]
