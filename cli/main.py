@@ -63,7 +63,23 @@ class LazyGroup(HelpGroup):
 
     def invoke(self, ctx: click.Context) -> None:
         """Run the command and exit with the code of its outcome."""
-        ctx.exit(outcome(ctx.ensure_object(Session), partial(super().invoke, ctx)))
+        ctx.exit(outcome(ctx.ensure_object(Session), partial(self._invoke, ctx)))
+
+    def _invoke(self, ctx: click.Context) -> None:
+        """Run the command; say which commands have an option that it lacks."""
+        try:
+            super().invoke(ctx)
+        except click.NoSuchOption as error:
+            commands = ((name, self.get_command(ctx, name)) for name in COMMANDS)
+            having = [name for name, command in commands if command and _has_option(command, error.option_name)]
+            if not having:
+                raise
+            message = f"No such option {error.option_name!r}. It is an option of `slangad {having[0]}`."
+            raise click.UsageError(message, error.ctx) from None
+
+
+def _has_option(command: click.Command, name: str) -> bool:
+    return any(name in (*param.opts, *param.secondary_opts) for param in command.params)
 
 
 def _verbosity() -> list[click.Option]:

@@ -65,6 +65,7 @@ TYPED = {
     "run ok.py --set x=[1,2]": ("line.slope is missing", "draw what is missing: --random 0"),
     "train frozen.py --lr 1 --set x=[1,2]": ("base.slope is missing", "base is not trained, so it is not drawn"),
     "run ok.py -o out.jpg": ("can't write out.jpg", "-o out.png"),
+    "train ok.py --random 0 --domain 8": ("'--random'", "It is an option of `slangad run`."),
     "train ok.py --optimizer adamm": ("'--optimizer'", "Did you mean 'adam'?"),
     "train ok.py --lr=-0.1": ("'--lr'", "x>0"),
     "train ok.py --plot loss.gif": ("loss.gif", ".svg"),
