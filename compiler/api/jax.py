@@ -108,8 +108,9 @@ def _primitive() -> Any:  # noqa: ANN401  (a primitive of JAX)
         )  # fmt: skip
         return found
 
-    def shapes_of(*_: Any, call: _Call, kind: str) -> Any:  # noqa: ANN401
-        return [jax.core.ShapedArray(s.shape, s.dtype) for s in call.results(kind).values()]
+    def shapes_of(*types: Any, call: _Call, kind: str) -> Any:  # noqa: ANN401
+        varying = next((type_ for type_ in types if _varying_axes(type_)), None)
+        return [_shaped(varying, s) for s in call.results(kind).values()]
 
     def batched(arrays: Sequence[Any], dims: Sequence[Any], **params: Any) -> Any:  # noqa: ANN401
         pairs = list(zip(arrays, dims, strict=True))
@@ -119,7 +120,7 @@ def _primitive() -> Any:  # noqa: ANN401  (a primitive of JAX)
         def one(own: list[Any]) -> Any:  # noqa: ANN401
             parts = iter(own)
             given = [a if d is None else next(parts) for a, d in zip(moved, dims, strict=True)]
-            return primitive.bind(*given, **params)
+            return _bind(primitive, given, **params)
 
         found = jax.lax.map(one, batch)
         return found, [0] * len(found)
@@ -141,7 +142,7 @@ def _derivative(primitive: Any, arrays: Sequence[Any], tangents: Sequence[Any], 
     """
     from jax.interpreters import ad
 
-    found = primitive.bind(*arrays, call=call, kind=kind)
+    found = _bind(primitive, arrays, call=call, kind=kind)
     names = call.arguments(kind)
     moved = {n: ad.instantiate_zeros(t) for n, t in zip(names, tangents, strict=True) if not isinstance(t, ad.Zero)}
     own = dict(zip(names, arrays, strict=True))
@@ -151,7 +152,7 @@ def _derivative(primitive: Any, arrays: Sequence[Any], tangents: Sequence[Any], 
     terms: list[dict[str, Any]] = []
     match kind:
         case "run" if is_moving:
-            made = primitive.bind(*inputs, *directions, call=call, kind="jvp")
+            made = _bind(primitive, [*inputs, *directions], call=call, kind="jvp")
             terms.append(dict(zip(call.changing, made, strict=True)))
             changes = [terms[0].get(key) for key in call.outputs]
         case "run":
@@ -162,23 +163,61 @@ def _derivative(primitive: Any, arrays: Sequence[Any], tangents: Sequence[Any], 
             sums: list[Any] = [None for _ in found]
             if is_moving:
                 seeds = [own[f"cotangent.{key}"] for key in call.changing]
-                sums = primitive.bind(*inputs, *seeds, *directions, call=call, kind="hvp")
+                sums = _bind(primitive, [*inputs, *seeds, *directions], call=call, kind="hvp")
             linear = [n for n in names if n.startswith("cotangent." if kind == "vjp" else "tangent.")]
             if any(n in moved for n in linear):
                 changed = [moved.get(n, _zeros(own[n])) if n in linear else own[n] for n in names]
-                more = primitive.bind(*changed, call=call, kind=kind)
+                more = _bind(primitive, changed, call=call, kind=kind)
                 sums = [b if a is None else a + b for a, b in zip(sums, more, strict=True)]
             changes = sums
     return found, [_no_change(f) if c is None else c for f, c in zip(found, changes, strict=True)]
 
 
+def _bind(primitive: Any, arrays: Sequence[Any], **params: Any) -> Any:  # noqa: ANN401
+    """Run the primitive. In ``shard_map`` all arguments then vary over the same axes of the mesh.
+
+    The transposed conversion adds up the cotangents of the shards.
+    """
+    axes = [_varying_axes(_type_of(array)) for array in arrays]
+    every = frozenset[str]().union(*axes)
+    given = [a if own == every else _varying(a, tuple(every - own)) for a, own in zip(arrays, axes, strict=True)]
+    return primitive.bind(*given, **params)
+
+
+def _type_of(array: Any) -> Any:  # noqa: ANN401  (an array of JAX)
+    import jax
+
+    type_of = getattr(jax, "typeof", None) or jax.core.get_aval  # the name before JAX 0.6
+    return type_of(array)
+
+
+def _varying_axes(type_: Any) -> frozenset[str]:  # noqa: ANN401  (a type of JAX)
+    """Return the axes of a mesh over which a value in ``shard_map`` varies."""
+    axes = getattr(getattr(type_, "mat", type_), "varying", None)  # from JAX 0.10 on
+    return frozenset(axes or getattr(type_, "vma", ()))  # from JAX 0.7 on
+
+
+def _varying(array: Any, axes: tuple[str, ...]) -> Any:  # noqa: ANN401
+    from jax import lax
+
+    return lax.pcast(array, axes, to="varying") if hasattr(lax, "pcast") else lax.pvary(array, axes)
+
+
+def _shaped(varying: Any, shape: Any) -> Any:  # noqa: ANN401
+    """Return the type of a result; it varies over the same axes as an argument."""
+    import jax
+
+    if varying is None:
+        return jax.core.ShapedArray(shape.shape, shape.dtype)
+    spread = varying.sharding.update(spec=jax.sharding.PartitionSpec(*(None for _ in shape.shape)))
+    return varying.update(shape=shape.shape, dtype=shape.dtype, weak_type=False, sharding=spread)
+
+
 def _no_change(array: Any) -> Any:  # noqa: ANN401  (an array of JAX)
     """Return JAX's zero tangent of an array; that of integers and bools has a type of its own."""
-    import jax
     from jax.interpreters import ad
 
-    type_ = array.dtype if jax.numpy.issubdtype(array.dtype, jax.numpy.floating) else jax.dtypes.float0
-    return ad.Zero(jax.core.ShapedArray(array.shape, type_))
+    return ad.Zero(_type_of(array).to_tangent_aval())
 
 
 def _zeros(array: Any) -> Any:  # noqa: ANN401  (an array of JAX)
@@ -197,14 +236,14 @@ def _transposed(primitive: Any, cotangents: Sequence[Any], *arrays: Any, call: _
     inputs = [own[key] for key in call.inputs]
     match kind:
         case "jvp":
-            made = primitive.bind(*inputs, *seeds, call=call, kind="vjp")
+            made = _bind(primitive, [*inputs, *seeds], call=call, kind="vjp")
             found = {f"tangent.{key}": one for key, one in zip(call.moving, made, strict=True)}
         case "vjp":
-            made = primitive.bind(*inputs, *seeds, call=call, kind="jvp")
+            made = _bind(primitive, [*inputs, *seeds], call=call, kind="jvp")
             found = {f"cotangent.{key}": one for key, one in zip(call.changing, made, strict=True)}
         case _:
             fixed = [own[f"cotangent.{key}"] for key in call.changing]
-            made = primitive.bind(*inputs, *fixed, *seeds, call=call, kind="hvp")
+            made = _bind(primitive, [*inputs, *fixed, *seeds], call=call, kind="hvp")
             found = {f"tangent.{key}": one for key, one in zip(call.moving, made, strict=True)}
     return [found.get(name) if ad.is_undefined_primal(array) else None for name, array in own.items()]
 
@@ -241,7 +280,7 @@ def function_of(kernel: ShapedKernel, device: str) -> Callable[..., Any]:
             moving=tuple(key for key in inputs if f"grad.{key}" in known),
             changing=tuple(key for key in outputs if f"cotangent.{key}" in known),
         )
-        found = _primitive().bind(*arrays.values(), call=traced, kind="run")
+        found = _bind(_primitive(), list(arrays.values()), call=traced, kind="run")
         return found[0] if len(found) == 1 else tuple(found)
 
     call.__name__ = call.__qualname__ = signature.name

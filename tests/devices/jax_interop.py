@@ -1,16 +1,20 @@
-"""Kernels among JAX's operations: values, both modes, second derivatives, ``jit`` and ``vmap``.
+"""Kernels among JAX's operations: values, both modes, second derivatives, ``jit``, ``vmap`` and ``shard_map``.
 
 Run by hand where JAX and a GPU are: ``python tests/devices/jax_interop.py cuda``; on the CPU by the tests.
 """
 
 from __future__ import annotations
 
+import os
 import sys
 import time
+
+os.environ.setdefault("XLA_FLAGS", "--xla_force_host_platform_device_count=2")  # JAX reads it when it is imported
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.sharding import Mesh, PartitionSpec
 
 import slangad as sa
 from slangad import Each, NoDiff, Param, Sum, Tensor, float3
@@ -67,6 +71,29 @@ def refusal(way: object, kind: type[Exception]) -> str:
     raise AssertionError("it did not raise")
 
 
+def in_shards(device: str) -> None:
+    """Asserts that derivatives in ``shard_map`` add up what the shards give for a value that all share."""
+    own, y, w = gather.jax(device), jnp.arange(8), jnp.linspace(0.1, 0.8, 8)
+    k = jnp.array([0.4, 0.5, 0.6])
+    mesh, split, same_for_all = Mesh(np.array(jax.devices()), ("d",)), PartitionSpec("d"), PartitionSpec()
+
+    def wanted(w: jax.Array, k: jax.Array) -> jax.Array:
+        return jnp.sum(w[y] * w[y] * k[1] + jnp.sin(k[0] * k[2]))
+
+    for check in (True, False):
+
+        def total(w: jax.Array, k: jax.Array, *, check: bool = check) -> jax.Array:
+            def one(i: jax.Array, w: jax.Array, k: jax.Array) -> jax.Array:
+                return jax.lax.psum(own(i, w, k).sum(), "d")
+
+            specs = (split, same_for_all, same_for_all)
+            return jax.shard_map(one, mesh=mesh, in_specs=specs, out_specs=same_for_all, check_vma=check)(y, w, k)
+
+        same(jax.jit(jax.grad(total, (0, 1)))(w, k), jax.grad(wanted, (0, 1))(w, k))
+        same(jax.jvp(total, (w, k), (w, k)), jax.jvp(wanted, (w, k), (w, k)))
+        same(jax.hessian(total, 1)(w, k), jax.hessian(wanted, 1)(w, k))
+
+
 def main(device: str) -> None:
     """Checks everything on a device."""
     x, y = jnp.linspace(0.0, 1.0, 9), jnp.linspace(1.0, 0.3, 9)
@@ -111,6 +138,8 @@ def main(device: str) -> None:
     second = jax.grad(lambda s: jax.grad(own)(s, m).sum())
     third = jax.grad(lambda s: second(s).sum())
     assert "misfit: third derivatives are not available" in refusal(lambda: third(y), NotImplementedError)
+    if hasattr(jax, "shard_map"):
+        in_shards(device)
     large = jnp.linspace(0.0, 1.0, 1 << 20)
     step = jax.jit(jax.grad(squared.jax(device)))
     for array in (y, large):
