@@ -193,8 +193,9 @@ def _type_of(array: Any) -> Any:  # noqa: ANN401  (an array of JAX)
 
 def _varying_axes(type_: Any) -> frozenset[str]:  # noqa: ANN401  (a type of JAX)
     """Return the axes of a mesh over which a value in ``shard_map`` varies."""
-    axes = getattr(getattr(type_, "mat", type_), "varying", None)  # from JAX 0.10 on
-    return frozenset(axes or getattr(type_, "vma", ()))  # from JAX 0.7 on
+    if hasattr(type_, "mat"):  # from JAX 0.10 on
+        return frozenset(type_.mat.varying)
+    return frozenset(getattr(type_, "vma", ()))  # from JAX 0.7 on
 
 
 def _varying(array: Any, axes: tuple[str, ...]) -> Any:  # noqa: ANN401
