@@ -9,11 +9,12 @@ import json
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
+import slangad
 from slangad.compiler.driver.emitted import job_of, select_entries
 from slangad.compiler.driver.model import CompiledInput, Description, KernelSummary, finish
 from slangad.compiler.driver.outputs import outputs_of
 from slangad.compiler.driver.slang_compilers import user_names
-from slangad.compiler.emit.model import EmittedModule, EntryPoint, Mode
+from slangad.compiler.emit.model import GENERATED, EmittedModule, EntryPoint, Mode
 from slangad.compiler.errors.diagnostics import CompileError, Diagnostic, Severity, ToolchainError
 from slangad.compiler.ir.nodes import LeftOut
 from slangad.compiler.slang_text.endings import is_slang
@@ -202,14 +203,14 @@ def _emitted(item: Input, names: Iterable[str], options: Options, compilers: Sla
     """Return entry points of a file as an input after the emitter."""
     entries = [reflect_entry(item.path, name, options, compilers) for name in names]
     heads = {one.name: one.span for one in source_of(str(item.path)).scan.headers}
-    first = entries[0]
+    head = f"{GENERATED}{slangad.__version__} from {item.path.name}.\n"
     description = Description(
         source=str(item.path),
         sources=tuple(dict.fromkeys((str(item.path), *(path for one in entries for path in one.dependencies)))),
         bound=(),
         kernels=tuple(KernelSummary(one.name, heads[one.name]) for one in entries),
         emitted=EmittedModule(
-            f"{item.path.stem}_entries.slang", first.text, {}, tuple(one.point for one in entries), {}, ()
+            f"{item.path.stem}_entries.slang", head + entries[0].text, {}, tuple(one.point for one in entries), {}, ()
         ),
         name=item.path.stem,
     )

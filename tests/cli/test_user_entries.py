@@ -90,6 +90,8 @@ def test_compile__entry_points_of_the_file__are_compiled_beside_its_kernels_or_a
     (own,) = (one for one in record["kernels"] if one["name"] == "main")
     assert own["entry_points"][0]["group_size"] == [64, 1, 1]
     project.run("compile", "f.slang:main", "-o", "alone")
+    project.write("f.slang", f"{TEXT}// changed\n")
+    project.run("compile", "f.slang:main", "-o", "alone")
     assert {name for name in project.files("alone") if name.endswith(".spv")} == {"f.main.spv"}
     project.run("compile", "f.slang", "--mode", "jvp", "-o", "jvp")
     assert {name for name in project.files("jvp") if name.endswith(".spv")} == {"f.f.jvp.spv"}

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from support.devices import device_of, near
 
 import slangad as sa
 from slangad.compiler.api import load as calls
@@ -158,3 +159,36 @@ def test_tensors__of_vectors_without_elements__are_bound(wgpu_device: object, pr
     out = alone.backward(np.ones(4, "f4"), np.full(4, -1), np.zeros((0, 2), "f4"))
     assert out.grad["x"].tolist() == [1.0] * 4
     assert out.grad["w"].shape == (0, 2)
+
+
+NEGATED = """
+[Differentiable]
+float f(float2 a, float2 b, float3 c) {
+    float2x2 m = float2x2(a, b), n = float2x2(b, a * 2);
+    float2 d = float2(1, 2) - a;
+    float2 negated = mul(-(m + n), -(a - b) * b);
+    int2 i = -(int2(1, 2) + int2(3, 4));
+    return dot(d, d) + negated.x + 3 * negated.y + float(i.x * i.y) - (-(c.x + c.y));
+}
+"""
+
+
+@pytest.mark.parametrize("device", ["cpu", "webgpu"])
+def test_negations__of_sums__are_those_of_whole_sums(cxx: object, tmp_path: Path, device: str) -> None:
+    del cxx
+    device_of(device)
+    file = tmp_path / "f.slang"
+    file.write_text(NEGATED)
+    a, b, c = (np.array([v], np.float32) for v in ((0.5, 2.0), (3.0, -1.0), (1.0, 2.0, 4.0)))
+    found = sa.load(file, device)["f"].backward(a=a, b=b, c=c)
+
+    def value(a: np.ndarray, b: np.ndarray) -> complex:
+        m, n, d = np.array([a, b]), np.array([b, 2 * a]), np.array([1, 2]) - a
+        x, y = -(m + n) @ (-(a - b) * b)
+        return complex(d @ d + x + 3 * y + 24 + 3)
+
+    for name in ("a", "b"):
+        for k in range(2):
+            moved = {"a": a[0].astype(complex), "b": b[0].astype(complex)}
+            moved[name][k] += 1e-30j
+            near(found.grad[name][0, k], value(**moved).imag / 1e-30)
