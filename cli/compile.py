@@ -348,6 +348,7 @@ def _print_accumulation(session: Session, one: CompiledInput) -> None:
             if entry.kernel == kernel.name and entry.work is ThreadWork.STRIDED:
                 tile = " x ".join(str(size) for size in entry.tile)
                 walk = f"that walk the domain in tiles of {tile}" if tile else "along one axis"
+                walk += f", {entry.elements} elements a thread" if entry.elements > 1 else ""
                 session.say(f"{entry.name}: adds up in groups of {entry.group_size[0]} threads {walk}", level=1)
     ways = {way for kernel in one.slang.kernels for way in kernel.accumulation.values()}
     for title, asked, words_of in (

@@ -172,6 +172,11 @@ class EntryPoint:
     written: bool = False
     tile: tuple[int, ...] = ()
 
+    @property
+    def elements(self) -> int:
+        """The elements of the domain that a thread has of a tile at a time."""
+        return max(1, math.prod(self.tile) // math.prod(self.group_size)) if self.tile else 1
+
 
 @dataclass(frozen=True, slots=True)
 class Mapped:

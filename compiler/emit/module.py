@@ -236,13 +236,14 @@ def _print_functions(
     modes: Mapping[str, tuple[Mode, ...]],
 ) -> None:
     tensors = {m.buffer.key: m for m in memory if isinstance(m, TensorPrinter)}
+    added = {loop.item for loop in module.tile_loops}
     dims = {kernel.function: kernel.dims for kernel in module.kernels}
     asked = _gradients_asked(module)
     for function in _with_derivatives_near(module):
         if not function.owner and not isinstance(function.body, ir.External):
             writer.gap()
             if function.role is ir.Role.GATHER:
-                print_gather(names, writer, function, tensors, modes)
+                print_gather(names, writer, function, tensors, modes, added=function.key in added)
             else:
                 print_any(names, writer, function, dims.get(function.key, 0))
         if function.key in asked:
@@ -307,8 +308,10 @@ def _print_kernels(
     """Return the text of all entry points, and their descriptions."""
     entries = Writer()
     points: list[EntryPoint] = []
+    tile_loops = {loop.kernel: loop for loop in module.tile_loops}
     for kernel in module.kernels:
         used = tuple(m for m in memory if m.used_by(module, kernel))
         entry_names = {mode: scope.fresh(f"{kernel.name}_{mode.value}") for mode in modes[kernel.name]}
-        points += print_kernel(names, entries, kernel, entry_names, accessors, used, scope.fresh)
+        loop = tile_loops.get(kernel.name)
+        points += print_kernel(names, entries, kernel, entry_names, accessors, used, scope.fresh, loop)
     return entries, tuple(points)

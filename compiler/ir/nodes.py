@@ -437,6 +437,53 @@ class LoopChoice:
 
 
 @dataclass(frozen=True, slots=True)
+class ReplayedLoop:
+    """The functions that took the place of a loop; their keys are ``key`` with ``step``, ``run``, ``loop`` and so on.
+
+    Attributes:
+        key: The start of the keys.
+        way: How reverse mode gets its states, as in ``LoopChoice``.
+        watched: The floats of the state that may become too small to undo an iteration.
+        plain: It counts from 0 by 1, and every iteration runs.
+    """
+
+    key: str
+    way: str
+    watched: tuple[str, ...]
+    plain: bool
+
+
+@dataclass(frozen=True, slots=True)
+class TileLoop:
+    """A loop of a kernel that a group runs for a tile: keys of the functions, which ``passes.share_tiles`` makes.
+
+    Each thread has several elements of the tile. They enter the loop with states of their own. What an iteration takes
+    from memory is the same for all of them.
+
+    Attributes:
+        kernel: The name of the kernel.
+        enter: From an element to a struct: the state before the loop, the number of iterations, what iterations read.
+        take: From an iteration to a struct of what the tile shares in it: the elements of tensors, then integers.
+        blend: From a state and what is shared to the next state.
+        undo: From a state and what is shared to the state before; empty if reverse mode needs no states.
+        lit: Whether a state can be undone; empty if it always can.
+        rest: From an element and the state after the loop to the result.
+        item: The function that reads the elements of tensors (``Role.GATHER``).
+        indices: The fields of what is shared that are the arguments of ``item``.
+    """
+
+    kernel: str
+    enter: str
+    take: str
+    blend: str
+    undo: str
+    lit: str
+    rest: str
+    item: str
+    indices: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Sampling:
     """The number and seed of the samples of a check for a function (by key), a pipeline (by name), or all.
 
@@ -467,6 +514,8 @@ class Module:
         pipelines: Pipelines of its kernels.
         sampling: Declarations about the samples of its check.
         loops: How reverse mode gets the states of its loops; known after the pass that chooses.
+        replayed: The loops among them that functions took the place of.
+        tile_loops: Those that groups run for whole tiles.
     """
 
     name: str
@@ -489,6 +538,8 @@ class Module:
     pipelines: tuple[Pipeline, ...] = ()
     sampling: tuple[Sampling, ...] = ()
     loops: tuple[LoopChoice, ...] = field(default=(), compare=False, repr=False)
+    replayed: tuple[ReplayedLoop, ...] = field(default=(), compare=False, repr=False)
+    tile_loops: tuple[TileLoop, ...] = field(default=(), compare=False, repr=False)
 
 
 Node = Expr | Stmt

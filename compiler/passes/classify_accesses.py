@@ -127,11 +127,23 @@ def accesses_of(module: ir.Module, kernel: ir.Kernel, key: str) -> Iterator[Acce
     """Yield the indices of every element of a buffer that a kernel reads; those of a sampled texture are varying."""
     functions = {f.key: f for f in module.functions}
     function = functions[kernel.function]
+    yield from _AccessFinder(functions, key).accesses(function, _sources_of_params(kernel, function))
+
+
+def blocks_of(kernel: ir.Kernel, function: ir.Function, exprs: Iterable[ir.Expr]) -> Iterator[tuple[int, ...]]:
+    """Yield the extents of the blocks of the domain in which expressions of a kernel's function have the same value.
+
+    0 is the whole axis. The kernel must not write what the expressions read.
+    """
+    sources = _IndexSources(_sources_of_params(kernel, function))
+    sources.follow(statements(function))
+    for expr in exprs:
+        yield _part(sources.of(expr)).blocks[: kernel.dims]
+
+
+def _sources_of_params(kernel: ir.Kernel, function: ir.Function) -> dict[str, IndexSource]:
     memories = {p.name: p.memory for p in kernel.params}
-    sources: dict[str, IndexSource] = {
-        p.name: _varying(p.name) if memories[p.name] is ir.Memory.EACH else SHARED for p in function.params
-    }
-    yield from _AccessFinder(functions, key).accesses(function, sources)
+    return {p.name: _varying(p.name) if memories[p.name] is ir.Memory.EACH else SHARED for p in function.params}
 
 
 @dataclass(slots=True)

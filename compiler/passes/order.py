@@ -24,6 +24,7 @@ from slangad.compiler.passes.mark_no_diff import mark_no_diff
 from slangad.compiler.passes.name_tensors import name_tensors
 from slangad.compiler.passes.replay_loops import replay_loops
 from slangad.compiler.passes.separate_indexed_reads import separate_indexed_reads
+from slangad.compiler.passes.share_tiles import share_tiles
 from slangad.compiler.passes.spell_matrices import spell_matrices
 from slangad.compiler.passes.store_rows import store_rows
 from slangad.compiler.passes.store_whole_values import store_whole_values
@@ -64,6 +65,7 @@ PIPELINE: Final = (
     Pass("splat", unspread_scalars),
     Pass("nests", equalize_nested_loops),
     Pass("gather", gather_reads),
+    Pass("tiles", share_tiles),
     Pass("declare", declare_locals),
 )
 

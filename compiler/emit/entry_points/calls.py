@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from slangad.compiler.emit.entry_points.memory_classes import ElementResult
 
 
-def print_call(entry: PrintedEntry, writer: Writer) -> None:
-    """Print everything about one element."""
+def print_call(entry: PrintedEntry, writer: Writer, more: Sequence[str] = ()) -> None:
+    """Print everything about one element; ``more`` are the last arguments of a function that is no kernel's."""
     _print_element(entry, writer)
     arguments = [text for place in entry.places if (text := place.argument(writer, entry.mode))]
-    arguments += _thread_arguments(entry)
+    arguments += more or _thread_arguments(entry)
     match entry.mode:
         case Mode.FORWARD:
             _print_forward(entry, writer, arguments)

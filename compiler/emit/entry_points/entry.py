@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from slangad.compiler.emit.entry_points.primal_results import KeptResult
     from slangad.compiler.emit.entry_points.shared_values import SumPart
     from slangad.compiler.emit.entry_points.sums import Slots, SumGroup
+    from slangad.compiler.emit.entry_points.tile_memory import PrintedTileLoop
     from slangad.compiler.emit.memory.matrices import MatrixSums
     from slangad.compiler.emit.text.writer import Writer
     from slangad.compiler.ir.nodes import Function, Kernel, Module
@@ -71,7 +72,7 @@ class PrintedEntry:
 
     ``replayed`` says that a backward pass repeats what the kernel does, without its stores. ``matrices`` are those that
     the threads of a group multiply together: none of them leaves the group before the others. ``kept`` is there if
-    reverse mode gives the primal result too.
+    reverse mode gives the primal result too, ``tile_loop`` if groups run the kernel's loop for whole tiles.
     """
 
     kernel: Kernel
@@ -86,6 +87,7 @@ class PrintedEntry:
     replayed: bool = False
     matrices: tuple[MatrixSums, ...] = ()
     kept: KeptResult | None = None
+    tile_loop: PrintedTileLoop | None = None
 
     @property
     def strided(self) -> bool:
@@ -106,6 +108,8 @@ class PrintedEntry:
     @property
     def group(self) -> tuple[int, int, int]:
         """Thread-group extents as the device counts them: x is the domain's last axis; one axis for a share."""
+        if self.tile_loop is not None:
+            return self.tile_loop.threads(self.tile), 1, 1
         if self.strided:
             return summing_group(self.kernel.group_size), 1, 1
         x, y, z = (*reversed(self.kernel.group_size), 1, 1)[:3]

@@ -7,6 +7,7 @@ up over all elements, a thread works on a share of them, and a second entry poin
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.emit.entry_points.calls import print_call
@@ -27,6 +28,7 @@ from slangad.compiler.emit.entry_points.primal_results import print_kept_result
 from slangad.compiler.emit.entry_points.shared_values import SharedParam, SumPart
 from slangad.compiler.emit.entry_points.sums import Slots
 from slangad.compiler.emit.entry_points.thread_loop import print_share
+from slangad.compiler.emit.entry_points.tile_memory import print_tile_memory
 from slangad.compiler.emit.entry_points.totals import print_sums
 from slangad.compiler.emit.entry_points.written_arguments import InOutArgument, OutArgument
 from slangad.compiler.emit.memory.tensors import TensorPrinter, has_gradient
@@ -94,8 +96,9 @@ def print_kernel(
     accessors: Accessors,
     memory: tuple[MemoryPrinter, ...],
     fresh: Callable[[str], str],
+    tile_loop: ir.TileLoop | None = None,
 ) -> tuple[EntryPoint, ...]:
-    """Print the entry points of a kernel; ``fresh`` names additional ones."""
+    """Print the entry points of a kernel; ``fresh`` names additional ones, ``tile_loop`` is that of the kernel."""
     function = names.functions[kernel.function]
     values = ir.by_value(kernel, (m.buffer for m in memory if isinstance(m, (TensorPrinter, TexturePrinter))))
     points: list[EntryPoint] = []
@@ -123,6 +126,9 @@ def print_kernel(
         entry = PrintedEntry(
             kernel, function, mode, name, scope, slots, places, results, memory, replayed, matrices, kept
         )  # fmt: skip
+        if mode is Mode.BACKWARD and tile_loop is not None and entry.tile and plain:
+            printed = print_tile_memory(names, writer, tile_loop, entry.tile, fresh, kept=kept is not None)
+            entry = replace(entry, tile_loop=printed)
         writer.gap()
         with writer.origin(kernel.span):
             points.append(_print_entry(entry, writer))

@@ -6,10 +6,12 @@ that additions do not wait for each other. On a GPU several elements are read at
 
 from __future__ import annotations
 
+import math
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.emit.entry_points.calls import print_call
+from slangad.compiler.emit.entry_points.tile_loop import elements_one_by_one, flat_index
 from slangad.compiler.emit.model import ParameterRole
 from slangad.compiler.emit.print.functions import thread_values
 
@@ -109,18 +111,27 @@ def _tiles(entry: PrintedEntry, writer: Writer) -> Iterator[None]:
     """Yield the loop in which a group takes a tile of the domain after the other, each thread an element."""
     local, i = entry.scope.local, entry.scope.index
     walk, turn, id_, domain, lane = (local(word) for word in ("walk", "turn", "id", "domain", "lane"))
-    sizes = ", ".join(str(size) for size in (entry.group[0], *entry.tile))
+    threads = entry.group[0] if entry.tile_loop is None else math.prod(entry.tile)
+    sizes = ", ".join(str(size) for size in (threads, *entry.tile))
     writer.line(f"sa.Walk {walk} = sa.walk<{sizes}>({domain}, {local('group')}.x, {lane}, {local('parts')});")
     writer.line(f"for (uint {turn} = {walk}.first; {turn} < {walk}.last; {turn} += {walk}.step)")
-    with writer.block():
-        writer.line(f"uint{entry.kernel.dims} {id_} = sa.place<{sizes}>({turn}, {lane}, {domain});")
+    with writer.block(), _places_in_tile(entry, writer) as place:
+        writer.line(f"uint{entry.kernel.dims} {id_} = sa.place<{sizes}>({turn}, {place}, {domain});")
         writer.line(f"if (any({id_} >= {domain}))")
         with writer.indented():
             writer.line("continue;")
-        flat = f"{id_}.x * {domain}.y + {id_}.y"
-        flat = f"({flat}) * {domain}.z + {id_}.z" if entry.kernel.dims > 2 else flat
-        writer.line(f"uint {i} = {flat};")
+        writer.line(f"uint {i} = {flat_index(id_, domain, entry.kernel.dims)};")
         yield
+
+
+@contextmanager
+def _places_in_tile(entry: PrintedEntry, writer: Writer) -> Iterator[str]:
+    """Yield the place in its tile of the thread's element, or of one of its elements."""
+    if entry.tile_loop is None:
+        yield entry.scope.local("lane")
+        return
+    with elements_one_by_one(entry, writer, entry.tile_loop) as place:
+        yield place
 
 
 def _library(entry: PrintedEntry) -> str:

@@ -29,8 +29,13 @@ def print_gather(
     function: ir.Function,
     tensors: Mapping[str, TensorPrinter],
     modes: Mapping[str, tuple[Mode, ...]],
+    *,
+    added: bool,
 ) -> None:
-    """Print the function and the derivatives that the modes of its kernel need."""
+    """Print the function and the derivatives that the modes of its kernel need.
+
+    If gradients are ``added`` for several elements of a thread at once, a function of its own does that.
+    """
     name, type_ = names.function_names[function.key], function.result
     assert isinstance(type_, Struct)  # noqa: S101  (as the pass that makes it says)
     ctx = new_context(names, writer, function)
@@ -54,10 +59,20 @@ def print_gather(
         writer.line(f"{struct} tangent = {tangent};")
         writer.line(f"return diffPair({name}({given}), tangent);")
     writer.gap()
+    agree = " && ".join(f"sa.agree({index})" for index in indices)
+    if added:
+        print_doc(writer, ("Adds what the threads give; all of a wave have the same indices if they agreed.",))
+        writer.line(f"void {name}_add({shown}, {struct} d_out, bool agreed)")
+        with writer.block():
+            if Mode.BACKWARD in asked:
+                _print_sums(names, writer, type_, "agreed", reads)
+        writer.gap()
     writer.line(f"void {name}_bwd({shown}, {struct} d_out)")
     with writer.block():
-        if Mode.BACKWARD in asked:
-            _print_sums(names, writer, type_, indices, reads)
+        if added:
+            writer.line(f"{name}_add({given}, d_out, {agree});")
+        elif Mode.BACKWARD in asked:
+            _print_sums(names, writer, type_, agree, reads)
 
 
 def _reads(function: ir.Function) -> tuple[ir.Read, ...]:
@@ -72,16 +87,15 @@ def _indices(read: ir.Read) -> list[str]:
 
 
 def _print_sums(
-    names: ModuleNames, writer: Writer, type_: Struct, indices: list[str], reads: list[tuple[TensorPrinter, list[str]]]
+    names: ModuleNames, writer: Writer, type_: Struct, agree: str, reads: list[tuple[TensorPrinter, list[str]]]
 ) -> None:
-    """Print the sum over a wave, and the additions of its parts to the totals."""
+    """Print the sum over a wave if its threads agree, and the additions of its parts to the totals."""
     values: list[str] = []
     for field in type_.fields:
         part, size = f"d_out.{names.field(type_, field.name)}", components_of(field.type)
         values += [f"{part}.{axis}" for axis in "xyzw"[:size]] if size > 1 else [part]
     count = len(values)
     writer.line(f"float values[{count}] = {{ {', '.join(values)} }};")
-    agree = " && ".join(f"sa.agree({index})" for index in indices)
     writer.line(f"sa.Together<{count}> sums = sa.add_up<{count}>(values, {agree});")
     first = 0
     for tensor, at in reads:

@@ -156,6 +156,12 @@ class LoopFunctions:
         return isinstance(self.loop.stmt, ir.For)
 
     @property
+    def counts_plainly(self) -> bool:
+        """Return True if the index counts from 0 by 1."""
+        stmt = self.loop.stmt
+        return isinstance(stmt, ir.For) and stmt.step == 1 and self.start == _ZERO
+
+    @property
     def wraps(self) -> bool:
         """Return True if the end is more than the last state, such as the number of iterations."""
         return self.end != self.state.type
@@ -182,7 +188,7 @@ class LoopFunctions:
     def iteration(self) -> ir.Var:
         """Return the counter of a loop over all iterations: the user's, if it counts from 0 by 1."""
         stmt = self.loop.stmt
-        if isinstance(stmt, ir.For) and stmt.step == 1 and self.start == _ZERO:
+        if isinstance(stmt, ir.For) and self.counts_plainly:
             return ir.Var(stmt.variable, INT)
         return ir.Var(self.names.scratch("turn", INT).name, INT)
 

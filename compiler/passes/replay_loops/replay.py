@@ -49,6 +49,7 @@ def replay_loops(module: ir.Module) -> ir.Module:
         functions=tuple(functions),
         structs=(*module.structs, *state.structs),
         loops=(*module.loops, *state.choices),
+        replayed=(*module.replayed, *state.replayed),
     )
 
 
@@ -60,6 +61,7 @@ class _Replacer:
     keys: Fresh
     structs: list[ir.StructDef] = field(default_factory=list)
     choices: list[ir.LoopChoice] = field(default_factory=list)
+    replayed: list[ir.ReplayedLoop] = field(default_factory=list)
     problems: list[Diagnostic] = field(default_factory=list)
 
     def function(self, function: ir.Function) -> tuple[list[ir.Function], ir.Function]:
@@ -203,6 +205,9 @@ class _Scope:
         end = end_of(loop, plan, state, key, title)
         reads = uses(self.all.functions, loop.body)
         made = LoopFunctions(loop, plan, state, end, key, word, reads, Fresh(loop.locals()))
+        watched = tuple(v.name for v in made.watched)
+        plain = made.counts_plainly and not loop.counts
+        self.all.replayed.append(ir.ReplayedLoop(key, plan.way, watched, plain))
         self.made += made.all()
         self.all.functions |= {f.key: f for f in self.made}
         self.all.structs += structs_of(

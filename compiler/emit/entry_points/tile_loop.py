@@ -1,0 +1,225 @@
+"""Print how a group runs the loop of a kernel for a whole tile in reverse mode (``ir.TileLoop``).
+
+    for each element of the thread:   entry = splats_enter(…)
+    for k, first to last:             shared: read once by the group; for each element: state = splats_blend(…)
+    for each element of the thread:   bwd_diff(splats_rest)(…)
+    for k, last to first:             for each element: state = splats_unblend(…), bwd_diff(splats_blend)(…)
+                                      the gradients of the elements are added up, then those of the wave
+
+Where a state gets too small to be undone, and where the domain has no whole tiles, threads take their elements one by
+one, as without such a loop.
+"""
+
+from __future__ import annotations
+
+import math
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from slangad.compiler.emit.entry_points.calls import print_call
+from slangad.compiler.emit.entry_points.tile_memory import ELEMENTS, PrintedTileLoop, field_of, fields_of_entry
+from slangad.compiler.emit.model import Mode
+from slangad.compiler.ir.types import Struct
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from slangad.compiler.emit.entry_points.entry import PrintedEntry
+    from slangad.compiler.emit.print.context import ModuleNames
+    from slangad.compiler.emit.text.writer import Writer
+    from slangad.compiler.ir.nodes import Function, Param
+    from slangad.compiler.ir.types import Type
+
+
+@contextmanager
+def elements_one_by_one(entry: PrintedEntry, writer: Writer, tile: PrintedTileLoop) -> Iterator[str]:
+    """Print the work on a tile; yield the lane of an element in the loop over elements that threads take one by one."""
+    local = entry.scope.local
+    apart, n = local("apart"), local("n")
+    writer.line(f"bool {apart} = true;")
+    writer.line("#if !defined(SLANGAD_HOST)")
+    extents = ", ".join(map(str, entry.tile))
+    writer.line(f"if (sa.in_tiles<{extents}>({local('domain')}))")
+    with writer.block():
+        _Printer(entry, writer, tile, entry.scope.names).print()
+    writer.line("#endif")
+    writer.line(f"for (uint {n} = 0; {apart} && {n} < sa.elements<{ELEMENTS}>(); ++{n})")
+    with writer.block():
+        yield f"{local('lane')} + {tile.threads(entry.tile)} * {n}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Printer:
+    """Prints the work on one tile."""
+
+    entry: PrintedEntry
+    writer: Writer
+    tile: PrintedTileLoop
+    names: ModuleNames
+
+    def print(self) -> None:
+        """Print the loop forward, what follows it, and the loop backward."""
+        local, writer, loop = self.entry.scope.local, self.writer, self.tile.loop
+        enter, rest = self._function(loop.enter), self._function(loop.rest)
+        state_type = rest.params[-1].type
+        entries, states, apart = local("entries"), local("states"), local("apart")
+        declare = self.names.spell.declare
+        writer.line(f"{self.names.spell(enter.result)} {entries}[{ELEMENTS}];")
+        writer.line(f"{declare(state_type, states)}[{ELEMENTS}];")
+        with self._each_element(clamped=True):
+            arguments = ", ".join(self._arguments(enter))
+            writer.line(f"{entries}[{local('n')}] = {self.names.call(enter)}({arguments});")
+            writer.line(f"{states}[{local('n')}] = {entries}[{local('n')}].{field_of(self.names, loop.enter, 0)};")
+        if loop.lit:
+            writer.line(f"bool {local('lit')} = true;")
+        self._forward()
+        together = f"sa.all_of_group({local('lit')}, {local('lane')})" if loop.lit else "true"
+        writer.line(f"{apart} = !{together};")
+        writer.line(f"if (!{apart})")
+        with writer.block():
+            self._print_rest(rest, state_type)
+            self._backward(state_type)
+
+    def _function(self, key: str) -> Function:
+        return self.names.functions[key]
+
+    @contextmanager
+    def _each_element(self, *, clamped: bool = False) -> Iterator[None]:
+        """Yield the loop over the elements of the thread, where each has its index; past the domain the last one."""
+        entry, writer, local = self.entry, self.writer, self.entry.scope.local
+        domain, id_, n = local("domain"), local("id"), local("n")
+        sizes = ", ".join(map(str, (math.prod(entry.tile), *entry.tile)))
+        place = f"sa.place<{sizes}>({local('turn')}, {local('lane')} + {self.tile.threads(entry.tile)} * {n}, {domain})"
+        with self._unrolled():
+            writer.line(f"uint{entry.kernel.dims} {id_} = {f'min({place}, {domain} - 1)' if clamped else place};")
+            if clamped:
+                self._print_index()
+            yield
+
+    def _print_index(self) -> None:
+        entry, local = self.entry, self.entry.scope.local
+        self.writer.line(f"uint {entry.scope.index} = {flat_index(local('id'), local('domain'), entry.kernel.dims)};")
+
+    @contextmanager
+    def _unrolled(self) -> Iterator[None]:
+        n = self.entry.scope.local("n")
+        self.writer.line("[ForceUnroll]")
+        self.writer.line(f"for (uint {n} = 0; {n} < {ELEMENTS}; ++{n})")
+        with self.writer.block():
+            yield
+
+    def _arguments(self, function: Function) -> list[str]:
+        """Print loads of what a function of an element takes, and return the arguments."""
+        entry = self.entry
+        wanted = {param.name for param in function.params}
+        pairs = zip(entry.places, entry.function.params, strict=True)
+        found = [place.argument(self.writer, Mode.FORWARD) for place, param in pairs if param.name in wanted]
+        return [*found, *_thread_values(entry, function.params)]
+
+    def _forward(self) -> None:
+        local, writer, loop = self.entry.scope.local, self.writer, self.tile.loop
+        threads, first, k, n = self.tile.threads(self.entry.tile), local("first"), local("k"), local("n")
+        count, states = local("stop"), local("states")
+        writer.line(f"int {count} = {local('entries')}[0].{field_of(self.names, loop.enter, 1)};")
+        writer.line(f"for (int {first} = 0; {first} < {count}; {first} += {threads})")
+        with writer.block():
+            writer.line(f"{self.tile.load}({local('entries')}[0], {first}, {local('lane')});")
+            writer.line(f"for (int {k} = {first}; {k} < min({first} + {threads}, {count}); ++{k})")
+            with writer.block():
+                self._get()
+                with self._unrolled():
+                    writer.line(f"{states}[{n}] = {self._iteration(loop.blend)};")
+                    if loop.lit:
+                        lit = local("lit")
+                        writer.line(f"{lit} = {lit} && {self.names.call(self._function(loop.lit))}({states}[{n}]);")
+
+    def _get(self) -> None:
+        local, take = self.entry.scope.local, self._function(self.tile.loop.take)
+        shown = f"{local('entries')}[0], {local('first')}, {local('k')}"
+        self.writer.line(f"{self.names.spell(take.result)} {local('shared')} = {self.tile.get}({shown});")
+
+    def _iteration(self, key: str) -> str:
+        """Return the call of a function of an iteration for an element."""
+        function = self._function(key)
+        return f"{self.names.call(function)}({', '.join(self._inputs(function))})"
+
+    def _inputs(self, function: Function, *, paired: bool = False) -> list[str]:
+        """Return the arguments of a function of an iteration; pairs for the state and the elements of tensors."""
+        local, loop, names = self.entry.scope.local, self.tile.loop, self.names
+        take = self._function(loop.take)
+        assert isinstance(take.result, Struct)  # noqa: S101  (as the pass makes it)
+        shared = [f.name for f in take.result.fields]
+        made = [local("state_pair") if paired else f"{local('states')}[{local('n')}]"]
+        for param in function.params[1:]:
+            if paired and param.name == shared[0]:
+                made.append(local("item_pair"))
+            elif param.name in shared:
+                made.append(f"{local('shared')}.{names.field(take.result, param.name)}")
+            elif param.name == take.params[0].name:
+                made.append(local("k"))
+            else:
+                made += fields_of_entry(names, loop, (param,), f"{local('entries')}[{local('n')}]")
+        return made
+
+    def _print_rest(self, rest: Function, state_type: Type) -> None:
+        """Print reverse mode of what follows the loop; elements outside the domain have no gradient."""
+        local, writer, entry = self.entry.scope.local, self.writer, self.entry
+        n, pair, d_states = local("n"), local("state_pair"), local("d_states")
+        writer.line(f"{self.names.spell.declare(state_type, d_states)}[{ELEMENTS}];")
+        generic = self.names.spell.generic(state_type)
+        with self._each_element():
+            writer.line(f"{d_states}[{n}] = {{}};")
+            writer.line(f"if (all({local('id')} < {local('domain')}))")
+            with writer.block():
+                self._print_index()
+                writer.line(f"DifferentialPair<{generic}> {pair} = diffPair({local('states')}[{n}]);")
+                wanted = {param.name for param in rest.params}
+                pairs = zip(entry.places, entry.function.params, strict=True)
+                places = tuple(place for place, param in pairs if param.name in wanted)
+                more = (*_thread_values(entry, rest.params[:-1]), pair)
+                print_call(replace(entry, function=rest, places=places, kept=self.tile.kept), writer, more)
+                writer.line(f"{d_states}[{n}] = {pair}.d;")
+
+    def _backward(self, state_type: Type) -> None:
+        local, writer, loop, names = self.entry.scope.local, self.writer, self.tile.loop, self.names
+        threads, first, k, n = self.tile.threads(self.entry.tile), local("first"), local("k"), local("n")
+        blend, item = self._function(loop.blend), self._function(loop.item)
+        states, d_states, d_item, count = local("states"), local("d_states"), local("d_item"), local("stop")
+        take, shared, struct = self._function(loop.take), local("shared"), names.spell(item.result)
+        read = f"{shared}.{field_of(names, loop.take, 0)}"
+        writer.line(f"for (int {first} = ({count} - 1) / {threads} * {threads}; {first} > -1; {first} -= {threads})")
+        with writer.block():
+            writer.line(f"if ({first} + {threads} < {count})")
+            with writer.indented():
+                writer.line(f"{self.tile.load}({local('entries')}[0], {first}, {local('lane')});")
+            writer.line(f"for (int {k} = min({first} + {threads}, {count}) - 1; {k} > {first} - 1; --{k})")
+            with writer.block():
+                self._get()
+                writer.line(f"{struct} {d_item} = {{}};")
+                with self._unrolled():
+                    if loop.undo:
+                        writer.line(f"{states}[{n}] = {self._iteration(loop.undo)};")
+                    pair, generic = local("state_pair"), names.spell.generic(state_type)
+                    writer.line(f"DifferentialPair<{generic}> {pair} = diffPair({states}[{n}]);")
+                    writer.line(f"DifferentialPair<{struct}> {local('item_pair')} = diffPair({read});")
+                    inputs = ", ".join(self._inputs(blend, paired=True))
+                    writer.line(f"bwd_diff({names.reference(blend)})({inputs}, {d_states}[{n}]);")
+                    writer.line(f"{d_states}[{n}] = {pair}.d;")
+                    writer.line(f"{d_item} = {struct}.dadd({d_item}, {local('item_pair')}.d);")
+                indices = ", ".join(f"{shared}.{names.field(take.result, index)}" for index in loop.indices)
+                writer.line(f"{names.function_names[item.key]}_add({indices}, {d_item}, sa.whole_waves<{threads}>());")
+
+
+def flat_index(id_: str, domain: str, dims: int) -> str:
+    """Return the number of an element from its index along each axis."""
+    flat = f"{id_}.x * {domain}.y + {id_}.y"
+    return f"({flat}) * {domain}.z + {id_}.z" if dims > 2 else flat
+
+
+def _thread_values(entry: PrintedEntry, params: tuple[Param, ...]) -> list[str]:
+    """Return the thread's index and the domain for the parameters after the kernel's own, which stand for them."""
+    own = {param.name for param in entry.function.params}
+    texts = {"thread_id": entry.scope.local("id"), "thread_count": entry.scope.local("domain")}
+    words = [word for p in params if p.name not in own for word in texts if p.name.startswith(word)]
+    return [f"int{entry.kernel.dims}({texts[word]})" for word in words]

@@ -1,0 +1,136 @@
+"""Groups run loops for whole tiles: gradients are those of float64, in domains of any shape and with dark ends."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from support.devices import DEVICES, loaded, near
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+pytestmark = pytest.mark.toolchain
+
+FILE = Path(__file__).with_name("tile_loops.py")
+Arrays = dict[str, np.ndarray]
+SHAPES = ((16, 16), (37, 50), (9, 40))
+"""A tile; tiles that are cut off; a domain that has no whole tile."""
+
+
+def lists(shape: tuple[int, int], number: int, rng: np.random.Generator) -> Arrays:
+    """Return lists of all lengths, the longest with all items and more, for tiles of 16 x 16."""
+    tiles = (-(-shape[0] // 16), -(-shape[1] // 16) + 1)
+    first = np.zeros(tiles, np.int32)
+    first[:, 1:] = np.cumsum(rng.integers(0, 2 * number, (tiles[0], tiles[1] - 1)), 1)
+    return {"order": rng.integers(0, number, int(first.max()) + 1).astype(np.int32), "first": first}
+
+
+def floats(rng: np.random.Generator, low: float, high: float, *shape: int) -> np.ndarray:
+    return rng.uniform(low, high, shape).astype(np.float32)
+
+
+def along(value: Callable[[Arrays], np.ndarray], given: Arrays, found: Arrays, rng: np.random.Generator) -> None:
+    """Compare gradients with the derivatives of float64 along two directions in each input."""
+    exact = {k: v.astype(np.float64) if v.dtype == np.float32 else v for k, v in given.items()}
+    for name, gradient in found.items():
+        for _ in range(2):
+            direction = rng.standard_normal(exact[name].shape)
+            wanted = value(exact | {name: exact[name] + 1e-30j * direction}).imag.sum() / 1e-30
+            size = float(np.linalg.norm(gradient.astype(np.float64) * direction)) or 1.0
+            near(np.array((gradient.astype(np.float64) * direction).sum()), np.array(wanted), size=size)
+
+
+def least(x: np.ndarray, most: float) -> np.ndarray:
+    return np.where(x.real < most, x, most)
+
+
+def rendered(given: Arrays, seed: np.ndarray, most: int) -> np.ndarray:
+    row, column = np.meshgrid(*(np.arange(n) for n in given["gain"].shape), indexing="ij")
+    start = given["first"][row // 16, column // 16]
+    count = np.minimum(given["first"][row // 16, column // 16 + 1] - start, most)
+    light, through = 0j * seed, 0j * row + 1
+    for k in range(count.max()):
+        g = given["order"][np.minimum(start + k, len(given["order"]) - 1)]
+        x, y = column - given["mean"][g][..., 0], row - given["mean"][g][..., 1]
+        q = given["conic"][g]
+        bell = np.exp(-0.5 * (q[..., 0] * x * x + q[..., 2] * y * y) - q[..., 1] * x * y)
+        alpha = np.where(k < count, least(given["opacity"][g] * bell, 0.99), 0)
+        light = light + given["color"][g] * (alpha * through)[..., None]
+        through = through * (1 - alpha)
+    return given["gain"][..., None] * (light + given["behind"] * through[..., None]) * seed
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("opacity", [(0.05, 0.4), (0.9, 3.0)], ids=["glass", "opaque"])
+def test_images__have_the_gradients_of_float64__also_where_nothing_passes(
+    cxx: object, device: str, shape: tuple[int, int], opacity: tuple[float, float]
+) -> None:
+    rng = np.random.default_rng(shape)
+    number = 90
+    given = lists(shape, number, rng) | {
+        "mean": floats(rng, 0, 1, number, 2) * np.float32(shape[::-1]),
+        "conic": floats(rng, 0.02, 0.1, number, 3) * np.float32([1, 0.3, 1]),
+        "color": floats(rng, 0, 1, number, 3),
+        "opacity": floats(rng, *opacity, number),
+        "gain": floats(rng, 0.5, 1.5, *shape),
+        "behind": floats(rng, 0, 1, 3),
+    }
+    seed = floats(rng, -1, 1, *shape, 3)
+    found = loaded(FILE, device)["render"].backward(**given, most=120, cotangent=seed)
+    along(lambda arrays: rendered(arrays, seed.astype(np.float64), 120), given, dict(found.grad), rng)
+
+
+def heated(given: Arrays) -> np.ndarray:
+    row, column = np.meshgrid(*(np.arange(n) for n in given["seen"].shape), indexing="ij")
+    start = given["first"][row // 16, column // 16]
+    count = given["first"][row // 16, column // 16 + 1] - start
+    total = 0j * row
+    for k in range(count.max()):
+        g = given["order"][np.minimum(start + k, len(given["order"]) - 1)]
+        x, y = column - given["mean"][g][..., 0], row - given["mean"][g][..., 1]
+        part = given["power"][g] / (1 + x * x + y * y) * np.where(g % 3 == 0, 1.0, 0.5)
+        total = total + np.where(k < count, part, 0)
+    return (total - given["seen"]) ** 2
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("shape", SHAPES)
+def test_sums__need_no_states(cxx: object, device: str, shape: tuple[int, int]) -> None:
+    rng = np.random.default_rng(shape)
+    given = lists(shape, 70, rng) | {
+        "mean": floats(rng, 0, 1, 70, 2) * np.float32(shape[::-1]),
+        "power": floats(rng, -1, 1, 70),
+        "seen": floats(rng, 0, 1, *shape),
+    }
+    found = loaded(FILE, device)["heat"].backward(**given)
+    near(
+        found.result,
+        heated({k: v.astype(np.float64) if v.dtype == np.float32 else v for k, v in given.items()}).sum().real,
+    )
+    along(heated, given, dict(found.grad), rng)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize(("shape", "most"), [((4, 8, 8), 1), ((5, 9, 20), 130), ((3, 2, 2), 65), ((4, 8, 9), 0)])
+def test_lists__of_three_axes__and_of_any_length(
+    cxx: object, device: str, shape: tuple[int, int, int], most: int
+) -> None:
+    rng = np.random.default_rng(shape)
+    given = {"density": floats(rng, 0.01, 0.05, 150), "glow": floats(rng, 0, 1, 150)}
+    i, j, k = np.meshgrid(*(np.arange(n) for n in shape), indexing="ij")
+
+    def value(arrays: Arrays) -> np.ndarray:
+        light, through = 0j * i, 0j * i + 1
+        for n in range(most):
+            at = i // 4 + 2 * (j // 8) + 3 * (k // 8) + n
+            passed = np.exp(-arrays["density"][at] * (1 + 0.1 * np.sin(i + j * k)))
+            light, through = light + through * (1 - passed) * arrays["glow"][at], through * passed
+        return light * light
+
+    found = loaded(FILE, device)["fog"].backward(**given, most=most, domain=shape)
+    near(found.result, value({k: v.astype(np.float64) for k, v in given.items()}).sum().real)
+    along(value, given, dict(found.grad), rng)
