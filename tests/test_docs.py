@@ -1,8 +1,9 @@
-"""The README and every page of docs/ begin with an example that runs and prints what the page shows.
+"""The README and every page of docs/ begin with an example; every command that a page shows prints what the page shows.
 
-The example stands between the page's title and its first ``##`` heading. A file is a fenced block below a line that
-begins with its name and ends with a colon. It is written when the example reaches it. A ``console`` block holds
-commands and their output:
+The example stands between the page's title and its first ``##`` heading. Later sections with a ``console`` block run
+after it. They may use its files, and their blocks without a name are fragments, which are not written.
+A file is a fenced block below a line that begins with its name and ends with a colon. It is written when the example
+reaches it. ``samples`` and ``benchmarks`` are those of the repository. A ``console`` block holds commands and their output:
 
     `fit.py`:
     ```python
@@ -30,6 +31,7 @@ import re
 import subprocess
 import sys
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -45,8 +47,8 @@ WITHOUT_EXAMPLE = {
     "errors.md": "an example for every code, run by the tests of `slangad explain`",
 }
 """Pages that need no example, with the reason."""
-EXAMPLE_IS_THE_PAGE = {"tutorial.md"}
-"""Pages whose examples under all headings run, one after another."""
+TUTORIALS = {"tutorial.md"}
+"""Pages that are one example: their files and commands stand under the headings."""
 
 ROOT = DOCS.parent
 PAGES = sorted([*ROOT.glob("*.md"), *DOCS.rglob("*.md")])
@@ -80,9 +82,14 @@ def _pages() -> list[str]:
     return ["../README.md", *sorted(page.name for page in DOCS.glob("*.md"))]
 
 
-def _example(name: str, text: str) -> str:
-    """Return the part of a page before its first heading of the second level, or the page if it is one example."""
-    return text if name in EXAMPLE_IS_THE_PAGE else text.split("\n## ", maxsplit=1)[0]
+def _sections(text: str) -> list[str]:
+    """Return the example of a page, before its first heading of the second level, and sections that show commands."""
+    example, *sections = re.split(r"^(?=## )", text, flags=re.MULTILINE)
+    return [example, *(section for section in sections if "```console\n" in section)]
+
+
+def _without(module: re.Match[str]) -> bool:
+    return find_spec(module[1]) is None
 
 
 def _commands(console: str) -> Iterator[Command]:
@@ -145,19 +152,29 @@ def test_page__its_example__prints_what_it_shows(
     name: str, tmp_path: Path, environment: dict[str, str], request: pytest.FixtureRequest
 ) -> None:
     page = (DOCS / name).read_text(encoding="utf-8")
-    blocks = list(BLOCK.finditer(_example(name, page)))
-    assert blocks, "the example stands before the first ## heading"
-    assert any(block["language"] == "console" for block in blocks), "a console block shows what the example prints"
-    for block in (block for block in blocks if block["language"] != "sh"):
+    example, *sections = _sections(page)
+    blocks = [block for block in BLOCK.finditer(example) if block["language"] != "sh"]
+    assert name in TUTORIALS or blocks, "the example stands before the first ## heading"
+    assert name in TUTORIALS or any(block["language"] == "console" for block in blocks), "a console block shows output"
+    for block in blocks:
+        assert block["file"] or block["language"] == "console", "a line before each file of the example names it"
+    blocks += [b for section in sections for b in BLOCK.finditer(section) if b["file"] or b["language"] == "console"]
+    for folder in ("samples", "benchmarks"):
+        (tmp_path / folder).symlink_to(ROOT / folder)
+    not_run = set()
+    for block in blocks:
         if block["language"] != "console":
-            assert block["file"], "a line before each file of the example names it"
-            assert block["language"] == LANGUAGES[Path(block["file"]).suffix]
+            if block["language"] != LANGUAGES.get(Path(block["file"]).suffix):
+                continue  # a line of prose that begins with a name in code
             path = tmp_path / block["file"]
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(block["text"], encoding="utf-8")
+            if any(map(_without, re.finditer(r"^import (torch|jax)$", block["text"], re.MULTILINE))):
+                not_run.add(block["file"])
             continue
         commands = list(_commands(block["text"]))
         assert commands, "a console block has a line that begins with `$ `"
+        commands = [command for command in commands if not any(file in command.line for file in not_run)]
         for command, printed in zip(commands, _run(commands, tmp_path, environment), strict=True):
             if request.config.getoption("--update") and not _matches(command.output, printed):
                 shown, new = (
@@ -214,7 +231,7 @@ def test_page__without_example__has_none() -> None:
     assert [
         name
         for name in _pages()
-        if name in WITHOUT_EXAMPLE and "```console" in _example(name, (DOCS / name).read_text("utf-8"))
+        if name in WITHOUT_EXAMPLE and "```console" in _sections((DOCS / name).read_text("utf-8"))[0]
     ] == []
 
 
