@@ -3,7 +3,8 @@
 The example stands between the page's title and its first ``##`` heading. Later sections with a ``console`` block run
 after it. They may use its files, and their blocks without a name are fragments, which are not written.
 A file is a fenced block below a line that begins with its name and ends with a colon. It is written when the example
-reaches it. ``samples`` and ``benchmarks`` are those of the repository. A ``console`` block holds commands and their output:
+reaches it. ``samples`` and ``benchmarks`` are those of the repository. A ``console`` block holds
+commands and their output:
 
     `fit.py`:
     ```python
@@ -36,7 +37,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from click.testing import CliRunner
 from support.notebooks import Notebook
+
+from slangad.cli.main import cli
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -184,6 +188,20 @@ def test_page__its_example__prints_what_it_shows(
                 (DOCS / name).write_text(page, encoding="utf-8")
             else:
                 assert _matches(command.output, printed), f"$ {command.line}\n{printed}"
+
+
+def test_language__its_fragments_of_functions_and_kernels__compile(tmp_path: Path) -> None:
+    page = (DOCS / "language.md").read_text(encoding="utf-8")
+    blocks = [b["text"] for b in BLOCK.finditer(page) if b["language"] == "python" and not b["file"]]
+    whole = [text for text in blocks if re.match(r"@sa\.(?!pipeline)|import", text) and "..." not in text]
+    assert len(whole) == 4
+    program = tmp_path / "fragments.py"
+    call = "\n@sa.differentiable\ndef use(x: float3) -> float:\n    return mean_square(x)\n"
+    for text in whole:
+        used = call if text.startswith("@sa.generic") else ""
+        program.write_text(f"import slangad as sa\nfrom slangad import float3\n\n\n{text}{used}", encoding="utf-8")
+        ended = CliRunner().invoke(cli, ["compile", str(program), "--emit", "slang", "-o", "-"])
+        assert ended.exit_code == 0, text + ended.output
 
 
 def _anchors(page: Path) -> set[str]:
