@@ -273,6 +273,7 @@ def test_output__with_an_ellipsis__matches_what_varies(shown: str, printed: str,
 def test_notebook__its_cells__give_what_it_shows(request: pytest.FixtureRequest) -> None:
     path = DOCS / "notebook.ipynb"
     document = json.loads(path.read_text(encoding="utf-8"))
+    assert len({cell["id"] for cell in document["cells"]}) == len(document["cells"]), "the notebook format needs ids"
     running = Notebook()
     for cell in (cell for cell in document["cells"] if cell["cell_type"] == "code"):
         value = running.run("".join(cell["source"]))
