@@ -119,7 +119,7 @@ def test_convert__what_fits__is_taken_with_a_note_where_digits_are_lost(dtype: s
         ("i4", np.array([2**31]), "has 2147483648, which int32 can't hold"),
         ("u4", np.array([-1]), "has -1, which uint32 can't hold"),
         ("?", np.array([2]), "holds int64, not bool"),
-        ("f4", np.array(["a"]), "holds <U1, not float32"),
+        ("f4", np.array(["a"]), "holds text, not float32"),
         ("f2", np.array([1e6]), "has values too large for float16, such as 1e+06"),
         ("f4", [[1.0], [1.0, 2.0]], "is no array"),
         ("f4", np.array([True]), "holds bool, not float32"),

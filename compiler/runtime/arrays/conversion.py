@@ -47,6 +47,8 @@ def convert(value: object, part: ArrayPart) -> tuple[Array, str]:
     if array.size == 0 and array.dtype.kind in "fiub":
         return array.astype(dtype), ""
     match dtype.kind, array.dtype.kind:
+        case _, "U" | "S":
+            raise MisfitError(f"holds text, not {NAMES[part.dtype]}", "give numbers")
         case "f", "f":
             return _rounded(array, part, plain=not isinstance(value, np.ndarray))
         case "f", "i" | "u":
