@@ -129,6 +129,7 @@ def _check_options(name: str, options: Mapping[str, Any]) -> CheckOptions:
         shapes=shapes,
         required_shapes=shapes,
         cache=default_cache(),
+        full_command=f"{name}.check({', '.join(f'{option}={value!r}' for option, value in options.items())})",
     )
 
 

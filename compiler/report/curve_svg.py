@@ -36,8 +36,8 @@ def loss_svg(losses: Sequence[float]) -> str:
         parts.append(f'<line x1="{_LEFT}" x2="{_WIDTH - _RIGHT}" y1="{y:.1f}" y2="{y:.1f}" stroke="#ddd"/>')
         parts.append(f'<text x="{_LEFT - 6}" y="{y + 4:.1f}" text-anchor="end" fill="#333">{label}</text>')
     for step in sorted({0, last // 2, last}):
-        x = _x(step, last)
-        parts.append(f'<text x="{x:.1f}" y="{_HEIGHT - 22}" text-anchor="middle" fill="#333">{step}</text>')
+        x, anchor = _x(step, last), "end" if step == last else "middle"
+        parts.append(f'<text x="{x:.1f}" y="{_HEIGHT - 22}" text-anchor="{anchor}" fill="#333">{step}</text>')
     path = " ".join(f"{_x(step, last):.1f},{_y(value, low, high):.1f}" for step, value in _thinned(points))
     parts += [
         f'<polyline points="{path}" fill="none" stroke="#0550ae" stroke-width="1.4"/>',

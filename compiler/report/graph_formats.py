@@ -24,7 +24,9 @@ _LINE: Final = 16
 _PAD: Final = 10
 _BETWEEN: Final = 26
 _BELOW: Final = 52
-"""Pixels: the gap below boxes. Smaller: labels of edges lie over boxes."""
+"""Pixels: the least gap below boxes. It grows with the labels above a box of the next layer."""
+_LABEL: Final = 12
+"""Pixels: the height of an edge's label."""
 
 
 def _ends(graph: DerivativeGraph, edge: GraphEdge) -> tuple[str, str]:
@@ -105,14 +107,25 @@ def as_svg(graph: DerivativeGraph) -> str:
     for group, y, width, height in frames:
         parts.append(f'<rect x="4" y="{y:.0f}" width="{width:.0f}" height="{height:.0f}" rx="6" fill="#f6f8fa"/>')
         parts.append(f'<text x="14" y="{y + 16:.0f}" font-weight="bold">{html.escape(group)}</text>')
-    labelled: dict[str, list[str]] = {}
-    for edge in graph.edges.values():
-        own = labelled.setdefault(edge.target, [])
-        text = "" if edge.carries or _edge_label(edge) in own else _edge_label(edge)
-        parts.append(_drawn_edge(graph, edge, boxes, text, len(own)))
-        own += [text] if text else []
+    parts += [_drawn_edge(graph, edge, boxes) for edge in graph.edges.values()]
+    for target, labels in _drawn_labels(graph).items():
+        x, y, width, _ = boxes[target]
+        for above, label in enumerate(labels):
+            at = f'x="{x + width / 2 + 6:.1f}" y="{y - 12 - _LABEL * above:.1f}"'
+            halo = 'paint-order="stroke" stroke="#f6f8fa" stroke-width="3"'
+            parts.append(f'<text {at} font-size="10" fill="#57606a" {halo}>{html.escape(label)}</text>')
     parts += [_drawn_node(node, boxes[node.key]) for node in graph.nodes.values()]
     return "\n".join((*parts, "</svg>")) + "\n"
+
+
+def _drawn_labels(graph: DerivativeGraph) -> dict[str, list[str]]:
+    """Return by target the labels of edges, from below. A reason that the box of the source shows is left out."""
+    labels: dict[str, list[str]] = {}
+    for edge in graph.edges.values():
+        own = labels.setdefault(edge.target, [])
+        if not edge.carries and edge.why not in graph.nodes[edge.source].notes and _edge_label(edge) not in own:
+            own.append(_edge_label(edge))
+    return labels
 
 
 def _size(node: GraphNode) -> tuple[float, float]:
@@ -134,7 +147,8 @@ def _placed(
     for key in own:
         layer[key] = max((layer[source] + 1 for source in sources[key]), default=0)
     boxes: dict[str, tuple[float, float, float, float]] = {}
-    y = width = 0.0
+    labels = _drawn_labels(graph)
+    y = width = below = 0.0
     for number in range(max(layer.values(), default=-1) + 1):
         keys = [key for key in own if layer[key] == number]
         keys.sort(key=lambda key: _middle(sources[key], boxes))
@@ -145,10 +159,11 @@ def _placed(
             boxes[key] = (x, y, w, h)
             x += w + _BETWEEN
         width = max(width, x - _BETWEEN)
-        y += max(boxes[key][3] for key in keys) + _BELOW
-    labels = (boxes[e.target][0] + boxes[e.target][2] / 2 + len(_edge_label(e)) * 6 for e in graph.edges.values()
-              if e.target in boxes)  # fmt: skip
-    return boxes, max([width, *labels]), y - _BELOW
+        most = max((len(labels.get(key, [])) for key in own if layer[key] == number + 1), default=0)
+        below = max(_BELOW, 28.0 + _LABEL * most)
+        y += max(boxes[key][3] for key in keys) + below
+    ends = (boxes[key][0] + boxes[key][2] / 2 + len(label) * 6 for key in own for label in labels.get(key, []))
+    return boxes, max([width, *ends]), y - below
 
 
 def _middle(sources: list[str], boxes: Mapping[str, tuple[float, float, float, float]]) -> float:
@@ -175,10 +190,8 @@ def _drawn_edge(
     graph: DerivativeGraph,
     edge: GraphEdge,
     boxes: Mapping[str, tuple[float, float, float, float]],
-    text: str,
-    above: int,
 ) -> str:
-    """Return an edge with its label, over as many others at its target."""
+    """Return the line of an edge."""
     sx, sy, sw, sh = boxes[edge.source]
     tx, ty, tw, _ = boxes[edge.target]
     ax, ay, bx, by = sx + sw / 2, sy + sh, tx + tw / 2, ty
@@ -188,10 +201,7 @@ def _drawn_edge(
         path = f"M{bx:.1f} {by:.1f}C{bx:.1f} {by - bend:.1f} {ax:.1f} {ay + bend:.1f} {ax:.1f} {ay:.1f}"
     dash = "" if edge.carries else ' stroke-dasharray="4 3"'
     color = _CARRIES if edge.carries else _STOPS
-    at = f'x="{bx + 6:.1f}" y="{by - 12 - 12 * above:.1f}"'
-    label = f'<text {at} font-size="10" fill="#57606a">{html.escape(text)}</text>'
-    drawn = f'<path d="{path}" fill="none" stroke="{color}"{dash} marker-end="url(#to)"/>'
-    return drawn + (label if text else "")
+    return f'<path d="{path}" fill="none" stroke="{color}"{dash} marker-end="url(#to)"/>'
 
 
 GRAPH_FORMATS: Final[dict[str, Callable[[DerivativeGraph], str]]] = {
