@@ -467,6 +467,9 @@ class TileLoop:
         blend: From a state and what is shared to the next state.
         undo: From a state and what is shared to the state before; empty if reverse mode needs no states.
         lit: Whether a state can be undone; empty if it always can.
+        run: From a state to the end of the loop, for one element.
+        tail: Reverse mode of the last iterations for one element, from the end, where states can't be undone in all
+            elements: to a struct of the gradient of a state, and the state. Empty if ``lit`` is.
         rest: From an element and the state after the loop to the result.
         item: The function that reads the elements of tensors (``Role.GATHER``).
         indices: The fields of what is shared that are the arguments of ``item``.
@@ -478,6 +481,8 @@ class TileLoop:
     blend: str
     undo: str
     lit: str
+    run: str
+    tail: str
     rest: str
     item: str
     indices: tuple[str, ...]

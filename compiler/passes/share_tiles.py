@@ -36,6 +36,12 @@ if TYPE_CHECKING:
 _FEWEST: Final = 128
 """Elements of a tile: a wave with four elements a thread. Fewer: a group would have several tiles."""
 
+_LIT: Final = 10 * LEAST
+"""What a state has to be above for a whole tile to undo it. It is more than ``LEAST``, so that what a group finds to be
+undoable is so for the function of one element, too, however the compiler rounds in either. Larger: more iterations run
+back for one element at a time.
+"""
+
 
 def share_tiles(module: ir.Module) -> ir.Module:
     """Return the module with the functions of such loops, one loop a kernel at most."""
@@ -255,12 +261,12 @@ class _Functions:
             doc = "The state before such an iteration, from the state after it."
             functions.append(self._blend("unblend", undo, self._rest_of_undo(undo), doc))
         if self.loop.watched:
-            functions.append(self._lit())
+            functions += (self._lit(), self._tail())
         enter, rest = self._enter(before), self._rest(before, stmt, after)
         named = {f.name.rsplit("_", 1)[-1]: f.key for f in functions}
         loop = ir.TileLoop(
             self.of.kernel.name, enter.key, take.key, blend.key, named.get("unblend", ""), named.get("lit", ""),
-            rest.key, self.taken.call.function, self.taken.indices,
+            f"{self.loop.key} run", named.get("tail", ""), rest.key, self.taken.call.function, self.taken.indices,
         )  # fmt: skip
         return _Made(loop, self.function.key, (*functions, enter, rest), tuple(self.structs))
 
@@ -340,10 +346,28 @@ class _Functions:
         for name in self.loop.watched:
             value = part(state, name) if isinstance(held.type, Struct) else state
             for one in [part(value, n) for n in range(value.type.size)] if isinstance(value.type, Vector) else [value]:
-                above = ir.Binary(">", call("abs", one.type, one), ir.Const(LEAST, one.type), BOOL)
+                above = ir.Binary(">", call("abs", one.type, one), ir.Const(_LIT, one.type), BOOL)
                 condition = above if condition is None else ir.Binary("&&", condition, above, BOOL)
         doc = "Whether a state is large enough to find the one before it."
         return self._make("lit", (replace(held, no_diff=False),), BOOL, (ir.Return(condition),), doc)
+
+    def _tail(self) -> ir.Function:
+        """Return reverse mode of the iterations from one on, for one element: the loop's own that stops there."""
+        backward = self.of.functions[f"{self.loop.key} backward"]
+        names = Fresh({v.name for v in _vars(backward)})
+        begin, d_out = names.var("begin", INT), backward.params[-1]
+        *head, walk, last = statements(backward)
+        assert isinstance(walk, ir.For)  # noqa: S101  (as replay_loops makes it)
+        current = head[-1].target if isinstance(head[-1], ir.Assign) else None
+        assert isinstance(current, ir.Var)  # noqa: S101
+        assert isinstance(last, ir.Return)  # noqa: S101
+        assert last.value is not None  # noqa: S101
+        struct = self._struct("tail", (("d_state", d_out.type), ("state", current.type)))
+        walk = replace(walk, stop=ir.Binary("-", begin, ir.Const(1, INT), INT))
+        body = (*head, walk, ir.Return(ir.Construct((last.value, current), struct)))
+        params = (*backward.params[1:-1], ir.Param(begin.name, INT), d_out)
+        doc = "Reverse mode of the iterations from one on, which not all elements of a tile can undo."
+        return self._make("tail", (replace(p, no_diff=False) for p in params), struct, body, doc)
 
     # --- an element ---
 

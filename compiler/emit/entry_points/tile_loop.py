@@ -6,8 +6,8 @@
     for k, last to first:             for each element: state = splats_unblend(…), bwd_diff(splats_blend)(…)
                                       the gradients of the elements are added up, then those of the wave
 
-Where a state gets too small to be undone, and where the domain has no whole tiles, threads take their elements one by
-one, as without such a loop.
+Iterations that leave a state too small to be undone in any element of a tile run back for one element at a time. So
+does everything where the domain has no whole tiles, and on targets without waves.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ def elements_one_by_one(entry: PrintedEntry, writer: Writer, tile: PrintedTileLo
     """Print the work on a tile; yield the lane of an element in the loop over elements that threads take one by one."""
     local = entry.scope.local
     apart, n = local("apart"), local("n")
-    writer.line(f"bool {apart} = true;")
-    writer.line("#if !defined(SLANGAD_HOST)")
     extents = ", ".join(map(str, entry.tile))
-    writer.line(f"if (sa.in_tiles<{extents}>({local('domain')}))")
+    writer.line(f"bool {apart} = !sa.in_tiles<{extents}>({local('domain')});")
+    writer.line("#if defined(SLANGAD_WAVES)")
+    writer.line(f"if (!{apart})")
     with writer.block():
         _Printer(entry, writer, tile, entry.scope.names).print()
     writer.line("#endif")
@@ -63,7 +63,7 @@ class _Printer:
         local, writer, loop = self.entry.scope.local, self.writer, self.tile.loop
         enter, rest = self._function(loop.enter), self._function(loop.rest)
         state_type = rest.params[-1].type
-        entries, states, apart = local("entries"), local("states"), local("apart")
+        entries, states = local("entries"), local("states")
         declare = self.names.spell.declare
         writer.line(f"{self.names.spell(enter.result)} {entries}[{ELEMENTS}];")
         writer.line(f"{declare(state_type, states)}[{ELEMENTS}];")
@@ -73,13 +73,16 @@ class _Printer:
             writer.line(f"{states}[{local('n')}] = {entries}[{local('n')}].{field_of(self.names, loop.enter, 0)};")
         if loop.lit:
             writer.line(f"bool {local('lit')} = true;")
+            writer.line(f"int {local('undoable')} = 0;")
         self._forward()
-        together = f"sa.all_of_group({local('lit')}, {local('lane')})" if loop.lit else "true"
-        writer.line(f"{apart} = !{together};")
-        writer.line(f"if (!{apart})")
-        with writer.block():
-            self._print_rest(rest, state_type)
-            self._backward(state_type)
+        self._print_rest(rest, state_type)
+        count, begin = local("stop"), local("begin")
+        if loop.lit:
+            writer.line(f"int {begin} = sa.least_of_group({local('undoable')}, {local('lane')});")
+            writer.line(f"if ({begin} < {count})")
+            with writer.block():
+                self._print_tail(state_type)
+        self._backward(state_type, begin if loop.lit else count)
 
     def _function(self, key: str) -> Function:
         return self.names.functions[key]
@@ -133,11 +136,13 @@ class _Printer:
                     if loop.lit:
                         lit = local("lit")
                         writer.line(f"{lit} = {lit} && {self.names.call(self._function(loop.lit))}({states}[{n}]);")
+                if loop.lit:
+                    writer.line(f"{local('undoable')} += {local('lit')} ? 1 : 0;")
 
     def _get(self) -> None:
         local, take = self.entry.scope.local, self._function(self.tile.loop.take)
-        shown = f"{local('entries')}[0], {local('first')}, {local('k')}"
-        self.writer.line(f"{self.names.spell(take.result)} {local('shared')} = {self.tile.get}({shown});")
+        shown = f"{self.tile.memory}[{local('k')} - {local('first')}]"
+        self.writer.line(f"{self.names.spell(take.result)} {local('shared')} = {shown};")
 
     def _iteration(self, key: str) -> str:
         """Return the call of a function of an iteration for an element."""
@@ -181,16 +186,52 @@ class _Printer:
                 print_call(replace(entry, function=rest, places=places, kept=self.tile.kept), writer, more)
                 writer.line(f"{d_states}[{n}] = {pair}.d;")
 
-    def _backward(self, state_type: Type) -> None:
+    def _print_tail(self, state_type: Type) -> None:
+        """Print reverse mode of the iterations that not all elements can undo, for one element at a time."""
+        local, writer, loop, names = self.entry.scope.local, self.writer, self.tile.loop, self.names
+        m, n, entry, d_state, end = (local(word) for word in ("m", "n", "entry", "d_state", "end"))
+        run, tail, enter = self._function(loop.run), self._function(loop.tail), self._function(loop.enter)
+        writer.line(f"for (uint {m} = 0; {m} < {ELEMENTS}; ++{m})")
+        with writer.block():
+            writer.line(f"{names.spell(enter.result)} {entry} = {local('entries')}[0];")
+            writer.line(f"{names.spell.declare(state_type, d_state)} = {local('d_states')}[0];")
+            with self._one_of_elements():
+                writer.line(f"{entry} = {local('entries')}[{n}];")
+                writer.line(f"{d_state} = {local('d_states')}[{n}];")
+            given = ", ".join((f"{entry}.{field_of(names, loop.enter, 0)}", *self._outer(run.params[1:])))
+            writer.line(f"{names.spell(run.result)} {end} = {names.call(run)}({given});")
+            others = ", ".join((*self._outer(tail.params[:-3]), end, local("begin"), d_state))
+            writer.line(f"{names.spell(tail.result)} {local('tail')} = {names.call(tail)}({others});")
+            with self._one_of_elements():
+                writer.line(f"{local('d_states')}[{n}] = {local('tail')}.{field_of(names, loop.tail, 0)};")
+                writer.line(f"{local('states')}[{n}] = {local('tail')}.{field_of(names, loop.tail, 1)};")
+
+    @contextmanager
+    def _one_of_elements(self) -> Iterator[None]:
+        """Yield a branch for the element with the number ``m``, so that arrays have constant indices only."""
+        with self._unrolled():
+            self.writer.line(f"if ({self.entry.scope.local('n')} == {self.entry.scope.local('m')})")
+            with self.writer.block():
+                yield
+
+    def _outer(self, params: tuple[Param, ...]) -> list[str]:
+        """Return the arguments of the loop's own functions: the number of iterations, and what they read."""
+        local, names, loop = self.entry.scope.local, self.names, self.tile.loop
+        type_ = self._function(loop.enter).result
+        assert isinstance(type_, Struct)  # noqa: S101  (as the pass makes it)
+        known = {f.name for f in type_.fields[2:]}
+        return [f"{local('entry')}.{names.field(type_, p.name)}" if p.name in known else local("stop") for p in params]
+
+    def _backward(self, state_type: Type, count: str) -> None:
         local, writer, loop, names = self.entry.scope.local, self.writer, self.tile.loop, self.names
         threads, first, k, n = self.tile.threads(self.entry.tile), local("first"), local("k"), local("n")
         blend, item = self._function(loop.blend), self._function(loop.item)
-        states, d_states, d_item, count = local("states"), local("d_states"), local("d_item"), local("stop")
+        states, d_states, d_item, stop = local("states"), local("d_states"), local("d_item"), local("stop")
         take, shared, struct = self._function(loop.take), local("shared"), names.spell(item.result)
         read = f"{shared}.{field_of(names, loop.take, 0)}"
         writer.line(f"for (int {first} = ({count} - 1) / {threads} * {threads}; {first} > -1; {first} -= {threads})")
         with writer.block():
-            writer.line(f"if ({first} + {threads} < {count})")
+            writer.line(f"if ({first} + {threads} < {stop})")
             with writer.indented():
                 writer.line(f"{self.tile.load}({local('entries')}[0], {first}, {local('lane')});")
             writer.line(f"for (int {k} = min({first} + {threads}, {count}) - 1; {k} > {first} - 1; --{k})")

@@ -1,10 +1,7 @@
-"""Print the group's memory for what a tile shares in the iterations of a loop, and the functions that fill and read it.
+"""Print the group's memory for what a tile shares in the iterations of a loop, and the function that fills it.
 
-    groupshared SplatsShared splats_shared[64];
-    void splats_load(SplatsEntry entry, int first, uint lane)               // each thread reads for one iteration
-    SplatsShared splats_get(SplatsEntry entry, int first, int k)
-
-Where there are no waves, each thread reads for itself: WGSL has no barrier in a loop whose end a buffer tells.
+groupshared SplatsShared splats_shared[64];
+void splats_load(SplatsEntry entry, int first, uint lane)               // each thread reads for one iteration
 """
 
 from __future__ import annotations
@@ -30,12 +27,11 @@ ELEMENTS: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class PrintedTileLoop:
-    """A loop of a tile with the names of its group memory, of the functions around it, and of the kept result."""
+    """A loop of a tile with the names of its group memory, of the function that fills it, and of the kept result."""
 
     loop: TileLoop
     memory: str
     load: str
-    get: str
     kept: KeptResult | None
 
     def threads(self, tile: tuple[int, ...]) -> int:
@@ -52,39 +48,30 @@ def print_tile_memory(
     *,
     kept: bool,
 ) -> PrintedTileLoop:
-    """Print the group's memory and the functions around it, and the function that keeps the result of ``rest``."""
+    """Print the group's memory, the function that fills it, and the one that keeps the result of ``rest``."""
     rest, take = names.functions[loop.rest], names.functions[loop.take]
     stem = take.name.removesuffix("_take")
-    words = (fresh(f"{stem}_shared"), fresh(f"{stem}_load"), fresh(f"{stem}_get"))
-    found = PrintedTileLoop(loop, *words, print_kept_result(names, writer, rest, 0, fresh) if kept else None)
+    memory, load = fresh(f"{stem}_shared"), fresh(f"{stem}_load")
+    found = PrintedTileLoop(loop, memory, load, print_kept_result(names, writer, rest, 0, fresh) if kept else None)
     threads = found.threads(tile)
     shared, entry = names.spell(take.result), names.spell(names.functions[loop.enter].result)
     call = f"{names.call(take)}({', '.join(('k', *fields_of_entry(names, loop, take.params[1:], 'entry')))})"
     writer.gap()
     writer.line("#if defined(SLANGAD_WAVES)")
+    writer.gap()
     writer.line(f"groupshared {shared} {found.memory}[{threads}];")
-    writer.line("#endif")
     writer.gap()
     print_doc(writer, ("Each thread reads what the tile shares in one of the next iterations, for its group.",))
     writer.line(f"void {found.load}({entry} entry, int first, uint lane)")
     with writer.block():
-        writer.line("#if defined(SLANGAD_WAVES)")
         writer.line("int k = first + int(lane);")
         writer.line("GroupMemoryBarrierWithGroupSync();")
         writer.line(f"if (k < entry.{field_of(names, loop.enter, 1)})")
         with writer.indented():
             writer.line(f"{found.memory}[lane] = {call};")
         writer.line("GroupMemoryBarrierWithGroupSync();")
-        writer.line("#endif")
     writer.gap()
-    print_doc(writer, ("What the tile shares in an iteration, after the load from the first one on.",))
-    writer.line(f"{shared} {found.get}({entry} entry, int first, int k)")
-    with writer.block():
-        writer.line("#if defined(SLANGAD_WAVES)")
-        writer.line(f"return {found.memory}[k - first];")
-        writer.line("#else")
-        writer.line(f"return {call};")
-        writer.line("#endif")
+    writer.line("#endif")
     return found
 
 
