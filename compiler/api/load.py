@@ -158,13 +158,15 @@ class LoadedKernel:
             inputs |= self._derivatives(ParameterRole.GRADIENT, grad, RunMode.BACKWARD)
         return self.run(RunMode.BACKWARD, inputs, device, domain)
 
-    def jvp(self, *args: object, tangent: object, device: str = "", domain: object = None, **kwargs: object) -> Outcome:
+    def jvp(
+        self, *args: object, tangent: object = None, device: str = "", domain: object = None, **kwargs: object
+    ) -> Outcome:
         """Compute the results and how they change along ``tangent``, a mapping by parameter; zero where left out."""
         inputs = self.keyed(args, kwargs) | self.tangents(tangent)
         return self.run(RunMode.JVP, inputs, device, domain)
 
     def jtjvp(
-        self, *args: object, tangent: object, grad: object = None, device: str = "", domain: object = None,
+        self, *args: object, tangent: object = None, grad: object = None, device: str = "", domain: object = None,
         **kwargs: object,
     ) -> Outcome:  # fmt: skip
         """Compute the Gauss-Newton product of ``tangent``: its change of the results, sent back as a cotangent.
@@ -176,7 +178,7 @@ class LoadedKernel:
         return self.run(RunMode.JTJVP, inputs, device, domain)
 
     def hvp(
-        self, *args: object, tangent: object, cotangent: object = None, device: str = "", domain: object = None,
+        self, *args: object, tangent: object = None, cotangent: object = None, device: str = "", domain: object = None,
         **kwargs: object,
     ) -> Outcome:  # fmt: skip
         """Compute the product of the Hessian with ``tangent``, a mapping by parameter; zero where left out.

@@ -148,7 +148,9 @@ class BoundMethod:
 
 def _own_derivative(name: str, mode: str, function: object, before: FunctionType | None) -> FunctionType:
     if not isinstance(function, FunctionType):
-        raise DescriptionError(f"@{name}.{mode} must be above a def", f"write @{name}.{mode} above def {name}_bwd(...)")
+        call = f"{name}.grad(…) computes gradients" if mode == "backward" else f"{name}.map(…) computes values"
+        help_ = f"write it above def {name}_{'bwd' if mode == 'backward' else 'fwd'}(...); {call}"
+        raise DescriptionError(f"@{name}.{mode} must be above a def", help_)
     if before is not None and before.__code__ is not function.__code__:
         raise DescriptionError(f"{name} already has a {mode} derivative, {before.__name__}", "remove one of them")
     return function

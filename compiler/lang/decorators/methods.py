@@ -151,6 +151,24 @@ class CheckMethods(Protocol):
         """Check the gradients of an object."""
 
 
+_GRADIENTS: Final = ".backward(…) computes gradients"
+_OF_RUNNABLES: Final = {
+    "grad": _GRADIENTS,
+    "gradient": _GRADIENTS,
+    "vjp": _GRADIENTS,
+    "map": ".forward(…) computes the results",
+    "run": ".forward(…) computes the results",
+    "fit": ".train(…) trains it",
+}
+"""Remedies by the names that users try on kernels and pipelines."""
+_NEEDS_KERNEL: Final = "write a kernel that calls it"
+_OF_FUNCTIONS: Final = {
+    "gradient": ".grad(…) computes gradients",
+    "vjp": ".grad(…) computes gradients",
+    "run": ".map(…) computes values",
+    **dict.fromkeys(("train", "fit", "torch", "jax", "compile", "on", "jtjvp"), _NEEDS_KERNEL),
+}
+"""Remedies by the names that users try on functions."""
 _LOADERS: Final[dict[str, Callable[[], object]]] = {}
 
 
@@ -200,8 +218,19 @@ class CheckedObject:
         return cast("CheckMethods", _LOADERS["check"]()).checked(self, options)
 
 
+def _absent(value: object, kind: str, name: str, remedies: Mapping[str, str]) -> AttributeError:
+    """Return the error for an attribute that an object lacks, with the name that it has for the same."""
+    remedy = f": {remedies[name]}" if name in remedies else ""
+    return AttributeError(f"a {kind} has no attribute {name!r}{remedy}", name=name, obj=value)
+
+
 class RunnableObject(CheckedObject):
     """The common part of kernels and pipelines. The first call compiles; a later one notices what has changed."""
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> object:
+            raise _absent(self, "kernel or pipeline", name, _OF_RUNNABLES)
 
     def on(self, device: str = "auto", *, deterministic: bool = False) -> LoadedObject:
         """Return it on a device: cpu, cuda, vulkan, webgpu, or auto for a GPU that works, else the CPU.
@@ -295,6 +324,11 @@ class RunnableObject(CheckedObject):
 
 class SampledObject(CheckedObject):
     """Functions over arrays of samples. A parameter with one more axis than its type has one value for each sample."""
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> object:
+            raise _absent(self, "function", name, _OF_FUNCTIONS)
 
     def map(self, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
         """Return the value of the function for each sample: ``shade.map(m, np.linspace(0, 1, 1000))``."""

@@ -172,7 +172,7 @@ if TYPE_CHECKING:
         def __setitem__(self, index: int | tuple[int, ...], value: T) -> None: ...
 
     class OutTensorOf(Generic[T]):
-        """The elements of an ``OutTensor``. They are not read; checkers take ``out[i] += value`` for a read and a store."""
+        """The elements of an ``OutTensor``, stored. Checkers take ``out[i] += value`` for a read and a store."""
 
         shape: tuple[int, ...]
 

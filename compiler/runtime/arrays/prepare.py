@@ -181,7 +181,8 @@ class _Preparation:
                 self._problem("SA410", f"{place.key} is missing: {_described(place, domain)}")
         tangents = [place.key for place in places if place.role is ParameterRole.TANGENT]
         if tangents and not any(key in self.values for key in tangents):
-            help_ = "missing tangents are zero; --random SEED draws all of them"
+            name = tangents[0].partition(".")[2]
+            help_ = f'others are zero; in Python tangent={{"{name}": …}}, else --set {tangents[0]}=… or --random SEED'
             message = f"{self.mode.value} needs a direction: at least one of {', '.join(tangents)}"
             self._problem("SA410", message, help_)
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from slangad.compiler.emit.model import Mode
 from slangad.compiler.errors.diagnostics import CompileError, Diagnostic, Severity
+from slangad.compiler.ir.kernels import Memory
 from slangad.compiler.ir.optimizers import LEARNING_RATE, OPTIMIZERS
 from slangad.compiler.ir.pipelines import Optimizer
 from slangad.compiler.runtime.arrays.array_keys import needs_domain
@@ -39,6 +40,8 @@ def check_trainable(runnable: RunnablePipeline) -> None:
         raise _refused(runnable, f"{name} has no objective: {why}", "return one Sum[float] or Mean[float]")
     if not runnable.trained:
         help_ = "Param and Tensor parameters that are not NoDiff are trained"
+        if any(value.memory is Memory.TEXTURE2D for value in runnable.signature.parameters):
+            help_ += "; a texture is not: filter a Tensor, as samples/globe does, or train it by .torch()"
         raise _refused(runnable, f"{name} has nothing to train", help_)
     flow = flow_of(runnable, runnable.trained, Mode.BACKWARD)
     if objective.value not in flow.active:
