@@ -38,35 +38,16 @@ class OneOf(click.Choice[str]):
         return super().get_invalid_choice_message(value, ctx) + (f" Did you mean {near[0]!r}?" if near else "")
 
 
-_OTHER_WORDS: Final = {
-    "vulkan": "spirv or glsl",
-    "opengl": "glsl",
-    "d3d12": "hlsl or dxil",
-    "directx": "hlsl or dxil",
-    "dx12": "hlsl or dxil",
-    "webgpu": "wgsl",
-    "cpu": "cpp or shader-sharedlib",
-    "c++": "cpp",
-    "nvidia": "cuda or ptx",
-    "metallib": "metal",
-    "gpu": "auto",
-    "spirv": "vulkan",
-    "wgsl": "webgpu",
-    "cpp": "cpu",
-    "hlsl": "d3d12",
-    "ptx": "cuda",
-}
-"""Targets by the words for devices and graphics APIs, and devices by the words for targets."""
-
-
 def _suggestion(value: str, known: Iterable[str]) -> str:
     """Return a hint at the name that is meant, else all names."""
     from difflib import get_close_matches
 
+    from slangad.compiler.ir.targets import meant_by
+
     names = [*known]
     word = value.lower()
-    if word in _OTHER_WORDS and any(name in names for name in _OTHER_WORDS[word].split(" or ")):
-        return f"Did you mean {_OTHER_WORDS[word]}?"
+    if other := meant_by(word, names):
+        return f"Did you mean {other}?"
     near = [word] if word in names else get_close_matches(word, names, n=1)
     return f"Did you mean {near[0]}?" if near else f"Choose from {', '.join(names)}."
 

@@ -13,7 +13,7 @@ from slangad.compiler.driver.write_files import write_files
 from slangad.compiler.errors.diagnostics import ToolchainError
 from slangad.compiler.frontends.python.live import LiveDescription
 from slangad.compiler.frontends.reading.problems import did_you_mean
-from slangad.compiler.ir.targets import TARGETS
+from slangad.compiler.ir.targets import TARGETS, meant_by
 from slangad.compiler.toolchain.cache import default_cache
 
 if TYPE_CHECKING:
@@ -89,7 +89,9 @@ def compile_live(
         raise TypeError(f"compile() has no {unknown[0]}=; it has {', '.join(f'{name}=' for name in known)}")
     for target in targets:
         if target not in TARGETS:
-            help_ = did_you_mean(target, TARGETS) or f"targets are {', '.join(TARGETS)}"
+            other = meant_by(target, TARGETS)
+            help_ = f"did you mean {other}?" if other else did_you_mean(target, TARGETS)
+            help_ = help_ or f"targets are {', '.join(TARGETS)}"
             raise TypeError(f"compile() has no target {target!r}; {help_}")
     if not targets:
         raise TypeError(f'compile() needs a target, such as fit.compile("wgsl"); targets are {", ".join(TARGETS)}')

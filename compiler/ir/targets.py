@@ -6,7 +6,10 @@ The argument builder, the command line, descriptions, settings and ``doctor`` fo
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
 
 SCALAR_LAYOUT = ("-fvk-use-scalar-layout",)
 """Buffers and uniforms packed as in C, CUDA and numpy, so that one host layout serves Vulkan, CUDA and the CPU."""
@@ -117,3 +120,29 @@ TARGETS: dict[str, Target] = {row.name: row for row in _ROWS}
 
 ALWAYS = tuple(row.name for row in _ROWS if not row.tool)
 """Targets that work wherever slangad is installed."""
+
+_OTHER_WORDS: Final = {
+    "vulkan": "spirv or glsl",
+    "opengl": "glsl",
+    "d3d12": "hlsl or dxil",
+    "directx": "hlsl or dxil",
+    "dx12": "hlsl or dxil",
+    "webgpu": "wgsl",
+    "cpu": "cpp or shader-sharedlib",
+    "c++": "cpp",
+    "nvidia": "cuda or ptx",
+    "metallib": "metal",
+    "gpu": "auto",
+    "spirv": "vulkan",
+    "wgsl": "webgpu",
+    "cpp": "cpu",
+    "hlsl": "d3d12",
+    "ptx": "cuda",
+}
+"""Targets by the words for devices and graphics APIs, and devices by the words for targets."""
+
+
+def meant_by(word: str, known: Collection[str]) -> str:
+    """Return the known names that another word stands for, such as "spirv or glsl"; empty if there are none."""
+    names = _OTHER_WORDS.get(word.lower(), "")
+    return names if any(name in known for name in names.split(" or ")) else ""

@@ -475,6 +475,8 @@ MISTAKES = {
     "total.check(shapes={'w': (2, 3)})": 'has 1 axis, not 2. [SA412]; write shapes={"w": (16,)}',
     "fit.backward(x=X)": "a is missing: float32",
     "fit.forward(x=X, b=1.0)": "fit takes no b [SA411]; there are x, a",
+    "fit.hvp(x=X, a=1.0)": 'in Python tangent={"x": …}',
+    "at.backward(X)": "must be above a def (write it above def at_bwd(...); at.grad(…) computes gradients)",
     "fit.check(samples=-1)": "samples=-1 [SA413]; it is a whole number from 1 on",
     "at.grad(1.0, 2.0, device='gpuu')": "there is no device 'gpuu'",
     "sa.load('nope.py')": "error[SA002]: can't read nope.py",
@@ -498,6 +500,12 @@ def test_errors__of_calls_in_scripts__show_the_users_lines_and_a_remedy(tmp_path
 def test_names__of_other_libraries__are_told_what_they_are_called() -> None:
     with pytest.raises(AttributeError, match=r"no attribute 'where'; write sa\.select\(c, a, b\)"):
         _ = sa.where
+    with pytest.raises(
+        AttributeError, match=r"a kernel or pipeline has no attribute 'grad': \.backward\(…\) computes gradients"
+    ):
+        _ = fit.grad
+    with pytest.raises(AttributeError, match=r"a function has no attribute 'train': write a kernel that calls it"):
+        _ = shade.train
 
 
 @dataclass
