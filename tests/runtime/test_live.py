@@ -279,6 +279,10 @@ def test_compile__for_targets__gives_outputs_by_name(tmp_path: Path) -> None:
     assert "fit.fit.backward.wgsl" in repr(found)
     with pytest.raises(TypeError, match="did you mean 'wgsl'"):
         fit.compile("wgls")
+    with pytest.raises(TypeError, match="did you mean spirv or glsl"):
+        fit.compile("vulkan")
+    with pytest.raises(TypeError, match="targets are spirv, "):
+        fit.compile("gpu")
     with pytest.raises(TypeError, match="has no mode=; it has modes="):
         fit.compile("wgsl", mode="backward")
 
