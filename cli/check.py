@@ -18,6 +18,7 @@ from slangad.cli.parameters import (
     CommandWithWords,
     InputName,
     OneOf,
+    complete_only,
     finite,
     slang_options,
     words_of_command,
@@ -146,7 +147,13 @@ class SampleShape(click.ParamType[tuple[str, tuple[int, ...]]]):
     metavar="KERNEL.PARAMETER=16x4",
     help="Use this shape for the samples of a tensor or texture.",
 )
-@click.option("--only", multiple=True, metavar="NAME", help="Check this function or kernel only.")
+@click.option(
+    "--only",
+    multiple=True,
+    metavar="NAME",
+    shell_complete=complete_only,
+    help="Check this function or kernel only.",
+)
 @click.option("--strict", is_flag=True, help="Also fail if a gradient could not be checked.")
 @click.option(
     "--fail-on",

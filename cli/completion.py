@@ -5,12 +5,49 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import click
+from click.shell_completion import BashComplete, add_completion_class
 
 from slangad.cli.help import HelpCommand
 from slangad.cli.parameters import OneOf
 
 if TYPE_CHECKING:
     from slangad.cli.console import Session
+
+
+class _Bash(BashComplete):
+    """Bash takes a colon for the end of a word. The script hands on whole words and returns what follows the colon."""
+
+    source_template = """\
+%(complete_func)s() {
+    local IFS=$'\\n' response line="${COMP_LINE:0:COMP_POINT}" words last cut=""
+    IFS=' ' read -r -a words <<< "$line"
+    [[ $line == *' ' ]] && words+=('')
+    last=$((${#words[@]} - 1))
+    [[ ${words[last]} == *:* && $COMP_WORDBREAKS == *:* ]] && cut="${words[last]%%:*}:"
+
+    response=$(env COMP_WORDS="${words[*]}" COMP_CWORD=$last %(complete_var)s=bash_complete $1)
+
+    for completion in $response; do
+        IFS=',' read type value <<< "$completion"
+        if [[ $type == 'dir' ]]; then
+            COMPREPLY=()
+            compopt -o dirnames
+        elif [[ $type == 'file' ]]; then
+            COMPREPLY=()
+            compopt -o default
+        elif [[ $type == 'plain' ]]; then
+            COMPREPLY+=("${value#"$cut"}")
+        fi
+    done
+
+    return 0
+}
+
+complete -o nosort -F %(complete_func)s %(prog_name)s
+"""
+
+
+add_completion_class(_Bash)
 
 
 @click.command("completion", cls=HelpCommand)

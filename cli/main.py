@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from functools import partial
 from importlib import import_module
 
@@ -117,6 +118,8 @@ def cli(ctx: click.Context, verbose: int, quiet: int, *, color: bool | None, deb
 def main() -> None:
     """Run the command line of this process."""
     clean_up_when_terminated()
+    if "_SLANGAD_COMPLETE" in os.environ:
+        import_module("slangad.cli.completion")  # it has the script of bash
     try:
         with first_rank_speaks():
             cli.main(prog_name="slangad")

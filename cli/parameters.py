@@ -146,19 +146,39 @@ class CheckedDevice(DeviceName):
         return ALL_DEVICES if value.lower() == ALL_DEVICES else super().convert(value, param, ctx)
 
 
+_WITH_FUNCTIONS: Final = ("check", "graph")
+"""The commands whose inputs name functions, too."""
+
+
 class InputName(click.ParamType[str]):
-    """``FILE`` or ``FILE:KERNEL``; shells complete the file."""
+    """``FILE`` or ``FILE:KERNEL``; shells complete both."""
 
     name = "input"
 
     def shell_complete(
         self,
-        ctx: click.Context,  # noqa: ARG002  (click's signature)
+        ctx: click.Context,
         param: click.Parameter,  # noqa: ARG002  (click's signature)
         incomplete: str,
     ) -> list[CompletionItem]:
-        """Let the shell complete a file name."""
-        return [CompletionItem(incomplete, type="file")]
+        """Return the file's kernels behind a colon; else let the shell complete a file name."""
+        from slangad.cli.described_names import described_names
+
+        file, colon, begun = incomplete.rpartition(":")
+        if not colon:
+            return [CompletionItem(incomplete, type="file")]
+        names = described_names(Path(file), kernels_only=ctx.info_name not in _WITH_FUNCTIONS)
+        return [CompletionItem(f"{file}:{name}") for name in names if name.startswith(begun)]
+
+
+def complete_only(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG001  (click's signature)
+    """Return the functions and kernels of the inputs on the command line, for ``--only``."""
+    from slangad.cli.described_names import described_names
+
+    inputs = ctx.params.get("inputs") or ctx.args  # click stops before arguments if the last option lacks its value
+    files = [Path(name.partition(":")[0]) for name in inputs]
+    names = dict.fromkeys(name for file in files for name in described_names(file, kernels_only=False))
+    return [CompletionItem(name) for name in names if name.startswith(incomplete)]
 
 
 class Macro(click.ParamType[tuple[str, str]]):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -199,6 +200,41 @@ def test_completion__of_options_targets_codes_and_files__works_in_bash(words: st
     count = str(len(words.split()) - 1)
     ended = _run(_SLANGAD_COMPLETE="bash_complete", COMP_WORDS=words, COMP_CWORD=count)
     assert expected in ended.stdout.splitlines(), ended.stderr
+
+
+def test_completion__of_kernels_and_functions__reads_files_without_running_them(tmp_path: Path) -> None:
+    bash = shutil.which("bash")
+    if bash is None:
+        pytest.skip("there is no bash")
+    text = "raise SystemExit\n@sa.differentiable\ndef shade(x): ...\n@sa.kernel(dims=2)\ndef show(x): ...\n"
+    text += "def shy(x): ...\n"
+    (tmp_path / "fit.py").write_text(text, encoding="utf-8")
+    (tmp_path / "fit.yaml").write_text("functions: {shape: {}}\nkernels: {sheet: {}, fit: {}}\n", encoding="utf-8")
+    slang = "[Differentiable]\nfloat shape(float x)\n{\n    if (x > 0) { return x; }\n    return 0;\n}\n"
+    (tmp_path / "fit.slang").write_text(slang, encoding="utf-8")
+    program = tmp_path / "slangad"
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m slangad.cli "$@"\n', encoding="utf-8")
+    program.chmod(0o755)
+    expected = {
+        "slangad run fit.py:": "show",
+        "slangad check fit.py:sh": "shade show",
+        "slangad train fit.yaml:": "sheet fit",
+        "slangad check fit.py fit.slang --only sh": "shade show shape",
+        "slangad compile -t spirv-": "spirv-asm",
+    }
+    script = ['eval "$(slangad completion bash)"']
+    for line in expected:
+        script += [
+            f"COMP_LINE='{line}' COMP_POINT={len(line)} COMPREPLY=()",
+            "_slangad_completion slangad",
+            'echo "${COMPREPLY[*]}"',
+        ]
+    path = f"{tmp_path}{os.pathsep}{os.environ['PATH']}"
+    ended = subprocess.run(
+        [bash, "-c", "\n".join(script)],
+        capture_output=True, text=True, check=False, cwd=tmp_path, env={**os.environ, "PATH": path},
+    )  # fmt: skip
+    assert ended.stdout.splitlines() == list(expected.values()), ended.stderr
 
 
 def test_environment__option_of_a_command__is_read() -> None:
