@@ -36,10 +36,12 @@ if TYPE_CHECKING:
 _FEWEST: Final = 128
 """Elements of a tile: a wave with four elements a thread. Fewer: a group would have several tiles."""
 
-_LIT: Final = 10 * LEAST
-"""What a state has to be above for a whole tile to undo it. It is more than ``LEAST``, so that what a group finds to be
-undoable is so for the function of one element, too, however the compiler rounds in either. Larger: more iterations run
-back for one element at a time.
+_LIT: Final = (10 * LEAST, 1e7)
+"""Bounds of the size of a state that a whole tile undoes.
+
+The first is more than ``LEAST``, so that what a group finds to be undoable is so for the function of one element, too,
+however the compiler rounds in either. A quotient of two numbers between them, and its reciprocal, are normal floats.
+Wider: ``sa.quotient`` is wrong. Narrower: more iterations run back for one element at a time.
 """
 
 
@@ -250,6 +252,7 @@ class _Functions:
     taken: Taken
     given: _Arguments
     structs: list[Struct] = field(default_factory=list)
+    quotients: dict[str, ir.Function] = field(default_factory=dict)
 
     def made(self, undo: ir.Function | None, before: Block, stmt: ir.Assign, after: Block) -> _Made:
         """Return everything; ``stmt`` is the call of the loop."""
@@ -259,7 +262,10 @@ class _Functions:
         functions = [take, replace(blend, differentiable=True, reads=True)]
         if undo is not None:
             doc = "The state before such an iteration, from the state after it."
-            functions.append(self._blend("unblend", undo, self._rest_of_undo(undo), doc))
+            body = self._rest_of_undo(undo)
+            if self.loop.watched:
+                functions += (quotient for quotient in self.quotients.values())
+            functions.append(self._blend("unblend", undo, body, doc))
         if self.loop.watched:
             functions += (self._lit(), self._tail())
         enter, rest = self._enter(before), self._rest(before, stmt, after)
@@ -329,7 +335,30 @@ class _Functions:
         if {*stored_in(tuple(result))} & {*taken.fields, *(v.name for v in same.values())}:
             return statements(undo)  # names that mean something else: it reads by itself
         body = map_body_exprs(tuple(result), lambda e: rewrite(e, lambda x: parts.get(x, x)))
-        return _needed(body, len(body) - 1)
+        return _needed(tuple(map(self._divided, body)), len(body) - 1)
+
+    def _divided(self, stmt: ir.Stmt) -> ir.Stmt:
+        """Return a statement that finds an earlier state by a division of the library's, which has no branch."""
+        match stmt:
+            case ir.Assign(ir.Var(name), ir.Binary("/", left, right, type_)) if name in self._earlier:
+                params = (ir.Param("a", type_), ir.Param("b", type_))
+                key = f"{self.loop.key} quotient {type_}"
+                self.quotients[key] = ir.Function(
+                    key,
+                    "quotient",
+                    params,
+                    type_,
+                    ir.External("sa.quotient", "slangad_tiles.slang"),
+                    differentiable=False,
+                )
+                return replace(stmt, value=ir.Call(key, (left, right), type_))
+            case _:
+                return stmt
+
+    @property
+    def _earlier(self) -> set[str]:
+        """The locals of the undoing function that have earlier values of the floats that are divided back."""
+        return {f"{name}_before" for name in self.loop.watched}
 
     def _twin(self, stmt: ir.Stmt) -> ir.Var | None:
         """Return the local that has the value of an assignment already, before anything of the iteration is shared."""
@@ -346,8 +375,10 @@ class _Functions:
         for name in self.loop.watched:
             value = part(state, name) if isinstance(held.type, Struct) else state
             for one in [part(value, n) for n in range(value.type.size)] if isinstance(value.type, Vector) else [value]:
-                above = ir.Binary(">", call("abs", one.type, one), ir.Const(_LIT, one.type), BOOL)
-                condition = above if condition is None else ir.Binary("&&", condition, above, BOOL)
+                size = call("abs", one.type, one)
+                for op, bound in zip("><", _LIT, strict=True):
+                    holds = ir.Binary(op, size, ir.Const(bound, one.type), BOOL)
+                    condition = holds if condition is None else ir.Binary("&&", condition, holds, BOOL)
         doc = "Whether a state is large enough to find the one before it."
         return self._make("lit", (replace(held, no_diff=False),), BOOL, (ir.Return(condition),), doc)
 

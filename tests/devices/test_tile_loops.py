@@ -115,12 +115,21 @@ def test_sums__need_no_states(cxx: object, device: str, shape: tuple[int, int]) 
 
 
 @pytest.mark.parametrize("device", DEVICES)
-@pytest.mark.parametrize(("shape", "most"), [((4, 8, 8), 1), ((5, 9, 20), 130), ((3, 2, 2), 65), ((4, 8, 9), 0)])
-def test_lists__of_three_axes__and_of_any_length(
-    cxx: object, device: str, shape: tuple[int, int, int], most: int
+@pytest.mark.parametrize(
+    ("shape", "most", "density"),
+    [
+        ((4, 8, 8), 1, 0.05),
+        ((5, 9, 20), 130, 0.05),
+        ((3, 2, 2), 65, 0.05),
+        ((4, 8, 9), 0, 0.05),
+        ((5, 9, 20), 40, -0.8),
+    ],
+)
+def test_lists__of_three_axes__of_any_length__also_where_states_grow(
+    cxx: object, device: str, shape: tuple[int, int, int], most: int, density: float
 ) -> None:
     rng = np.random.default_rng(shape)
-    given = {"density": floats(rng, 0.01, 0.05, 150), "glow": floats(rng, 0, 1, 150)}
+    given = {"density": floats(rng, 0.2, 1, 150) * np.float32(density), "glow": floats(rng, 0, 1, 150)}
     i, j, k = np.meshgrid(*(np.arange(n) for n in shape), indexing="ij")
 
     def value(arrays: Arrays) -> np.ndarray:

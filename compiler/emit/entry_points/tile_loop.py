@@ -12,7 +12,6 @@ does everything where the domain has no whole tiles, and on targets without wave
 
 from __future__ import annotations
 
-import math
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -72,7 +71,8 @@ class _Printer:
             writer.line(f"{entries}[{local('n')}] = {self.names.call(enter)}({arguments});")
             writer.line(f"{states}[{local('n')}] = {entries}[{local('n')}].{field_of(self.names, loop.enter, 0)};")
         if loop.lit:
-            writer.line(f"bool {local('lit')} = true;")
+            of_each = (f"{self.names.call(self._function(loop.lit))}({states}[{n}])" for n in range(ELEMENTS))
+            writer.line(f"bool {local('lit')} = {' && '.join(of_each)};")
             writer.line(f"int {local('undoable')} = 0;")
         self._forward()
         self._print_rest(rest, state_type)
@@ -92,8 +92,8 @@ class _Printer:
         """Yield the loop over the elements of the thread, where each has its index; past the domain the last one."""
         entry, writer, local = self.entry, self.writer, self.entry.scope.local
         domain, id_, n = local("domain"), local("id"), local("n")
-        sizes = ", ".join(map(str, (math.prod(entry.tile), *entry.tile)))
-        place = f"sa.place<{sizes}>({local('turn')}, {local('lane')} + {self.tile.threads(entry.tile)} * {n}, {domain})"
+        sizes = ", ".join(map(str, (ELEMENTS, *entry.tile)))
+        place = f"sa.place_of<{sizes}>({local('turn')}, {local('lane')}, {n}, {domain})"
         with self._unrolled():
             writer.line(f"uint{entry.kernel.dims} {id_} = {f'min({place}, {domain} - 1)' if clamped else place};")
             if clamped:
