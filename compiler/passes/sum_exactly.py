@@ -23,7 +23,7 @@ _IN_ANY_ORDER: Final = (Accumulation.SCATTER, Accumulation.SHARED, Accumulation.
 
 def sum_exactly(module: Module) -> Module:
     """Return the module with exact sums for every gradient that threads add to in any order."""
-    return replace(module, buffers=tuple(map(_exact, module.buffers)), tile_loops=())
+    return replace(module, buffers=tuple(map(_exact, module.buffers)))
 
 
 def _exact(buffer: Buffer) -> Buffer:

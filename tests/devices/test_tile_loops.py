@@ -112,6 +112,11 @@ def test_sums__need_no_states(cxx: object, device: str, shape: tuple[int, int]) 
         heated({k: v.astype(np.float64) if v.dtype == np.float32 else v for k, v in given.items()}).sum().real,
     )
     along(heated, given, dict(found.grad), rng)
+    kernel = loaded(FILE, device, deterministic=True)["heat"]
+    once, again = kernel.backward(**given), kernel.backward(**given)
+    for name in ("mean", "power"):
+        assert np.array_equal(once.grad[name], again.grad[name])
+    along(heated, given, dict(once.grad), rng)
 
 
 @pytest.mark.parametrize("device", DEVICES)
