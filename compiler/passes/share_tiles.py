@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.ir import nodes as ir
 from slangad.compiler.ir.build import Fresh, call, fresh_keys, part
+from slangad.compiler.ir.calls import reached_in_order, value_callees
 from slangad.compiler.ir.gradient_flow import Carrying
 from slangad.compiler.ir.types import BOOL, INT, Field, Struct, Tensor, Vector, carries_gradient, is_floating
 from slangad.compiler.ir.walk import body_exprs, map_body_exprs, map_stmt_exprs, rewrite, root, statements, walk_stmts
@@ -110,12 +111,24 @@ class _Sharer:
         uniform = (given.count, *(given.shared[name] for name in taken.outer))
         if carrying.carries(given.state) or not self._in_common(function, uniform):
             return None
+        if self._adds_plainly(taken.step):
+            return None
         undo = self.functions.get(f"{loop.key} undo")
         maker = _Functions(self, function, loop, taken, given)
         return maker.made(undo, before, stmt, body[at + 1 :])
 
+    def _adds_plainly(self, step: ir.Function) -> bool:
+        """Return True if iterations read elements that belong to one thread, which adds to their gradients plainly.
+
+        Places past the domain repeat the last element in the loop, so that two threads would add.
+        """
+        own = {b.key for b in self.module.buffers if b.accumulation is ir.Accumulation.OWN}
+        run = reached_in_order(self.functions, step.key, value_callees)
+        exprs = (e for function in run for e in body_exprs(statements(function)))
+        return any(isinstance(e, ir.Read) and isinstance(e.source, ir.Var) and e.source.name in own for e in exprs)
+
     def _writes(self) -> bool:
-        """Return True if threads store in memory of the kernel or add to it, or a probe belongs to it."""
+        """Return True if threads store in memory of the kernel or add to it."""
         own = [b for b in self.module.buffers if b.kernel == self.kernel.name]
         return any(b.added or (isinstance(b.type, Tensor) and b.type.writes) for b in own)
 

@@ -1,0 +1,60 @@
+"""Which loops groups run for whole tiles."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from slangad.compiler.frontends import load
+from slangad.compiler.passes import run_passes
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+TEXT = """import slangad as sa
+from slangad import Each, NoDiff, Param, Sum, Tensor, Uniform, float3
+
+@sa.kernel(dims=2)
+def f(
+    order: NoDiff[Tensor[int, 1]], first: NoDiff[Tensor[int, 2]], color: Tensor[float3, 1], opacity: Tensor[float, 1],
+    shade: Tensor[float, 2], gain: Param[float], most: Uniform[int], weight: Each[float],
+) -> Sum[float]:
+    row, column = sa.thread_id(0), sa.thread_id(1)
+    start = first[row // 16, column // 16]
+    light = float3(0.0, 0.0, 0.0)
+    through = 1.0
+    for k in sa.range(most, max_iters=300):
+        g = order[start + k]
+        alpha = min(opacity[g] * 0.5, 0.99)
+        light += color[g] * (alpha * through)
+        through *= 1.0 - alpha
+    return sa.dot(light, light) * weight + gain * shade[row, column]
+"""
+OTHERS = {
+    "a break": ("        alpha = min", "        if through < 0.1:\n            break\n        alpha = min"),
+    "another index for each element": ("order[start + k]", "order[start + k + column % 2]"),
+    "another number of iterations for each element": ("sa.range(most,", "sa.range(min(most, row),"),
+    "a gradient into the loop": ("opacity[g] * 0.5", "opacity[g] * gain"),
+    "a gradient into its first state": ("through = 1.0", "through = gain"),
+    "elements that belong to one thread": ("opacity[g] * 0.5", "opacity[g] * shade[row, column]"),
+    "one tensor": ("color[g]", "float3(1.0, 1.0, 1.0)"),
+    "small tiles": ("dims=2", "dims=2, tile=(8, 8)"),
+}
+
+
+def loops(tmp_path: Path, text: str, *, deterministic: bool = False) -> int:
+    path = tmp_path / "f.py"
+    path.write_text(text)
+    return len(run_passes(load(path), deterministic=deterministic).tile_loops)
+
+
+def test_share_tiles__a_list_of_a_tile__is_run_by_groups(tmp_path: Path) -> None:
+    assert loops(tmp_path, TEXT) == 1
+    assert loops(tmp_path, TEXT, deterministic=True) == 0
+
+
+@pytest.mark.parametrize(("old", "new"), OTHERS.values(), ids=OTHERS)
+def test_share_tiles__other_loops__are_left_to_threads(tmp_path: Path, old: str, new: str) -> None:
+    assert TEXT.count(old) == 1
+    assert loops(tmp_path, TEXT.replace(old, new)) == 0
