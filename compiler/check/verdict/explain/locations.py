@@ -168,10 +168,23 @@ def _in_derivative(failure: Failure, derivative: CustomDerivative, names: Mappin
     steps = tuple(step for step in steps if _runs(step, failure))
     stored = frozenset(name for step in steps for name in step.stores)
     outputs = _renamed(accused, {name: _in_text(gradient, stored) for name, gradient in names.items()})
+    rows = _accused_rows(failure)
     if derivative.attribute == "ForwardDerivative":
-        outputs, parts = Accused(frozenset({RETURNED}), frozenset()), _accused_rows(failure)
-    place = suspect(steps, outputs, parts)
+        outputs, parts = Accused(frozenset({RETURNED}), frozenset()), rows
+    elif own.header.params:
+        seed, lines = tuple(own.header.params)[-1], derivative.source.text.splitlines()
+        steps = tuple(replace(step, takes=_taken(step, seed, lines)) for step in steps)
+    place = suspect(steps, outputs, parts, rows)
     return place if place.line else derivative.function.span
+
+
+def _taken(step: Step, seed: str, lines: Sequence[str]) -> frozenset[str]:
+    """Return the parts of the cotangent, a parameter with a name, that a statement reads."""
+    if step.is_head:
+        return frozenset()
+    text = " ".join(lines[step.span.line - 1 : step.span.end_line])
+    found = re.findall(rf"\b{re.escape(seed)}\s*((?:\.\s*\w+)+|(?:\[\s*\d+\s*\])+)", text)
+    return frozenset(part for path in found for part in _parts("v" + re.sub(r"\s", "", path)))
 
 
 def _renamed(accused: Accused, names: Mapping[str, str]) -> Accused:

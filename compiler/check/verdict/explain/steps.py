@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import reduce
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.errors.spans import NOWHERE
 
@@ -29,6 +29,7 @@ class Step:
         operators: Its number of operators.
         parts: The fields, components or elements that it stores to: ``x``, ``[0][1]``; empty for complete values.
         numbers: The components that it makes of plain numbers: ``y`` of ``float2(g.x, 0.0)``.
+        takes: The parts of the cotangent that it reads: ``x`` of ``d.x``, ``[0][1]`` of ``d[0][1]``.
         is_head: True for the head of a branch or loop, which stores to all that its blocks store to.
         is_copy: True if the function itself has the same expression, or if it copies a part. That is seldom wrong.
         guards: The conditions of branches that it stands in, and what they must be. Fields are joined with ``_``.
@@ -43,6 +44,7 @@ class Step:
     is_copy: bool = False
     guards: frozenset[tuple[str, bool]] = frozenset()
     numbers: frozenset[str] = frozenset()
+    takes: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,13 +55,17 @@ class Accused:
     right: frozenset[str]
 
 
-def suspect(steps: Sequence[Step], names: Accused, parts: Accused) -> Span:
+NOTHING: Final = Accused(frozenset(), frozenset())
+
+
+def suspect(steps: Sequence[Step], names: Accused, parts: Accused, rows: Accused = NOTHING) -> Span:
     """Return the location of the likeliest statement; nowhere if no wrong output is stored.
 
     Args:
         steps: The statements.
         names: Names by their final values.
         parts: Fields and components of the wrong values.
+        rows: Fields and components of results whose derivatives are wrong. It tells additions to one memory apart.
     """
     slices = [slice_of(steps, name) for name in names.wrong]
     if not any(slices):
@@ -68,14 +74,16 @@ def suspect(steps: Sequence[Step], names: Accused, parts: Accused) -> Span:
     spared = frozenset[int]().union(*(slice_of(steps, name) for name in names.right))
     candidates = common - spared or common or frozenset[int]().union(*slices)
 
-    def likelihood(number: int) -> tuple[bool, bool, bool, bool, int]:
+    def likelihood(number: int) -> tuple[bool, bool, bool, bool, bool, bool, int]:
         step = steps[number]
         named = step.parts & parts.wrong
         of_wrong = bool(named) and (bool(parts.right) or any(len(part) > 1 for part in named))
         of_wrong |= bool(parts.right) and not step.numbers.isdisjoint(parts.wrong)
         of_right = bool(step.parts) and step.parts <= parts.right
         computes = not (step.is_head or step.is_copy) and bool(step.operators or step.stores & names.wrong)
-        return of_wrong, not of_right, computes, step.is_head, step.operators
+        takes_wrong = bool(rows.right) and not step.takes.isdisjoint(rows.wrong)
+        takes_right = bool(step.takes) and step.takes <= rows.right
+        return of_wrong, not of_right, takes_wrong, computes, not takes_right, step.is_head, step.operators
 
     return steps[max(sorted(candidates), key=likelihood)].span
 
