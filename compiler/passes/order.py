@@ -69,9 +69,6 @@ PIPELINE: Final = (
     Pass("declare", declare_locals),
 )
 
-_OF_FLOATS: Final = ("gather", "tiles")
-"""Passes for sums of floats over waves; sums without rounding don't need them."""
-
 PASS_NAMES: Final = tuple(step.name for step in PIPELINE)
 
 
@@ -97,15 +94,15 @@ def run_all(
     module = differentiate_twice(module) if second_order else module
     everywhere = bool(os.environ.get("SLANGAD_VERIFY"))
     for step in PIPELINE:
-        if deterministic and step.name in _OF_FLOATS:
-            continue
+        if deterministic and step.function is gather_reads:
+            module = sum_exactly(module)  # from here on, passes look for sums of floats that threads share
         before, module = module, step.function(module)
         is_last = step is PIPELINE[-1]
         if is_last or (everywhere and module != before):  # six of seven passes change nothing of a module
             _check(step.name, module, declared=is_last)
         if dump is not None:
             dump(step.name, module)
-    return sum_exactly(module) if deterministic else module
+    return module
 
 
 def _check(after: str, module: Module, *, declared: bool) -> None:

@@ -275,19 +275,17 @@ class _Functions:
         functions = [take, replace(blend, differentiable=True, reads=True)]
         if undo is not None:
             doc = "The state before such an iteration, from the state after it."
-            body = self._rest_of_undo(undo)
-            if self.loop.watched:
-                functions += (quotient for quotient in self.quotients.values())
-            functions.append(self._blend("unblend", undo, body, doc))
-        if self.loop.watched:
-            functions += (self._lit(), self._tail())
+            unblend = self._blend("unblend", undo, self._rest_of_undo(undo), doc)
+            functions += (*self.quotients.values(), unblend)
+        watch = (self._lit(), self._tail()) if self.loop.watched else ()
         enter, rest = self._enter(before), self._rest(before, stmt, after)
-        named = {f.name.rsplit("_", 1)[-1]: f.key for f in functions}
+        undo_key = functions[-1].key if undo is not None else ""
+        lit, tail = (f.key for f in watch) if watch else ("", "")
         loop = ir.TileLoop(
-            self.of.kernel.name, enter.key, take.key, blend.key, named.get("unblend", ""), named.get("lit", ""),
-            f"{self.loop.key} run", named.get("tail", ""), rest.key, self.taken.call.function, self.taken.indices,
+            self.of.kernel.name, enter.key, take.key, blend.key, undo_key, lit, f"{self.loop.key} run", tail, rest.key,
+            self.taken.call.function, self.taken.indices,
         )  # fmt: skip
-        return _Made(loop, self.function.key, (*functions, enter, rest), tuple(self.structs))
+        return _Made(loop, self.function.key, (*functions, *watch, enter, rest), tuple(self.structs))
 
     def _make(self, word: str, params: Iterable[ir.Param], result: Type, body: Block, doc: str) -> ir.Function:
         """Return a function that is not differentiated."""

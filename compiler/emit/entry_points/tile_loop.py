@@ -24,7 +24,7 @@ from slangad.compiler.ir.types import Struct
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from slangad.compiler.emit.entry_points.entry import PrintedEntry
+    from slangad.compiler.emit.entry_points.entry import ParameterPrinter, PrintedEntry
     from slangad.compiler.emit.print.context import ModuleNames
     from slangad.compiler.emit.text.writer import Writer
     from slangad.compiler.ir.nodes import Function, Param
@@ -114,11 +114,14 @@ class _Printer:
 
     def _arguments(self, function: Function) -> list[str]:
         """Print loads of what a function of an element takes, and return the arguments."""
-        entry = self.entry
+        found = [place.argument(self.writer, Mode.FORWARD) for place in self._places(function)]
+        return [*found, *_thread_values(self.entry, function.params)]
+
+    def _places(self, function: Function) -> tuple[ParameterPrinter, ...]:
+        """Return the kernel's parameters that a function of an element has, too."""
         wanted = {param.name for param in function.params}
-        pairs = zip(entry.places, entry.function.params, strict=True)
-        found = [place.argument(self.writer, Mode.FORWARD) for place, param in pairs if param.name in wanted]
-        return [*found, *_thread_values(entry, function.params)]
+        pairs = zip(self.entry.places, self.entry.function.params, strict=True)
+        return tuple(place for place, param in pairs if param.name in wanted)
 
     def _forward(self) -> None:
         local, writer, loop = self.entry.scope.local, self.writer, self.tile.loop
@@ -179,11 +182,9 @@ class _Printer:
             with writer.block():
                 self._print_index()
                 writer.line(f"DifferentialPair<{generic}> {pair} = diffPair({local('states')}[{n}]);")
-                wanted = {param.name for param in rest.params}
-                pairs = zip(entry.places, entry.function.params, strict=True)
-                places = tuple(place for place, param in pairs if param.name in wanted)
                 more = (*_thread_values(entry, rest.params[:-1]), pair)
-                print_call(replace(entry, function=rest, places=places, kept=self.tile.kept), writer, more)
+                of_rest = replace(entry, function=rest, places=self._places(rest), kept=self.tile.kept)
+                print_call(of_rest, writer, more)
                 writer.line(f"{d_states}[{n}] = {pair}.d;")
 
     def _print_tail(self, state_type: Type) -> None:
