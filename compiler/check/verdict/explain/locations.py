@@ -13,7 +13,7 @@ from slangad.compiler.check import tolerances as tol
 from slangad.compiler.check.model.columns import owner_of
 from slangad.compiler.check.verdict.explain.causes import NOT_DIFFERENTIABLE
 from slangad.compiler.check.verdict.explain.slang_steps import RETURNED, steps_of, text_of_body
-from slangad.compiler.check.verdict.explain.steps import Accused, Step, suspect
+from slangad.compiler.check.verdict.explain.steps import NOTHING, Accused, Step, suspect
 from slangad.compiler.errors.spans import NOWHERE
 from slangad.compiler.ir import nodes as ir
 from slangad.compiler.ir import types
@@ -170,21 +170,9 @@ def _in_derivative(failure: Failure, derivative: CustomDerivative, names: Mappin
     outputs = _renamed(accused, {name: _in_text(gradient, stored) for name, gradient in names.items()})
     rows = _accused_rows(failure)
     if derivative.attribute == "ForwardDerivative":
-        outputs, parts = Accused(frozenset({RETURNED}), frozenset()), rows
-    elif own.header.params:
-        seed, lines = tuple(own.header.params)[-1], derivative.source.text.splitlines()
-        steps = tuple(replace(step, takes=_taken(step, seed, lines)) for step in steps)
+        outputs, parts, rows = Accused(frozenset({RETURNED}), frozenset()), rows, NOTHING
     place = suspect(steps, outputs, parts, rows)
     return place if place.line else derivative.function.span
-
-
-def _taken(step: Step, seed: str, lines: Sequence[str]) -> frozenset[str]:
-    """Return the parts of the cotangent, a parameter with a name, that a statement reads."""
-    if step.is_head:
-        return frozenset()
-    text = " ".join(lines[step.span.line - 1 : step.span.end_line])
-    found = re.findall(rf"\b{re.escape(seed)}\s*((?:\.\s*\w+)+|(?:\[\s*\d+\s*\])+)", text)
-    return frozenset(part for path in found for part in _parts("v" + re.sub(r"\s", "", path)))
 
 
 def _renamed(accused: Accused, names: Mapping[str, str]) -> Accused:

@@ -68,6 +68,7 @@ def steps_of(
             step,
             parts=_components(step, vectors) if step.parts else _joined(parts, step.stores),
             numbers=frozenset(_numbers_in(tokens)),
+            takes=frozenset(_parts_of_last(tokens, function)),
         )
         for step, tokens in zip(steps, statements, strict=True)
     )
@@ -224,6 +225,28 @@ def _components(step: Step, vectors: Collection[str]) -> frozenset[str]:
     return frozenset(_COMPONENTS[int(part[1])] if _ELEMENT.fullmatch(part) else part for part in step.parts)
 
 
+def _parts_of_last(tokens: Sequence[Token], function: SlangFunction) -> Iterator[str]:
+    """Yield the parts of a derivative's last parameter, the cotangent, that a statement reads."""
+    seed = next(reversed(function.header.params), "")
+    for k, token in enumerate(tokens):
+        if token.text != seed or (k and tokens[k - 1].text == "."):
+            continue
+        texts = [one.text for one in tokens[k + 1 :]]
+        fields: list[str] = []
+        while texts[0:1] == ["."] and len(texts) > 1:
+            fields.append(texts[1])
+            del texts[:2]
+        if fields:
+            yield from {*fields[-2:], ".".join(fields[-2:])}
+            continue
+        element = ""
+        while texts[0:1] == ["["] and texts[1:2] and texts[1].isdigit():
+            element += f"[{texts[1]}]"
+            del texts[:3]
+        if element:
+            yield element
+
+
 def _numbers_in(tokens: Sequence[Token]) -> Iterator[str]:
     """Yield the components that are plain numbers in the constructors of vectors."""
     for k, token in enumerate(tokens[:-1]):
@@ -281,7 +304,8 @@ def _after_blocks(body: Sequence[Token], opening: int) -> int:
 def _head(head: Step, inside: Sequence[Step], *, is_loop: bool) -> Step:
     """Return a head that stores what its blocks store; that of a ``for`` loop also stores its counter."""
     stores = frozenset[str]().union(*(step.stores for step in inside))
-    return replace(head, stores=stores | (head.stores if is_loop else frozenset()), is_head=True)
+    stores |= head.stores if is_loop else frozenset()
+    return replace(head, stores=stores, is_head=True, takes=frozenset())
 
 
 def _step(tokens: Sequence[Token], pairs: Collection[str], file: str, *, of_value: bool) -> Step:
