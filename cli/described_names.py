@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
-import re
 from typing import TYPE_CHECKING, Final
+
+from slangad.compiler.slang_text.bodies import read_source
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -12,8 +13,6 @@ if TYPE_CHECKING:
 
 _KERNELS: Final = ("kernel", "pipeline")
 _FUNCTIONS: Final = (*_KERNELS, "differentiable", "function")
-_SLANG_FUNCTION: Final = re.compile(r"^[ \t]*(?:[\w.<>]+[ \t]+)+(\w+)\s*\([^;{}]*\)\s*(?::[^;{}]*)?\{", re.MULTILINE)
-_NO_FUNCTION: Final = frozenset(("if", "for", "while", "switch"))
 
 
 def described_names(path: Path, *, kernels_only: bool) -> list[str]:
@@ -26,7 +25,7 @@ def described_names(path: Path, *, kernels_only: bool) -> list[str]:
             case ".yaml" | ".yml":
                 found = _of_yaml(text, kernels_only=kernels_only)
             case _:
-                found = (name for name in _SLANG_FUNCTION.findall(text) if name not in _NO_FUNCTION)
+                found = (function.header.name for function in read_source(text, str(path)).functions)
         return list(dict.fromkeys(found))
     except (OSError, ValueError, SyntaxError):
         return []
