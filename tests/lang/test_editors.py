@@ -21,15 +21,16 @@ LEFT_OUT = {"language": "a local variable that starts as an int and becomes a fl
 """Pages whose programs a type checker refuses, with the reason."""
 TYPED = """
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 
 import slangad as sa
-from slangad import Array, Each, Param, Tensor, float2, float2x2, float3, float4
+from slangad import Array, Each, Param, Tensor, Texture2D, float2, float2x2, float3, float4
 
 SIZE = 2
 Weights = Annotated[Sequence[float], Array[float, 2 * SIZE]]
+Picture = Annotated[Any, Texture2D[float3, "repeat"]]
 
 
 @sa.struct
@@ -47,6 +48,12 @@ def first(w: Weights, m: Motion) -> float:
 @sa.kernel
 def cost(i: Each[int], t: Annotated[Sequence[float3], Tensor[float3, 1]], m: Param[Motion]) -> Each[float3]:
     return t[i]
+
+
+@sa.differentiable
+def looked_up(image: Picture, uv: float2) -> float:
+    texel: float3 = image.sample(uv)
+    return texel.x
 
 
 @sa.differentiable
@@ -77,6 +84,7 @@ from slangad import Array, Each, InOutTensor, NoDiff, OutTensor, Param, Sum, Ten
 
 SIZE = 4
 Four: TypeAlias = Array[float, SIZE]
+Tiled: TypeAlias = Texture2D[float, "repeat"]
 
 
 @sa.struct
@@ -102,6 +110,8 @@ def last(look: Look) -> float:
 def sampled(
     t: NoDiff[Tensor[float3, 2]],
     image: Texture2D[float3, Literal["repeat"]],
+    mirrored: NoDiff[sa.Texture2D[float2, "mirror", "nearest"]],
+    tiled: Tiled,
     out: OutTensor[float3, 1],
     total: InOutTensor[float, 1],
     p: Param[Array[float, 3]],
@@ -110,7 +120,9 @@ def sampled(
     out[i] += t[i, j] * p[0]
     out[0] = 1.0  # type: ignore[assignment]
     total[i] += image.load(i, j).y
-    return image.sample(t[i, j].xy / float2(image.size)).x
+    tiled.load(i, j).x  # type: ignore[attr-defined]
+    local: Texture2D[float3, "repeat"] = image
+    return local.sample(t[i, j].xy / float2(image.size)).x + mirrored.load(i, j).y + tiled.load(i, j)
 
 
 @sa.kernel
@@ -189,6 +201,19 @@ def test_mypy_plugin__elements_of_arrays_tensors_and_textures__have_types(tmp_pa
         capture_output=True, text=True, check=False, cwd=tmp_path, env={**os.environ, "MYPYPATH": str(ROOT)},
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_ruff__words_of_textures_as_builtins__finds_no_unknown_name(tmp_path: Path) -> None:
+    pytest.importorskip("ruff")
+    (tmp_path / "named.py").write_text(TYPED, encoding="utf-8")
+    (tmp_path / "typed.py").write_text(WITH_PLUGIN, encoding="utf-8")
+    command = [sys.executable, "-m", "ruff", "check", "--isolated", "--select=F821", "named.py", "typed.py"]
+    page = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
+    setting = re.search(r"^builtins = .*$", page, re.MULTILINE)
+    assert setting
+    for config, codes in (([f"--config={setting[0]}"], 0), ([], 1)):
+        done = subprocess.run([*command, *config], capture_output=True, text=True, check=False, cwd=tmp_path)
+        assert done.returncode == codes, done.stdout + done.stderr
 
 
 def test_pyright__on_samples_and_pages__finds_nothing(programs: Path) -> None:
