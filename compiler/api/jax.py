@@ -7,22 +7,27 @@ One JAX primitive with four kinds of runs; each kind is linear in its last argum
     vjp(x, c)      the gradients                transposed: jvp(x, dx)    derivative: hvp(x, c, dx) + vjp(x, dc)
     hvp(x, c, dx)  products with the Hessian    transposed: itself
 
-Arrays reach the kernel through a callback, which copies them to the host. JAX's foreign function interface needs a
-compiled extension for each version of XLA, which slangad does not have (docs/decisions/jax.md).
+XLA calls kernels through its foreign function interface (docs/decisions/jax.md), with the memory of the arrays.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from slangad.compiler.api.torch import CallableKernel
 from slangad.compiler.runtime.arrays.array_keys import array_keys, output_keys
 from slangad.compiler.runtime.arrays.modes import RunMode
+from slangad.compiler.runtime.device.cuda_capture import kept_context
+from slangad.compiler.runtime.device.xla import TARGET, interface, number_of, register, view_of
+from slangad.compiler.runtime.pipeline.addressed_call import AddressedCall, copied_to_host, copy_to_gpu
+from slangad.compiler.runtime.pipeline.prepared_call import UnrepeatableError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Hashable, Mapping, Sequence
+
+    from slangad.compiler.runtime.pipeline.run_kernel import Run
 
 
 _REFUSED: Final = {
@@ -38,6 +43,16 @@ class ShapedKernel(CallableKernel, Protocol):
     def output_shapes(self, arrays: Mapping[str, Any], domain: object) -> dict[str, tuple[int, ...]]:
         """Return the shapes of the results and of the tensors that are written, by key."""
 
+    def run(
+        self,
+        mode: RunMode,
+        inputs: Mapping[str, object],
+        device: str,
+        domain: object,
+        keep: Callable[[Run], None] | None = None,
+    ) -> Mapping[str, Any]:
+        """Run the kernel in a mode on arrays by key; give ``keep`` the run if it is a single one."""
+
 
 @dataclass(frozen=True, eq=False)
 class _Call:
@@ -51,6 +66,7 @@ class _Call:
         outputs: Those of the results.
         moving: The arguments with a gradient.
         changing: The results with a cotangent.
+        runs: Its runs by kind.
     """
 
     kernel: ShapedKernel
@@ -60,12 +76,13 @@ class _Call:
     outputs: Mapping[str, Any]
     moving: tuple[str, ...]
     changing: tuple[str, ...]
+    runs: dict[str, _Run] = field(default_factory=dict)
 
-    def arguments(self, kind: str) -> tuple[str, ...]:
-        """Return the keys of the arguments of a kind of run."""
-        cotangents = tuple(f"cotangent.{key}" for key in self.changing) if kind in ("vjp", "hvp") else ()
-        tangents = tuple(f"tangent.{key}" for key in self.moving) if kind in ("jvp", "hvp") else ()
-        return (*self.inputs, *cotangents, *tangents)
+    def arguments(self, kind: str) -> dict[str, Any]:
+        """Return the shapes and types of the arguments of a kind of run, by key."""
+        cotangents = {f"cotangent.{key}": self.outputs[key] for key in self.changing if kind in ("vjp", "hvp")}
+        tangents = {f"tangent.{key}": self.inputs[key] for key in self.moving if kind in ("jvp", "hvp")}
+        return {**self.inputs, **cotangents, **tangents}
 
     def results(self, kind: str) -> dict[str, Any]:
         """Return the shapes and types of the outputs of a kind of run, by key."""
@@ -78,35 +95,94 @@ class _Call:
                 prefix = "grad" if kind == "vjp" else "hvp"
                 return {f"{prefix}.{key}": self.inputs[key] for key in self.moving}
 
-    def run(self, kind: str, *arrays: object) -> list[Any]:
-        """Run the kernel on the host's copies of arrays."""
+    def run_of(self, kind: str) -> _Run:
+        """Return a kind of run, made once."""
+        if kind not in self.runs:
+            self.runs[kind] = _Run(self, kind)
+        return self.runs[kind]
+
+
+class _Run:
+    """A kind of run of a traced call, as XLA calls it.
+
+    Attributes:
+        arguments: The number of its arguments.
+        results: The number of its results.
+        number: The number by which XLA calls it.
+        compiled: The function that runs outside of ``jax.jit``.
+    """
+
+    def __init__(self, call: _Call, kind: str) -> None:
+        self._call, self._mode = call, _MODES[kind]
+        self._given, self._made = call.arguments(kind), call.results(kind)
+        self.arguments, self.results = len(self._given), len(self._made)
+        self._prepared: dict[int, AddressedCall | None] = {}
+        self.number = number_of(self)
+        self.compiled: Any = None
+
+    def on_host(self, arguments: Sequence[int], results: Sequence[int]) -> None:
+        """Run on arrays in the memory of the host."""
         import numpy as np
 
-        given = {key: np.asarray(array) for key, array in zip(self.arguments(kind), arrays, strict=True)}
-        found = self.kernel.run(_MODES[kind], given, self.device, self.domain)
-        return [np.asarray(found[key], shape.dtype) for key, shape in self.results(kind).items()]
+        views = [view_of(at, one.shape, one.dtype) for at, one in zip(arguments, self._given.values(), strict=True)]
+        found = self._run(dict(zip(self._given, views, strict=True)), None)
+        for at, (key, one) in zip(results, self._made.items(), strict=True):
+            np.copyto(view_of(at, one.shape, one.dtype), found[key], casting="unsafe")
+
+    def on_gpu(self, stream: int, arguments: Sequence[int], results: Sequence[int]) -> None:
+        """Run on arrays of a GPU: there if the kernel runs on it, in the same stream, else on copies."""
+        with kept_context():
+            prepared = self._prepared.get(stream)
+            if prepared is not None:
+                given = dict(zip(self._given, arguments, strict=True))
+                prepared(given, dict(zip(self._made, results, strict=True)), stream)
+                return
+            copies = copied_to_host(zip(arguments, self._given.values(), strict=True), stream)
+
+            def keep(run: Run) -> None:
+                if stream not in self._prepared:
+                    self._prepared[stream] = self._repeatable(run, [*arguments, *results])
+
+            found = self._run(dict(zip(self._given, copies, strict=True)), keep)
+            made = [found[key].astype(one.dtype, copy=False) for key, one in self._made.items()]
+            copy_to_gpu(zip(results, made, strict=True), stream)
+
+    def _run(self, given: Mapping[str, Any], keep: Callable[[Run], None] | None) -> Any:  # noqa: ANN401  (an outcome)
+        call = self._call
+        return call.kernel.run(self._mode, given, call.device, call.domain, keep)
+
+    def _repeatable(self, run: Run, addresses: Sequence[int]) -> AddressedCall | None:
+        """Return a run to repeat on memory of JAX; None if it can't be, or if the memory is on another GPU."""
+        if run.device.name != "cuda":
+            return None
+        try:
+            prepared = AddressedCall(run, self._mode, self._given, self._made)
+        except UnrepeatableError:
+            return None
+        return prepared if prepared.takes(addresses) else None
 
 
 @cache
 def _primitive() -> Any:  # noqa: ANN401  (a primitive of JAX)
     """Return the primitive, made once since it needs JAX."""
     import jax
+    import numpy as np
     from jax.extend.core import Primitive
     from jax.interpreters import ad, batching, mlir
 
+    lowering = interface().ffi_lowering(TARGET)
     primitive = Primitive("slangad_kernel")
     primitive.multiple_results = True
 
     def run(*arrays: Any, call: _Call, kind: str) -> Any:  # noqa: ANN401
-        return [jax.numpy.asarray(found) for found in call.run(kind, *arrays)]
+        own = call.run_of(kind)
+        if own.compiled is None:
+            own.compiled = jax.jit(partial(primitive.bind, call=call, kind=kind))
+        return own.compiled(*arrays)
 
     def lowered(ctx: Any, *values: Any, call: _Call, kind: str) -> Any:  # noqa: ANN401
-        # jax.pure_callback would put the arrays on a device once more before it calls
-        found, _, _ = mlir.emit_python_callback(
-            ctx, lambda *arrays: tuple(call.run(kind, *arrays)), None, list(values), ctx.avals_in, ctx.avals_out,
-            has_side_effect=False,
-        )  # fmt: skip
-        return found
+        register()
+        return lowering(ctx, *values, number=np.int64(call.run_of(kind).number))
 
     def shapes_of(*types: Any, call: _Call, kind: str) -> Any:  # noqa: ANN401
         varying = next((type_ for type_ in types if _varying_axes(type_)), None)
@@ -263,6 +339,7 @@ def function_of(kernel: ShapedKernel, device: str) -> Callable[..., Any]:
     wide = [part.key for part in parts.values() if part.scalar.name == "double"]
     known = {place.key for place in array_keys(signature, RunMode.BACKWARD)}
     outputs = output_keys(signature)
+    calls: dict[Hashable, _Call] = {}
 
     def call(*args: object, domain: object = None, **kwargs: object) -> Any:  # noqa: ANN401  (arrays)
         if wide and not jax.config.jax_enable_x64:
@@ -272,16 +349,19 @@ def function_of(kernel: ShapedKernel, device: str) -> Callable[..., Any]:
         arrays = {key: jnp.asarray(value, parts[key].dtype if key in parts else None) for key, value in given.items()}
         inputs = {key: jax.ShapeDtypeStruct(array.shape, array.dtype) for key, array in arrays.items()}
         shapes = kernel.output_shapes(inputs, domain)
-        traced = _Call(
-            kernel=kernel,
-            device=device,
-            domain=domain,
-            inputs=inputs,
-            outputs={key: jax.ShapeDtypeStruct(shapes[key], parts[key].dtype) for key in outputs},
-            moving=tuple(key for key in inputs if f"grad.{key}" in known),
-            changing=tuple(key for key in outputs if f"cotangent.{key}" in known),
-        )
-        found = _bind(_primitive(), list(arrays.values()), call=traced, kind="run")
+        over = tuple(domain) if isinstance(domain, (list, tuple)) else domain
+        kind = (over, *inputs.items())
+        if kind not in calls:
+            calls[kind] = _Call(
+                kernel=kernel,
+                device=device,
+                domain=over,
+                inputs=inputs,
+                outputs={key: jax.ShapeDtypeStruct(shapes[key], parts[key].dtype) for key in outputs},
+                moving=tuple(key for key in inputs if f"grad.{key}" in known),
+                changing=tuple(key for key in outputs if f"cotangent.{key}" in known),
+            )
+        found = _bind(_primitive(), list(arrays.values()), call=calls[kind], kind="run")
         return found[0] if len(found) == 1 else tuple(found)
 
     call.__name__ = call.__qualname__ = signature.name

@@ -47,14 +47,14 @@ from slangad.compiler.runtime.pipeline.run_kernel import run_kernel
 from slangad.compiler.toolchain.cache import default_cache
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable
+    from collections.abc import Callable, Iterable
 
     from slangad.compiler.api.program import RunnableProgram
     from slangad.compiler.api.training import TrainingResult
     from slangad.compiler.runtime.arrays.prepare import Prepared
     from slangad.compiler.runtime.arrays.signature import KernelSignature
     from slangad.compiler.runtime.device.model import Device, DeviceProgram
-    from slangad.compiler.runtime.pipeline.run_kernel import KernelPlan
+    from slangad.compiler.runtime.pipeline.run_kernel import KernelPlan, Run
     from slangad.compiler.runtime.pipeline.runnable import RunnablePipeline
 
 _TAKEN: Final = {
@@ -88,8 +88,8 @@ class LoadedKernel:
     """The program with products with Hessians, once it is needed."""
     prepared: PreparedCalls = field(default_factory=PreparedCalls, compare=False)
     """The calls that can be repeated."""
-    functions: dict[str, Callable[..., Any]] = field(default_factory=dict, compare=False)
-    """The functions that torch differentiates, by device."""
+    functions: dict[tuple[str, str], Callable[..., Any]] = field(default_factory=dict, compare=False)
+    """The functions that torch and JAX differentiate, by library and device."""
 
     def __repr__(self) -> str:
         takes = ", ".join(f"{v.name}: {v.memory.value} {v.shown}" for v in self.signature.parameters)
@@ -255,16 +255,20 @@ class LoadedKernel:
         """Return a function of torch tensors that torch differentiates, by a ``torch.autograd.Function``."""
         from slangad.compiler.api.torch import function_of
 
-        name = device or self.device
-        if name not in self.functions:
-            self.functions[name] = function_of(self, name)
-        return self.functions[name]
+        return self._function("torch", function_of, device)
 
     def jax(self, device: str = "") -> Callable[..., Any]:
         """Return a function of JAX's arrays that ``jax.grad``, ``jax.jvp``, ``jax.jit`` and ``jax.vmap`` take."""
         from slangad.compiler.api.jax import function_of
 
-        return function_of(self, device or self.device)
+        return self._function("jax", function_of, device)
+
+    def _function(self, library: str, make: Callable[[LoadedKernel, str], Any], device: str) -> Callable[..., Any]:
+        """Return the function of a library for a device, made once."""
+        key = (library, device or self.device)
+        if key not in self.functions:
+            self.functions[key] = make(self, key[1])
+        return self.functions[key]
 
     def output_shapes(self, arrays: Mapping[str, Any], domain: object) -> dict[str, tuple[int, ...]]:
         """Return the shapes of the results and of the tensors that are written, from the arguments, by key.
@@ -316,8 +320,22 @@ class LoadedKernel:
         values = self.signature.parameters
         return {v.name: None for v in values} if all([p.path for p in v.parts] == [()] for v in values) else {}
 
-    def run(self, mode: RunMode, inputs: Mapping[str, object], device: str = "", domain: object = None) -> Outcome:
+    def run(
+        self,
+        mode: RunMode,
+        inputs: Mapping[str, object],
+        device: str = "",
+        domain: object = None,
+        keep: Callable[[Run], None] | None = None,
+    ) -> Outcome:
         """Run it in a mode on arrays by key.
+
+        Args:
+            mode: The mode.
+            inputs: The arguments by key.
+            device: Where.
+            domain: Over what shape.
+            keep: Called with the run of a kernel, if it is one run, before its results are read.
 
         Raises:
             InputError: An argument doesn't fit, or is a tensor without values.
@@ -325,7 +343,7 @@ class LoadedKernel:
         """
         shape = _shape(domain)
         name = device or self.device
-        kind = kind_of_call(mode, name, inputs, shape)
+        kind = None if keep is not None else kind_of_call(mode, name, inputs, shape)
         if kind is not None:
             with readable_errors():
                 repeated = self.prepared.repeated(kind, _OPEN.get(name), inputs)
@@ -344,8 +362,10 @@ class LoadedKernel:
 
             refuse_uncaptured(self.signature, mode, inputs)
         arrays = inputs if stays else as_arrays(inputs)
+        if kind is not None and (stays or opened.host):
+            keep = self.prepared.keeper(kind, mode, inputs)
         with readable_errors(), opened.lock:
-            outcome = self.run_on(opened, mode, arrays, shape, place if stays else None, kind)
+            outcome = self.run_on(opened, mode, arrays, shape, place if stays else None, keep)
         return Outcome(outcome if place is None else as_tensors(outcome, place), self.signature)
 
     def run_on(
@@ -355,7 +375,7 @@ class LoadedKernel:
         inputs: Mapping[str, object],
         shape: tuple[Any, ...] | None,
         place: object,
-        kind: Hashable = None,
+        keep: Callable[[Run], None] | None = None,
     ) -> Mapping[str, Any]:
         """Run it on a device.
 
@@ -365,14 +385,12 @@ class LoadedKernel:
             inputs: The arguments by key.
             shape: The domain, if it is given.
             place: The torch device of tensors that are not copied.
-            kind: The kind of the call, to keep what repeats of it; None to keep nothing.
+            keep: Called with the run of a kernel, if it is one run, before its results are read.
         """
         prepared = replace(prepare(self.signature, mode, inputs, shape), place=place)
         if mode is RunMode.HVP:
             return self._run_product(device, prepared, {})
         self.plan.require(mode)
-        keeps = kind is not None and (place is not None or device.host)
-        keep = self.prepared.keeper(kind, mode, inputs) if keeps else None
         return run_kernel(device, self.load_on(device, mode), self.plan, mode, prepared, keep)
 
     def _run_product(self, device: Device, prepared: Prepared, cotangents: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -474,7 +492,7 @@ class LoadedPipeline(LoadedKernel):
         inputs: Mapping[str, object],
         shape: tuple[Any, ...] | None,
         place: object,
-        kind: Hashable = None,  # noqa: ARG002  (pipelines are planned at each call)
+        keep: Callable[[Run], None] | None = None,  # noqa: ARG002  (pipelines are planned at each call)
     ) -> Mapping[str, Any]:
         """Run it on a device; ``place`` is where tensors stay that are not copied."""
         prepared = prepare_pipeline(self.runnable, mode, inputs, shape)

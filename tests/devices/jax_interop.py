@@ -17,7 +17,8 @@ import numpy as np
 from jax.sharding import Mesh, PartitionSpec
 
 import slangad as sa
-from slangad import Each, NoDiff, Param, Sum, Tensor, float3
+from slangad import Each, InOutTensor, NoDiff, OutTensor, Param, Sum, Tensor, Uniform, float3
+from slangad.compiler.runtime.device.xla import _CALLED
 
 
 @sa.struct
@@ -45,6 +46,17 @@ def both(x: Each[float]) -> tuple[Each[float], Each[bool]]:
 @sa.kernel
 def squared(a: Each[float]) -> Sum[float]:
     return a * a
+
+
+@sa.kernel
+def moved(x: Each[float], v: InOutTensor[float, 1], s: Uniform[float]) -> None:
+    i = sa.thread_id()
+    v[i] = 2.0 * v[i] * x + s * x
+
+
+@sa.kernel
+def histogram(x: Each[float], out: OutTensor[float, 1]) -> None:
+    out[int(x * 4.0)] += x * x
 
 
 @sa.pipeline
@@ -94,8 +106,8 @@ def in_shards(device: str) -> None:
         same(jax.jvp(jax.grad(total, 1), (w, k), (w, k)), jax.jvp(jax.grad(wanted, 1), (w, k), (w, k)))
 
 
-def main(device: str) -> None:
-    """Checks everything on a device."""
+def check(device: str) -> None:
+    """Asserts that everything is as JAX has it."""
     x, y = jnp.linspace(0.0, 1.0, 9), jnp.linspace(1.0, 0.3, 9)
     m = {"slope": jnp.float32(2.0), "offset": jnp.float32(-0.5)}
     kernel = misfit.jax(device)
@@ -140,7 +152,32 @@ def main(device: str) -> None:
     assert "misfit: third derivatives are not available" in refusal(lambda: third(y), NotImplementedError)
     if hasattr(jax, "shard_map"):
         in_shards(device)
-    large = jnp.linspace(0.0, 1.0, 1 << 20)
+    s = jnp.float32(3.0)
+    same(moved.jax(device)(x, y, s), 2.0 * y * x + s * x)
+    wanted = jax.grad(lambda x, y: jnp.sum((2.0 * y * x + s * x) ** 2), (0, 1))(x, y)
+    same(jax.jit(jax.grad(lambda x, y: jnp.sum(moved.jax(device)(x, y, s) ** 2), (0, 1)))(x, y), wanted)
+    bins, at = jnp.zeros(4), (jnp.linspace(0.01, 0.99, 9) * 4).astype(int)
+    x = jnp.linspace(0.01, 0.99, 9)
+    counted = histogram.jax(device)
+
+    def weighted(f: object) -> object:
+        return lambda x: jnp.sum(f(x) ** 2)
+
+    wanted = jax.value_and_grad(weighted(lambda x: bins.at[at].add(x * x)))(x)
+    same(jax.value_and_grad(weighted(lambda x: counted(x, bins)))(x), wanted)
+    same(kernel(x[:0], y[:0], m), 0.0)
+    assert "there is no device 'vulcan'" in refusal(lambda: jax.jit(misfit.jax("vulcan"))(x, y, m), RuntimeError)
+
+
+def main(device: str) -> None:
+    """Checks everything on a device, three times: repeated calls go another way on a GPU."""
+    for _ in range(3):
+        check(device)
+    calls = [call for run in _CALLED.values() for call in getattr(run, "_prepared", {}).values()]
+    if device == "cuda":
+        print(f"{sum(call is not None for call in calls)} of {len(calls)} calls run in JAX's own memory")
+        assert any(calls)
+    y, large = jnp.linspace(1.0, 0.3, 9), jnp.linspace(0.0, 1.0, 1 << 20)
     step = jax.jit(jax.grad(squared.jax(device)))
     for array in (y, large):
         step(array).block_until_ready()

@@ -53,13 +53,19 @@ def share_builds(patch: pytest.MonkeyPatch, folder: Path) -> None:
     patch.setitem(_SESSION, "store", store)
 
     def build(
-        compiler: CxxCompiler, source: bytes, optimization: Optimization, *, native: bool, cache: Cache | None
+        compiler: CxxCompiler,
+        source: bytes,
+        optimization: Optimization,
+        *,
+        native: bool,
+        cache: Cache | None,
+        more: tuple[str, ...],
     ) -> bytes:
         key = hashlib.sha256(f"built|{cxx._key(source, compiler, optimization, native=native)}".encode()).hexdigest()
         stored = store.get(key)
         if stored is not None:
             return stored
-        library = BUILD(compiler, source, optimization, native=native, cache=store)
+        library = BUILD(compiler, source, optimization, native=native, cache=store, more=more)
         store.put(key, library)
         return library
 

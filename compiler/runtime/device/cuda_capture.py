@@ -11,6 +11,7 @@ from __future__ import annotations
 import ctypes
 import struct
 import sys
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, Protocol, runtime_checkable
@@ -366,5 +367,16 @@ def call_driver(name: str, *arguments: object) -> None:
         raise _failed(name, status)
 
 
+@contextmanager
+def kept_context() -> Iterator[None]:
+    """Make the context that is current in this thread current again at the end."""
+    before = ctypes.c_uint64()
+    call_driver("cuCtxGetCurrent", ctypes.byref(before))
+    try:
+        yield
+    finally:
+        call_driver("cuCtxSetCurrent", before)
+
+
 def _failed(name: str, status: int) -> ToolchainError:
-    return failed("SA252", f"the driver failed at a CUDA graph: {name} returned {status}")
+    return failed("SA252", f"the driver of CUDA failed: {name} returned {status}")

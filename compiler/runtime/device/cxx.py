@@ -141,7 +141,13 @@ def _words(command: str) -> list[str]:
 
 
 def build_shared_library(
-    source: bytes, *, optimization: Optimization = 1, native: bool = False, cache: Cache | None = None
+    source: bytes,
+    *,
+    optimization: Optimization = 1,
+    native: bool = False,
+    cache: Cache | None = None,
+    headers: Path | None = None,
+    use: str = "the cpu device",
 ) -> bytes:
     """Compile C++ text to a shared library; ``native`` ones run on machines like this one only.
 
@@ -150,6 +156,8 @@ def build_shared_library(
         optimization: The level; libraries of ``g`` are built in half the time of level 1.
         native: Whether the library may use all instructions of this machine.
         cache: Where libraries are kept by content.
+        headers: The folder of the headers of a text in C++17; what they say is no part of the content.
+        use: What needs the library, for messages.
 
     Raises:
         RejectionError: It rejects the text.
@@ -159,20 +167,25 @@ def build_shared_library(
     if compiler is None:
         raise failed(
             "SA245",
-            "the cpu device needs a C++ compiler and found none",
+            f"{use} needs a C++ compiler and found none",
             help="install g++ or clang++, set CXX, or `pip install ziglang`",
         )
     if not compiler.is_there:
-        message = f"the cpu device needs a C++ compiler, and there is no {compiler.command[0]}, which CXX names"
+        message = f"{use} needs a C++ compiler, and there is no {compiler.command[0]}, which CXX names"
         raise failed("SA245", message, help="correct CXX, or unset it")
     key = _key(source, compiler, optimization, native=native)
     stored = cache.get(key) if cache else None
     if stored is not None:
         return stored
-    library = _build(compiler, source, optimization, native=native, cache=cache)
+    more = () if headers is None else _with_headers(compiler, headers)
+    library = _build(compiler, source, optimization, native=native, cache=cache, more=more)
     if cache:
         cache.put(key, library)
     return library
+
+
+def _with_headers(compiler: CxxCompiler, headers: Path) -> tuple[str, ...]:
+    return (f"/I{headers}",) if compiler.msvc else ("-std=c++17", f"-I{headers}")
 
 
 def _key(source: bytes, compiler: CxxCompiler, optimization: Optimization, *, native: bool) -> str:
@@ -193,7 +206,13 @@ def _machine() -> str:
 
 
 def _build(
-    compiler: CxxCompiler, source: bytes, optimization: Optimization, *, native: bool, cache: Cache | None
+    compiler: CxxCompiler,
+    source: bytes,
+    optimization: Optimization,
+    *,
+    native: bool,
+    cache: Cache | None,
+    more: tuple[str, ...],
 ) -> bytes:
     with temporary_files():
         made = TemporaryFolder()
@@ -205,7 +224,7 @@ def _build(
             header = _header(compiler, source, optimization, cache, native=native)
         with temporary_files():
             text.write_bytes(_after_header(folder, source, header) if header else source)
-        done = _run([*command, *(_INCLUDED if header else ())], folder)
+        done = _run([*command, *more, *(_INCLUDED if header else ())], folder)
         if done.returncode != 0:
             messages = done.stderr or done.stdout
             unwritten = not_written(messages)

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
     from slangad.compiler.emit.model import EmittedModule
     from slangad.compiler.ir.types import Texture
+    from slangad.compiler.runtime.device.cuda_capture import Addressed
     from slangad.compiler.runtime.device.model import BuildOptions, DeviceBuffer, KernelLaunch, Repeatable
 
 _NOTES = 5
@@ -363,9 +364,9 @@ class GpuDevice:
         self._captured.record(_with_kernels(launches))
 
     def prepared_launches(
-        self, launches: Sequence[KernelLaunch], buffers: Sequence[TensorBuffer], zeroed: Sequence[tuple[int, int]]
+        self, launches: Sequence[KernelLaunch], buffers: Sequence[Addressed], zeroed: Sequence[tuple[int, int]]
     ) -> PreparedLaunches | None:
-        """Return launches that start at once in torch's stream, with other buffers; None if this device has no such.
+        """Return launches that start at once in any stream, with other buffers; None if this device has no such.
 
         Args:
             launches: Launches that have run.

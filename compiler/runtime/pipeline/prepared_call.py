@@ -22,7 +22,7 @@ from slangad.compiler.runtime.arrays.array_keys import array_keys
 from slangad.compiler.runtime.arrays.conversion import MisfitError, convert
 from slangad.compiler.runtime.arrays.modes import RunMode
 from slangad.compiler.runtime.arrays.uniforms import uniform_value
-from slangad.compiler.runtime.device.cuda_capture import is_captured
+from slangad.compiler.runtime.device.cuda_capture import Addressed, is_captured
 from slangad.compiler.runtime.device.tensors import (
     TensorBuffer,
     as_arrays,
@@ -76,7 +76,7 @@ class PreparingDevice(Protocol):
     """A device that can start launches again with other buffers."""
 
     def prepared_launches(
-        self, launches: Sequence[KernelLaunch], buffers: Sequence[TensorBuffer], zeroed: Sequence[tuple[int, int]]
+        self, launches: Sequence[KernelLaunch], buffers: Sequence[Addressed], zeroed: Sequence[tuple[int, int]]
     ) -> StartableLaunches | None:
         """Return launches that have run, to start again; None if this device has no such.
 
@@ -248,32 +248,26 @@ class PreparedCall:
         self._place, self._plan = run.prepared.place, run.plan
         self._keys = {place.slot: place for place in array_keys(run.plan.signature, mode)}
         self._by_key = {place.key: place for place in self._keys.values()}
-        _require_repeatable(run, self._by_key, inputs)
+        require_repeatable(run, self._by_key, inputs)
         slots = list(run.buffers)
         outputs = list(run.outputs())
         used = Counter(part.slot for part in outputs)
         whole = {part.slot: part for part in outputs if used[part.slot] == 1 and _is_whole(part, run)}
         added = {part.key: self._given(part.added, inputs) for part in outputs}
-        read = {slot for slot in slots if _is_only_read(slot, run.plan, mode)}
+        cotangents = [slot for slot in slots if slot[0] is ParameterRole.COTANGENT]
+        read = {slot for slot in cotangents if is_only_read(slot, run.plan, mode)}
         self._buffers = [
             _Ones(_ones(tensor_type(run.origins[slot].dtype.str), self._place))
             if slot in read and _has_ones(run.origins[slot])
             else self._buffer(run.origins[slot], whole.get(slot), inputs, scratch=slot not in used)
             for slot in slots
         ]
-        zeroed = [
-            (number, max(1, origin.count) * origin.dtype.itemsize)
-            for number, origin in enumerate(map(run.origins.__getitem__, slots))
-            if origin.source is None and origin.start == 0.0
-        ]
         self._outputs = [
             _Output(part.key, slots.index(part.slot), None if part.slot in whole else part, added[part.key])
             for part in outputs
         ]
-        self._values = [
-            (number, *found) for number, launch in enumerate(run.launches) for found in _values(launch, run)
-        ]
-        self._launches = _launches(run, zeroed)
+        self._values = list(uniforms_of(run))
+        self._launches = startable_launches(run)
 
     def __call__(self, inputs: Mapping[str, Any]) -> dict[str, Tensor]:
         """Start the launches in torch's stream, and return the outputs by key; they are there in that stream.
@@ -322,7 +316,7 @@ class PreparedCall:
         return _Scratch(allocated) if scratch and small and origin.start is None and not source else allocated
 
 
-def _require_repeatable(run: Run, keys: Mapping[str, ArrayKey], inputs: Mapping[str, object]) -> None:
+def require_repeatable(run: Run, keys: Mapping[str, ArrayKey], inputs: Mapping[str, object]) -> None:
     """Refuse a run whose launches depend on more than addresses and numbers.
 
     Raises:
@@ -343,11 +337,11 @@ def _require_repeatable(run: Run, keys: Mapping[str, ArrayKey], inputs: Mapping[
         raise UnrepeatableError
 
 
-def _is_only_read(slot: Slot, plan: KernelPlan, mode: RunMode) -> bool:
-    """Return True if a buffer is a cotangent that no launch of a mode writes."""
+def is_only_read(slot: Slot, plan: KernelPlan, mode: RunMode) -> bool:
+    """Return True if no launch of a mode writes a buffer."""
     entries = (entry for step in mode.steps for entry in plan.entries[step])
     uses = [p for e in entries for p in e.parameters if (p.role, p.parameter, p.path) == slot]
-    return slot[0] is ParameterRole.COTANGENT and all(one.access == "read" for one in uses)
+    return all(one.access == "read" for one in uses)
 
 
 def _has_ones(origin: BufferOrigin) -> bool:
@@ -361,18 +355,26 @@ def _is_whole(part: OutputPart, run: Run) -> bool:
     return not origin.borrowed and same_type and origin.count == math.prod(part.shape) > 0
 
 
-def _values(launch: KernelLaunch, run: Run) -> Iterator[tuple[EntryParameter, EntryPoint]]:
-    """Yield the arguments of a launch that the caller passes by value."""
-    entry = next(one for entries in run.plan.entries.values() for one in entries if one.name == launch.entry)
-    seen = set()
-    for parameter in entry.parameters:
-        if parameter.role is ParameterRole.UNIFORM and parameter.name not in seen:
-            seen.add(parameter.name)
-            yield parameter, entry
+def uniforms_of(run: Run) -> Iterator[tuple[int, EntryParameter, EntryPoint]]:
+    """Yield the arguments that the caller passes by value, with the numbers of their launches."""
+    for number, launch in enumerate(run.launches):
+        entry = next(one for entries in run.plan.entries.values() for one in entries if one.name == launch.entry)
+        by_value = {p.name: p for p in reversed(entry.parameters) if p.role is ParameterRole.UNIFORM}
+        yield from ((number, parameter, entry) for parameter in by_value.values())
 
 
-def _launches(run: Run, zeroed: Sequence[tuple[int, int]]) -> StartableLaunches:
-    buffers = [buffer for buffer in run.buffers.values() if isinstance(buffer, TensorBuffer)]
+def startable_launches(run: Run) -> StartableLaunches:
+    """Return the launches of a run on cuda, to start again with other buffers, in the order of those of the run.
+
+    Raises:
+        UnrepeatableError: They can't be started so.
+    """
+    buffers = [buffer for buffer in run.buffers.values() if isinstance(buffer, Addressed)]
+    zeroed = [
+        (number, max(1, origin.count) * origin.dtype.itemsize)
+        for number, origin in enumerate(map(run.origins.__getitem__, run.buffers))
+        if origin.source is None and origin.start == 0.0
+    ]
     try:
         device = run.device
         found = device.prepared_launches(run.launches, buffers, zeroed) if isinstance(device, PreparingDevice) else None
@@ -407,13 +409,11 @@ class KeptRun:
         self.device = run.device
         self._process = os.getpid()
         self._keys = {place.key: place for place in array_keys(run.plan.signature, mode)}
-        _require_repeatable(run, self._keys, inputs)
+        require_repeatable(run, self._keys, inputs)
         if any(origin.count * origin.dtype.itemsize > _SMALL for origin in run.origins.values()):
             raise UnrepeatableError
         self._outputs = tuple(run.outputs())
-        self._values = [
-            (number, *found) for number, launch in enumerate(run.launches) for found in _values(launch, run)
-        ]
+        self._values = list(uniforms_of(run))
         run.kept = True
         self._run: Run | None = run
         _RECENT.append(self)
