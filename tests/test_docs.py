@@ -1,7 +1,8 @@
 """The README and every page of docs/ begin with an example; every command that a page shows prints what the page shows.
 
 The example stands between the page's title and its first ``##`` heading. Later sections with a ``console`` block run
-after it. They may use its files, and their blocks without a name are fragments, which are not written.
+after it. They may use its files. Blocks without a name are fragments. They are not written; fragments in Python are
+part of a file in ``samples``, which the line above them names.
 A file is a fenced block below a line that begins with its name and ends with a colon. It is written when the example
 reaches it. ``samples`` and ``benchmarks`` are those of the repository. A ``console`` block holds
 commands and their output:
@@ -70,6 +71,10 @@ BLOCK = re.compile(
     r"(?:^`(?P<file>[^`\n]+)`[^`\n]*:\n\n?)?^```(?P<language>\w*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL
 )
 DURATION = re.compile(r"\b[0-9.]+ m?s\b")
+OPTIONAL = re.compile(r"^(?:import|from) (torch|jax|joblib|dask|ray)\b", re.MULTILINE)
+FRAGMENT = re.compile(r"^(?P<above>[^\n]*)\n\n```(?:py|python)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
+OWN_TESTS = {"errors.md", "language.md"}
+"""Pages whose fragments in Python other tests compile."""
 END = "end of the output"
 ANY_LINES = r"(?:[^\n]*\n)*"
 
@@ -92,8 +97,9 @@ def _sections(text: str) -> list[str]:
     return [example, *(section for section in sections if "```console\n" in section)]
 
 
-def _without(module: re.Match[str]) -> bool:
-    return find_spec(module[1]) is None
+def _missing_modules(program: str) -> list[str]:
+    """Return the optional modules that a program imports and this machine does not have."""
+    return [module for module in OPTIONAL.findall(program) if find_spec(module) is None]
 
 
 def _commands(console: str) -> Iterator[Command]:
@@ -122,11 +128,15 @@ def _updated(shown: str, printed: str) -> str:
     )
 
 
+PROGRAMS = {"slangad": "-m slangad.cli", "python": "", "pytest": "-m pytest", "torchrun": "-m torch.distributed.run"}
+"""The programs of this test run, by name, with Python's arguments."""
+
+
 @pytest.fixture
 def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """An environment whose ``slangad`` and ``python`` are those of this test run."""
     folder = tmp_path_factory.mktemp("programs")
-    for name, arguments in (("slangad", "-m slangad.cli"), ("python", ""), ("pytest", "-m pytest")):
+    for name, arguments in PROGRAMS.items():
         (folder / name).write_text(f'#!/bin/sh\nexec "{sys.executable}" {arguments} "$@"\n', encoding="utf-8")
         (folder / name).chmod(0o755)
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "FORCE_COLOR"))}
@@ -165,7 +175,7 @@ def test_page__its_example__prints_what_it_shows(
     blocks += [b for section in sections for b in BLOCK.finditer(section) if b["file"] or b["language"] == "console"]
     for folder in ("samples", "benchmarks"):
         (tmp_path / folder).symlink_to(ROOT / folder)
-    not_run = set()
+    not_run: dict[str, list[str]] = {}
     for block in blocks:
         if block["language"] != "console":
             if block["language"] != LANGUAGES.get(Path(block["file"]).suffix):
@@ -173,8 +183,8 @@ def test_page__its_example__prints_what_it_shows(
             path = tmp_path / block["file"]
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(block["text"], encoding="utf-8")
-            if any(map(_without, re.finditer(r"^import (torch|jax)$", block["text"], re.MULTILINE))):
-                not_run.add(block["file"])
+            if missing := _missing_modules(block["text"]):
+                not_run[block["file"]] = missing
             continue
         commands = list(_commands(block["text"]))
         assert commands, "a console block has a line that begins with `$ `"
@@ -188,18 +198,37 @@ def test_page__its_example__prints_what_it_shows(
                 (DOCS / name).write_text(page, encoding="utf-8")
             else:
                 assert _matches(command.output, printed), f"$ {command.line}\n{printed}"
+    if not_run:
+        pytest.skip(f"all but these ran, for lack of a module: {not_run}")
 
 
-def test_language__its_fragments_of_functions_and_kernels__compile(tmp_path: Path) -> None:
-    page = (DOCS / "language.md").read_text(encoding="utf-8")
-    blocks = [b["text"] for b in BLOCK.finditer(page) if b["language"] == "python" and not b["file"]]
-    whole = [text for text in blocks if re.match(r"@sa\.(?!pipeline)|import", text) and "..." not in text]
-    assert len(whole) == 4
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_page__its_python_fragments__are_part_of_a_sample(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    fragments = [] if page.name in OWN_TESTS else FRAGMENT.finditer(text)
+    for fragment in fragments:
+        above = fragment["above"]
+        if re.match(r"`[^`]+\.py`.*:$", above):
+            continue  # a file, which the page's commands run
+        sample = re.search(r"\((\.\./samples/[^)]*\.py)\)", above)
+        assert sample, f"name the block's file, or the sample that it is a part of:\n{fragment[0]}"
+        lines = [line.strip() for line in (page.parent / sample[1]).read_text(encoding="utf-8").splitlines()]
+        shown = "\n".join(line.strip() for line in fragment["text"].splitlines())
+        assert shown in "\n".join(lines)
+
+
+def test_language__its_fragments__compile(tmp_path: Path) -> None:
+    page, pipelines = ((DOCS / name).read_text(encoding="utf-8") for name in ("language.md", "pipelines.md"))
+    files = {block["file"]: block["text"] for block in BLOCK.finditer(pipelines)}
+    fragments = [b["text"] for b in BLOCK.finditer(page) if b["language"] == "python" and not b["file"]]
+    assert len(fragments) == 7
     program = tmp_path / "fragments.py"
     call = "\n@sa.differentiable\ndef use(x: float3) -> float:\n    return mean_square(x)\n"
-    for text in whole:
-        used = call if text.startswith("@sa.generic") else ""
-        program.write_text(f"import slangad as sa\nfrom slangad import float3\n\n\n{text}{used}", encoding="utf-8")
+    for text in fragments:
+        before = files["sharpen.py"] if text.startswith("@sa.pipeline") else ""
+        after = call if text.startswith("@sa.generic") else ""
+        imports = "import slangad as sa\nfrom slangad import Array, float3\n"
+        program.write_text(f"{imports}{before}\n\n{text}{after}", encoding="utf-8")
         ended = CliRunner().invoke(cli, ["compile", str(program), "--emit", "slang", "-o", "-"])
         assert ended.exit_code == 0, text + ended.output
 
