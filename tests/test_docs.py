@@ -2,7 +2,7 @@
 
 The example stands between the page's title and its first ``##`` heading. Later sections with a ``console`` block run
 after it. They may use its files. Blocks without a name are fragments. They are not written; fragments in Python are
-part of a file in ``samples``, which the line above them names.
+part of a file in ``samples`` or ``tests``, which the line above them names.
 A file is a fenced block below a line that begins with its name and ends with a colon. It is written when the example
 reaches it. ``samples`` and ``benchmarks`` are those of the repository. A ``console`` block holds
 commands and their output:
@@ -203,16 +203,16 @@ def test_page__its_example__prints_what_it_shows(
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_page__its_python_fragments__are_part_of_a_sample(page: Path) -> None:
+def test_page__its_python_fragments__are_part_of_a_program(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     fragments = [] if page.name in OWN_TESTS else FRAGMENT.finditer(text)
     for fragment in fragments:
         above = fragment["above"]
         if re.match(r"`[^`]+\.py`.*:$", above):
             continue  # a file, which the page's commands run
-        sample = re.search(r"\((\.\./samples/[^)]*\.py)\)", above)
-        assert sample, f"name the block's file, or the sample that it is a part of:\n{fragment[0]}"
-        lines = [line.strip() for line in (page.parent / sample[1]).read_text(encoding="utf-8").splitlines()]
+        whole = re.search(r"\((\.\./(?:samples|tests)/[^)]*\.py)\)", above)
+        assert whole, f"name the block's file, or the one that it is a part of:\n{fragment[0]}"
+        lines = [line.strip() for line in (page.parent / whole[1]).read_text(encoding="utf-8").splitlines()]
         shown = "\n".join(line.strip() for line in fragment["text"].splitlines())
         assert shown in "\n".join(lines)
 
