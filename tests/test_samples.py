@@ -161,6 +161,13 @@ def verdicts(report: Report) -> list[tuple[str, str]]:
     )
 
 
+def test_samples__without_yaml__are_those_that_the_gallery_gives_reasons_for() -> None:
+    gallery = (ROOT / "docs" / "gallery.md").read_text(encoding="utf-8")
+    rows = [row.split("|")[1] for row in gallery.partition("\n## In YAML\n")[2].splitlines() if row.startswith("|")]
+    reasons = re.findall(r"\.\./samples/(\w+)", " ".join(rows))
+    assert sorted(reasons) == [folder.name for folder in FOLDERS if not any(folder.glob("*.yaml"))]
+
+
 @pytest.mark.toolchain
 @pytest.mark.parametrize("name", FITS)
 def test_sample__trained_for_a_few_steps__learns(name: str) -> None:
