@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
+from slangad.compiler.errors.spans import NOWHERE
 from slangad.compiler.ir.calls import closure
 from slangad.compiler.slang_text.endings import is_slang
 from slangad.compiler.slang_text.files import source_of
@@ -27,6 +28,7 @@ CUSTOM: Final = frozenset({"BackwardDerivative", "ForwardDerivative"})
 _HAS_FORWARD: Final = frozenset(
     {"Differentiable", "BackwardDifferentiable", "ForwardDerivative", "ForwardDifferentiable"}
 )
+_DETACHING: Final = frozenset({"detach", "no_diff"})
 _OUT: Final = re.compile(r"\b(?:in)?out\b")
 
 
@@ -252,6 +254,19 @@ def derivatives_reached(span: Span, sources: Iterable[str]) -> tuple[CustomDeriv
         return tuple(_derivatives(start, nodes))
     called = _reached(start, nodes, lambda _: False)
     return tuple(one for node in nodes if node in called for one in _derivatives(node, nodes))
+
+
+def detached_in(name: str, sources: Sequence[str]) -> Span:
+    """Return the first ``detach`` or ``no_diff`` in functions of a name and their callees; nowhere if there is none."""
+    nodes = tuple(_nodes([source_of(file) for file in sources if is_slang(file)], {}))
+    starts = [node for node in nodes if node.name == name]
+    called = {one for start in starts for one in _reached(start, nodes, lambda node: bool(node.derivatives))}
+    for node in nodes:
+        tokens = node.source.tokens[node.function.opening : node.function.last] if node in called else ()
+        for token in tokens:
+            if token.text in _DETACHING:
+                return token.span(node.source.file)
+    return NOWHERE
 
 
 def _derivatives(node: _Node, nodes: Sequence[_Node]) -> Iterator[CustomDerivative]:

@@ -32,6 +32,7 @@ def _misses(results: dict[str, Result], text: str) -> dict[str, str]:
     return {
         name: str(failure.span)
         for name, result in results.items()
+        if not result.because
         for failure in result.failures
         if not any("planted" in line for line in lines[failure.span.line - 1 : failure.span.end_line])
     }
@@ -41,7 +42,17 @@ def test_check__mistakes_in_slang_derivatives__are_located_in_their_lines() -> N
     report = check(parse_inputs([str(PLANTED)]), CheckOptions(samples=48, cache=default_cache()))
     results = by_name(report)
     assert _misses(results, PLANTED.read_text(encoding="utf-8")) == {}
-    assert {name for name, one in results.items() if one.verdict is not Verdict.FAIL} == {"helper"}
+    assert {name for name, one in results.items() if one.verdict is not Verdict.FAIL} == {"helper", "turned_again"}
+    assert {name: one.because for name, one in results.items() if one.because} == {
+        "ratio(float3, float)": ("ratio(float, float)",)
+    }
+    causes = {name: one.failures[0].cause for name, one in results.items() if one.failures}
+    beside = "a term is missing beside this line: no statement "
+    assert causes["output"] == f"{beside}for this gradient reads d.depth"
+    assert causes["short_view"] == f"{beside}for this gradient reads d.z"
+    assert causes["weighted"] == f"{beside}stores the gradient's third"
+    assert causes["fetch_short"] == f"{beside}stores the gradient's position"
+    assert causes["turned"] == "the derivative differentiates turned_again, which ends a gradient here"
 
     result = results["sign_of_a_term"]
     (failure,) = result.failures

@@ -67,6 +67,7 @@ class _Uses:
         signature: The types of its parameters.
         treated: True if it is ``[TreatAsDifferentiable]``.
         shared: The reason why it can't be checked if it reads a groupshared variable itself.
+        calls_its_name: True if it calls an overload, or itself.
     """
 
     name: str
@@ -79,6 +80,7 @@ class _Uses:
     treated: bool = False
     derived: frozenset[str] = frozenset()
     shared: str = ""
+    calls_its_name: bool = False
 
     @property
     def bits(self) -> str:
@@ -106,7 +108,7 @@ def facts_of(files: Iterable[str], settable: Collection[str] = ()) -> Mapping[tu
             unset=one.why or _inherited(one, unset),
             bits=value.bits or _inherited(value, bits),
             plain=one.plain,
-            calls=frozenset(closure(calls[one.name], lambda name: calls.get(name, ()))) - {one.name},
+            calls=_called(one, uses, calls),
             signature=one.signature,
             treated=one.treated,
             shared=shared.get(one.name, ""),
@@ -123,6 +125,15 @@ def _calls_of_derivatives(uses: Sequence[_Uses]) -> Mapping[str, frozenset[str]]
     for one in uses:
         result[one.name] = result.get(one.name, frozenset()) | one.calls
     return {name: frozenset() if name in custom else calls for name, calls in result.items()}
+
+
+def _called(one: _Uses, uses: Sequence[_Uses], calls: Mapping[str, frozenset[str]]) -> frozenset[str]:
+    """Return the names of all functions that a derivative uses; its own if an overload has a custom derivative."""
+    alike = [other for other in uses if other.name == one.name]
+    is_known = not one.custom and all(other.place for other in alike)
+    if one.calls_its_name and is_known and any(other.custom for other in alike):
+        return frozenset(closure(one.calls, lambda name: calls.get(name, ()))) | {one.name}
+    return frozenset(closure(calls[one.name], lambda name: calls.get(name, ()))) - {one.name}
 
 
 def _with_callers(reasons: dict[str, str], uses: Sequence[_Uses]) -> Mapping[str, str]:
@@ -181,6 +192,7 @@ class _Globals:
             "TreatAsDifferentiable" in header.attributes,
             frozenset(header.attributes) - header.calls,
             next((_SHARED.format(word) for word in sorted(words) if self._variables.get(word) == _SHARED), ""),
+            header.called in header.calls,
         )
 
     def _why(self, words: Iterable[str]) -> str:

@@ -9,6 +9,7 @@ import numpy as np
 
 from slangad.compiler.check import tolerances as tol
 from slangad.compiler.check.model.columns import owner_of
+from slangad.compiler.check.verdict.explain.causes import with_failures
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -29,13 +30,9 @@ def with_accumulated(result: Result, memory: Mapping[str, str]) -> Result:
         result: The result of a function of a Slang file.
         memory: The memory in which gradients accumulate, by the memory that they belong to.
     """
-    causes = [_cause(failure, memory) or failure.cause for failure in result.failures]
-    failures = tuple(replace(failure, cause=cause) for failure, cause in zip(result.failures, causes, strict=True))
-    reason = result.reason
-    for old, new in zip(result.failures, failures, strict=True):
-        if old.cause and reason.endswith(old.cause):
-            reason = reason.removesuffix(old.cause) + new.cause
-    return replace(result, failures=failures, reason=reason)
+    return with_failures(
+        result, [replace(failure, cause=_cause(failure, memory) or failure.cause) for failure in result.failures]
+    )
 
 
 def _cause(failure: Failure, memory: Mapping[str, str]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -14,11 +15,21 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from slangad.compiler.check.model.arrays import Floats
+    from slangad.compiler.report.model import Failure, Result
 
 NOT_DIFFERENTIABLE: Final = "is not IDifferentiable"
 _SIGNS: Final = 3
 """Inputs that one message names."""
 NEVER_STORED: Final = "a local variable is read that this path never stores"
+
+
+def with_failures(result: Result, failures: Sequence[Failure]) -> Result:
+    """Return a result with other failures, one for each of its own. Its reason names the cause of the new one."""
+    reason = result.reason
+    for old, new in zip(result.failures, failures, strict=True):
+        if old.cause and reason.endswith(old.cause):
+            reason = reason.removesuffix(old.cause) + new.cause
+    return replace(result, failures=tuple(failures), reason=reason)
 
 
 def likely_cause(

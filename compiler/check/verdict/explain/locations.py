@@ -5,22 +5,23 @@ from __future__ import annotations
 import math
 import os
 import re
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.check import tolerances as tol
 from slangad.compiler.check.model.columns import owner_of
-from slangad.compiler.check.verdict.explain.causes import NOT_DIFFERENTIABLE
+from slangad.compiler.check.verdict.explain.causes import NOT_DIFFERENTIABLE, with_failures
 from slangad.compiler.check.verdict.explain.slang_steps import RETURNED, steps_of, text_of_body
-from slangad.compiler.check.verdict.explain.steps import NOTHING, Accused, Step, suspect
+from slangad.compiler.check.verdict.explain.steps import NOTHING, Accused, Missing, Step, missing_statement, suspect
 from slangad.compiler.errors.spans import NOWHERE
 from slangad.compiler.ir import nodes as ir
 from slangad.compiler.ir import types
 from slangad.compiler.ir.calls import policy_of
 from slangad.compiler.ir.walk import blocks, root, stmt_exprs, walk, walk_stmts
 from slangad.compiler.report.model import Leg
-from slangad.compiler.slang_text.calls import derivatives_reached, function_at
+from slangad.compiler.slang_text.brackets import closing
+from slangad.compiler.slang_text.calls import derivatives_reached, detached_in, function_at
 from slangad.compiler.slang_text.endings import is_slang
 from slangad.compiler.slang_text.files import source_of
 
@@ -30,7 +31,8 @@ if TYPE_CHECKING:
     from slangad.compiler.check.model.subject import Subject
     from slangad.compiler.errors.spans import Span
     from slangad.compiler.ir.expressions import Expr
-    from slangad.compiler.report.model import Failure, Result
+    from slangad.compiler.report.model import Failure, Jacobian, Result
+    from slangad.compiler.slang_text.bodies import SlangFunction
     from slangad.compiler.slang_text.calls import CustomDerivative
 
 _FORWARD: Final = frozenset({Leg.FORWARD, Leg.PRIMAL})
@@ -38,38 +40,61 @@ _NOWHERE: Final = frozenset({Leg.COMPILE, Leg.BOUND, Leg.JOINED})
 """Legs whose failures are not about a derivative."""
 _LAST_ELEMENT: Final = re.compile(r"(?:\[\d+\])+$")
 _DERIVING: Final = frozenset({"bwd_diff", "fwd_diff"})
+_NOT_TAKEN: Final = "a term is missing beside this line: no statement for this gradient reads {}"
+_NOT_STORED: Final = "a term is missing beside this line: no statement stores the gradient's {}"
+_DETACHED: Final = "the derivative differentiates {}, which ends a gradient here"
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """The location of a failure, and its cause if the location shows it."""
+
+    span: Span
+    cause: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    """The results of a file by location, with their subjects, and the files that it reads."""
+
+    results: Mapping[tuple[str, int], tuple[Result, Subject]]
+    sources: Sequence[str]
+
+    def is_right(self, function: SlangFunction) -> bool:
+        """Return True if a function was checked and is right."""
+        known = self.results.get(_place(function.span))
+        return known is not None and known[0].verdict.right
+
+    def without(self, span: Span) -> _File:
+        """Return the file without the function at a location."""
+        return replace(self, results={place: one for place, one in self.results.items() if place != _place(span)})
 
 
 def with_locations(results: Sequence[Result], subjects: Sequence[Subject], module: ir.Module) -> list[Result]:
     """Return results whose failures have the location of the derivative that is wrong, as far as it is known."""
     functions = {function.key: function for function in module.functions}
-    right = {_place(result.span) for result in results if result.verdict.right}
+    file = _File(
+        {_place(result.span): (result, subject) for result, subject in zip(results, subjects, strict=True)},
+        module.sources,
+    )
     return [
-        replace(result, failures=tuple(_located(one, result, subject, functions, right, module) for one in failures))
-        if (failures := result.failures) and not result.because
+        with_failures(result, [_located(one, result, subject, functions, file) for one in result.failures])
+        if result.failures and not result.because
         else result
         for result, subject in zip(results, subjects, strict=True)
     ]
 
 
 def _located(
-    failure: Failure,
-    result: Result,
-    subject: Subject,
-    functions: Mapping[str, ir.Function],
-    right: set[tuple[str, int]],
-    module: ir.Module,
+    failure: Failure, result: Result, subject: Subject, functions: Mapping[str, ir.Function], file: _File
 ) -> Failure:
     if failure.leg in _NOWHERE or not result.span.line:
         return failure
     if subject.facts is not None:
         struct, lost, _ = failure.cause.partition(f" {NOT_DIFFERENTIABLE}")
-        span = (
-            _struct(struct, module.sources)
-            if lost
-            else _in_slang(failure, result.span, module.sources, right, subject.memory)
-        )
-        return replace(failure, span=span) if span.line else failure  # else that of a trap, if one is known
+        place = _Place(_struct(struct, file.sources)) if lost else _in_slang(failure, result.span, subject.memory, file)
+        cause = place.cause or failure.cause
+        return replace(failure, span=place.span, cause=cause) if place.span.line else failure  # else that of a trap
     function = functions.get(subject.function)
     return failure if function is None else replace(failure, span=_in_description(failure, function, functions))
 
@@ -82,7 +107,7 @@ def _accused(failure: Failure) -> tuple[Accused, Accused]:
         for found, expected, error in zip(jacobian.found, jacobian.expected, jacobian.error, strict=True):
             for path, actual, known, bar in zip(jacobian.columns, found, expected, error, strict=True):
                 if not math.isnan(known):
-                    (right if abs(actual - known) <= bar + tol.SAME_FOUND * abs(known) else wrong).add(path)
+                    (right if _agrees(actual, known, bar) else wrong).add(path)
     owners = {owner_of(path) for path in wrong}
     parts = [
         {part for path in paths if owner_of(path) in owners for part in _parts(path)}
@@ -100,8 +125,7 @@ def _accused_rows(failure: Failure) -> Accused:
         rows = zip(jacobian.rows, jacobian.found, jacobian.expected, jacobian.error, strict=True)
         for path, found, expected, error in rows:
             entries = [one for one in zip(found, expected, error, strict=True) if not math.isnan(one[1])]
-            agree = all(abs(actual - known) <= bar + tol.SAME_FOUND * abs(known) for actual, known, bar in entries)
-            (right if agree else wrong).add(path)
+            (right if all(_agrees(*entry) for entry in entries) else wrong).add(path)
     parts = [{part for path in paths for part in _parts(path)} for paths in (wrong, right - wrong)]
     return Accused(frozenset(parts[0]), frozenset(parts[1] - parts[0]))
 
@@ -124,19 +148,16 @@ def _attribute(failure: Failure) -> str:
     return "ForwardDerivative" if forward else "BackwardDerivative"
 
 
-def _in_slang(
-    failure: Failure, span: Span, sources: Sequence[str], right: set[tuple[str, int]], memory: Mapping[str, str]
-) -> Span:
+def _in_slang(failure: Failure, span: Span, memory: Mapping[str, str], file: _File) -> _Place:
     """Return the location in a Slang file; nowhere if the function itself is the best one.
 
     Args:
         failure: The failure.
         span: The function.
-        sources: The files.
-        right: The locations of functions that are right.
         memory: The memory in which gradients accumulate, by the memory that they belong to.
+        file: The results.
     """
-    reached = derivatives_reached(span, sources)
+    reached = derivatives_reached(span, file.sources)
     wanted = _attribute(failure)
     derivatives = [one for one in reached if one.attribute == wanted]
     if failure.leg is Leg.TRANSPOSE and not derivatives:
@@ -144,20 +165,34 @@ def _in_slang(
     mine = [one for one in derivatives if _place(one.of.span) == _place(span)]
     if mine:
         own_names = zip(mine[0].of.header.params, mine[0].function.header.params, strict=False)
-        return _in_derivative(failure, mine[0], {**dict(own_names), **memory})
-    left = [one for one in derivatives if _place(one.of.span) not in right]
+        return _in_derivative(failure, mine[0], {**dict(own_names), **memory}, file.without(span))
+    left = [one for one in derivatives if not file.is_right(one.of)]
     if len(left) == 1:
-        return _in_derivative(failure, left[0], memory)
-    return _call_in(span, sources) if not left else NOWHERE
+        return _in_callee(failure, left[0], memory, file.without(span))
+    return _Place(NOWHERE if left else _call_in(span, file.sources))
 
 
-def _in_derivative(failure: Failure, derivative: CustomDerivative, names: Mapping[str, str]) -> Span:
+def _in_callee(failure: Failure, derivative: CustomDerivative, memory: Mapping[str, str], file: _File) -> _Place:
+    """Return the likeliest statement of the custom derivative of a callee; that of its own failure if it has one."""
+    result, subject = file.results.get(_place(derivative.of.span), (None, None))
+    alike = [one for one in result.failures if _attribute(one) == derivative.attribute] if result is not None else []
+    if alike and result is not None and subject is not None:
+        place = _in_slang(alike[0], result.span, subject.memory, file)
+        return _Place(place.span if place.span.line else derivative.function.span)
+    if owner_of(failure.column) in memory:
+        return _in_derivative(failure, derivative, memory, file)
+    own = {name: name for name in derivative.function.header.params}
+    return _in_derivative(replace(failure, row="", column="", jacobian=None), derivative, own, file)
+
+
+def _in_derivative(failure: Failure, derivative: CustomDerivative, names: Mapping[str, str], file: _File) -> _Place:
     """Return the likeliest statement of a custom derivative, else its name.
 
     Args:
         failure: The failure.
         derivative: The derivative.
         names: The names that hold gradients there, by the parameters and memory that they belong to.
+        file: The results.
     """
     of, own = derivative.of, derivative.function
     params = dict(zip(own.header.params, of.header.params, strict=False))
@@ -171,8 +206,61 @@ def _in_derivative(failure: Failure, derivative: CustomDerivative, names: Mappin
     rows = _accused_rows(failure)
     if derivative.attribute == "ForwardDerivative":
         outputs, parts, rows = Accused(frozenset({RETURNED}), frozenset()), rows, NOTHING
+    elif (missing := _missing(failure, steps, outputs, parts, rows)) is not None:
+        value = f"{own.header.params[-1]}{_behind(missing.part)}"
+        words = _NOT_STORED.format(missing.part) if missing.is_stored else _NOT_TAKEN.format(value)
+        return _Place(missing.span, words)
     place = suspect(steps, outputs, parts, rows)
-    return place if place.line else derivative.function.span
+    return _differentiated(place, derivative, file) if place.line else _Place(derivative.function.span)
+
+
+def _missing(
+    failure: Failure, steps: Sequence[Step], outputs: Accused, parts: Accused, rows: Accused
+) -> Missing | None:
+    """Return the statement that a custom derivative lacks, if wrong entries are zero and the statements show it."""
+    jacobian, owner = failure.jacobian, owner_of(failure.column)
+    if jacobian is None or not owner or any(actual for actual in _wrong_entries(jacobian)):
+        return None
+    columns = [frozenset(_parts(path)) for path in jacobian.columns if owner_of(path) == owner]
+    return missing_statement(
+        steps, outputs, parts, rows, ([frozenset(_parts(path)) for path in jacobian.rows], columns)
+    )
+
+
+def _wrong_entries(jacobian: Jacobian) -> Iterator[float]:
+    """Yield the wrong entries of a Jacobian."""
+    for found, expected, error in zip(jacobian.found, jacobian.expected, jacobian.error, strict=True):
+        for actual, known, bar in zip(found, expected, error, strict=True):
+            if not math.isnan(known) and not _agrees(actual, known, bar):
+                yield actual
+
+
+def _agrees(actual: float, known: float, bar: float) -> bool:
+    return abs(actual - known) <= bar + tol.SAME_FOUND * abs(known)
+
+
+def _behind(part: str) -> str:
+    """Return a part as text has it behind a variable: ``.x``, ``[0]``."""
+    return part if part.startswith("[") else f".{part}"
+
+
+def _differentiated(place: Span, derivative: CustomDerivative, file: _File) -> _Place:
+    """Return the location of the mistake if a statement differentiates another function that has it; else its own."""
+    tokens = derivative.source.tokens[derivative.function.opening : derivative.function.last]
+    inside = [token for token in tokens if (place.line, place.column) <= (token.line, token.column)]
+    inside = [token for token in inside if (token.line, token.column) < (place.end_line, place.end_column)]
+    for k, token in enumerate(inside[:-2]):
+        if token.text not in _DERIVING or inside[k + 1].text != "(":
+            continue
+        name = inside[closing(inside, k + 1) - 1].text
+        for result, subject in file.results.values():
+            if subject.facts is not None and subject.plain.rpartition(".")[2] == name and result.failures:
+                found = _in_slang(result.failures[0], result.span, subject.memory, file.without(result.span))
+                return found if found.span.line else _Place(result.span)
+        detached = detached_in(name, file.sources)
+        if detached.line:
+            return _Place(detached, _DETACHED.format(name))
+    return _Place(place)
 
 
 def _renamed(accused: Accused, names: Mapping[str, str]) -> Accused:

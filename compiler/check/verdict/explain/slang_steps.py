@@ -27,6 +27,7 @@ _DIFFERENTIAL: Final = frozenset({"d", "getDifferential"})
 _PRIMAL: Final = frozenset({"p", "v", "primal"})
 _VECTOR: Final = re.compile(r"(?:float|half|double)([234]?)")
 _COMPONENTS: Final = "xyzw"
+_COLORS: Final = "rgba"
 _ELEMENT: Final = re.compile(r"\[[0-3]\]")
 _LAST_ELEMENT: Final = re.compile(r"(?<=\w)(?:\[\d+\])+$")
 _LOOP: Final = "for"
@@ -68,9 +69,11 @@ def steps_of(
             step,
             parts=_components(step, vectors) if step.parts else _joined(parts, step.stores),
             numbers=frozenset(_numbers_in(tokens)),
-            takes=frozenset(_parts_of_last(tokens, function)),
+            takes=taken - {""},
+            takes_all="" in taken,
         )
         for step, tokens in zip(steps, statements, strict=True)
+        for taken in [frozenset(_parts_of_last(tokens, function))]
     )
     starts = [start for start, _ in ranges]
     guards = [*_guards(body, names)]
@@ -226,7 +229,7 @@ def _components(step: Step, vectors: Collection[str]) -> frozenset[str]:
 
 
 def _parts_of_last(tokens: Sequence[Token], function: SlangFunction) -> Iterator[str]:
-    """Yield the parts of a derivative's last parameter, the cotangent, that a statement reads."""
+    """Yield the parts of a derivative's last parameter, the cotangent, that a statement reads; empty for all of it."""
     seed = next(reversed(function.header.params), "")
     for k, token in enumerate(tokens):
         if token.text != seed or (k and tokens[k - 1].text == "."):
@@ -237,14 +240,21 @@ def _parts_of_last(tokens: Sequence[Token], function: SlangFunction) -> Iterator
             fields.append(texts[1])
             del texts[:2]
         if fields:
-            yield from {*fields[-2:], ".".join(fields[-2:])}
+            for last in _letters(fields[-1]):
+                yield from {*fields[-2:-1], last, ".".join([*fields[-2:-1], last])}
             continue
         element = ""
         while texts[0:1] == ["["] and texts[1:2] and texts[1].isdigit():
             element += f"[{texts[1]}]"
             del texts[:3]
-        if element:
-            yield element
+        yield element
+
+
+def _letters(field: str) -> Iterator[str]:
+    """Yield a field, and if it may be a swizzle, its components: also ``x`` and ``y`` of ``rg``."""
+    yield field
+    if len(field) <= len(_COMPONENTS) and any(set(field) <= set(letters) for letters in (_COMPONENTS, _COLORS)):
+        yield from field.translate(str.maketrans(_COLORS, _COMPONENTS))
 
 
 def _numbers_in(tokens: Sequence[Token]) -> Iterator[str]:
@@ -305,7 +315,7 @@ def _head(head: Step, inside: Sequence[Step], *, is_loop: bool) -> Step:
     """Return a head that stores what its blocks store; that of a ``for`` loop also stores its counter."""
     stores = frozenset[str]().union(*(step.stores for step in inside))
     stores |= head.stores if is_loop else frozenset()
-    return replace(head, stores=stores, is_head=True, takes=frozenset())
+    return replace(head, stores=stores, is_head=True, takes=frozenset(), takes_all=False)
 
 
 def _step(tokens: Sequence[Token], pairs: Collection[str], file: str, *, of_value: bool) -> Step:
