@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from slangad.compiler.report.model import Result
 
 PLANTED = Path(__file__).parent / "slang" / "planted.slang"
+FORMS = PLANTED.with_name("planted_forms.slang")
 
 
 def _misses(results: dict[str, Result], text: str) -> dict[str, str]:
@@ -39,9 +40,12 @@ def _misses(results: dict[str, Result], text: str) -> dict[str, str]:
 
 
 def test_check__mistakes_in_slang_derivatives__are_located_in_their_lines() -> None:
-    report = check(parse_inputs([str(PLANTED)]), CheckOptions(samples=48, cache=default_cache()))
+    files = [str(PLANTED), str(FORMS)]
+    report = check(parse_inputs(files), CheckOptions(samples=48, cache=default_cache()))
     results = by_name(report)
-    assert _misses(results, PLANTED.read_text(encoding="utf-8")) == {}
+    for file in files:
+        of_file = {name: one for name, one in results.items() if Path(one.file).name == Path(file).name}
+        assert _misses(of_file, Path(file).read_text(encoding="utf-8")) == {}
     assert {name for name, one in results.items() if one.verdict is not Verdict.FAIL} == {"helper", "turned_again"}
     assert {name: one.because for name, one in results.items() if one.because} == {
         "ratio(float3, float)": ("ratio(float, float)",)
@@ -52,6 +56,7 @@ def test_check__mistakes_in_slang_derivatives__are_located_in_their_lines() -> N
     assert causes["short_view"] == f"{beside}for this gradient reads d.z"
     assert causes["weighted"] == f"{beside}stores the gradient's third"
     assert causes["fetch_short"] == f"{beside}stores the gradient's position"
+    assert causes["moments"].startswith("this store overwrites what line ")
     assert causes["turned"] == "the derivative differentiates turned_again, which ends a gradient here"
 
     result = results["sign_of_a_term"]

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 NOT_DIFFERENTIABLE: Final = "is not IDifferentiable"
 _SIGNS: Final = 3
 """Inputs that one message names."""
+FACTOR: Final = "a factor of"
+SOME_SAMPLES: Final = "at some samples"
 NEVER_STORED: Final = "a local variable is read that this path never stores"
 
 
@@ -114,7 +116,7 @@ def _nothing(mine: Floats, wrong: npt.NDArray[np.bool_], right: Floats) -> str:
     if not np.any(mine):
         return "no gradient reaches this input: a missing term, detach, a cast or a parameter that was forgotten"
     if wrong.sum() < (right != 0.0).sum():
-        return "no gradient reaches this input at some samples: one branch or one index is forgotten"
+        return f"no gradient reaches this input {SOME_SAMPLES}: one branch or one index is forgotten"
     return "no gradient reaches this input"
 
 
@@ -134,19 +136,17 @@ def _scaled(mine: Floats, right: Floats, wrong: npt.NDArray[np.bool_], size: flo
     if _same(mine, -right):
         return "the sign is wrong"
     if wrong.any() and wrong.sum() < len(wrong) and _same(mine[wrong], -right[wrong]):
-        return "the sign is wrong at some samples: in one branch, or a missing absolute value"
+        return f"the sign is wrong {SOME_SAMPLES}: in one branch, or a missing absolute value"
     factor = _factor(mine[wrong], right[wrong])
     if factor is not None:
         close = tol.CAUSE_CLOSE * np.abs(right) + tol.CAUSE_ZERO * tol.CAUSE_CLOSE * size
         everywhere = np.all(np.abs(mine - factor * right) <= close)
-        return f"a factor of {_number(factor)}" + (
-            "" if everywhere else " at some samples: in one branch or at an edge"
-        )
+        return f"{FACTOR} {_number(factor)}" + ("" if everywhere else f" {SOME_SAMPLES}: in one branch or at an edge")
     difference = mine - right
     if len(difference) > 2 and np.ptp(difference) <= tol.CAUSE_CLOSE * float(np.abs(difference).max()):
         return f"a constant term of {_number(float(np.median(difference)))} too much"
     if (~wrong).sum() >= max(2, wrong.sum()):
-        return "wrong at some samples only: one branch, one index or the edge of a loop"
+        return f"wrong {SOME_SAMPLES} only: one branch, one index or the edge of a loop"
     return "a missing or a wrong term"
 
 

@@ -11,9 +11,17 @@ from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.check import tolerances as tol
 from slangad.compiler.check.model.columns import owner_of
-from slangad.compiler.check.verdict.explain.causes import NOT_DIFFERENTIABLE, with_failures
-from slangad.compiler.check.verdict.explain.slang_steps import RETURNED, steps_of, text_of_body
-from slangad.compiler.check.verdict.explain.steps import NOTHING, Accused, Missing, Step, missing_statement, suspect
+from slangad.compiler.check.verdict.explain.causes import FACTOR, NOT_DIFFERENTIABLE, SOME_SAMPLES, with_failures
+from slangad.compiler.check.verdict.explain.slang_steps import RETURNED, clamped_in, steps_of, text_of_body
+from slangad.compiler.check.verdict.explain.steps import (
+    Accused,
+    Missing,
+    Step,
+    Suspects,
+    missing_statement,
+    overwriting,
+    suspect,
+)
 from slangad.compiler.errors.spans import NOWHERE
 from slangad.compiler.ir import nodes as ir
 from slangad.compiler.ir import types
@@ -39,9 +47,11 @@ _FORWARD: Final = frozenset({Leg.FORWARD, Leg.PRIMAL})
 _NOWHERE: Final = frozenset({Leg.COMPILE, Leg.BOUND, Leg.JOINED})
 """Legs whose failures are not about a derivative."""
 _LAST_ELEMENT: Final = re.compile(r"(?:\[\d+\])+$")
+_INDEX: Final = re.compile(r"\[(\d+)\]")
 _DERIVING: Final = frozenset({"bwd_diff", "fwd_diff"})
 _NOT_TAKEN: Final = "a term is missing beside this line: no statement for this gradient reads {}"
 _NOT_STORED: Final = "a term is missing beside this line: no statement stores the gradient's {}"
+_OVERWRITES: Final = "this store overwrites what line {} adds"
 _DETACHED: Final = "the derivative differentiates {}, which ends a gradient here"
 
 
@@ -139,7 +149,8 @@ def _parts(path: str) -> set[str]:
     if fields:
         return {*fields[-2:], ".".join(fields[-2:])}
     element = _LAST_ELEMENT.search(path)
-    return {"", element[0]} if element else {""}
+    array = path.partition("[")[0].split(".")[1:]
+    return {"", element[0], *array[-1:]} if element else {""}
 
 
 def _attribute(failure: Failure) -> str:
@@ -202,29 +213,87 @@ def _in_derivative(failure: Failure, derivative: CustomDerivative, names: Mappin
     accused, parts = _accused(failure)
     steps = tuple(step for step in steps if _runs(step, failure))
     stored = frozenset(name for step in steps for name in step.stores)
-    outputs = _renamed(accused, {name: _in_text(gradient, stored) for name, gradient in names.items()})
-    rows = _accused_rows(failure)
+    stored_names = {name: _in_text(gradient, stored) for name, gradient in names.items()}
+    outputs = _renamed(accused, stored_names)
+    rows, columns = _accused_rows(failure), {stored_names.get(name, name): one for name, one in _columns(failure)}
+    is_partly = SOME_SAMPLES in failure.cause
+    evidence = Suspects(
+        outputs,
+        parts,
+        rows,
+        columns,
+        is_partly,
+        edge=_is_at_edge(failure),
+        factor=(failure.ratio or 0.0) if not is_partly and FACTOR in failure.cause else 0.0,
+        clamped=clamped_in(source, of) if is_partly and _is_flat(failure) else frozenset(),
+    )
     if derivative.attribute == "ForwardDerivative":
-        outputs, parts, rows = Accused(frozenset({RETURNED}), frozenset()), rows, NOTHING
-    elif (missing := _missing(failure, steps, outputs, parts, rows)) is not None:
+        evidence = Suspects(Accused(frozenset({RETURNED}), frozenset()), rows, is_partly=evidence.is_partly)
+    elif (missing := _missing(failure, steps, evidence)) is not None:
         value = f"{own.header.params[-1]}{_behind(missing.part)}"
         words = _NOT_STORED.format(missing.part) if missing.is_stored else _NOT_TAKEN.format(value)
         return _Place(missing.span, words)
-    place = suspect(steps, outputs, parts, rows)
+    if failure.leg is Leg.ACCUMULATION:
+        assigned = [step for step in steps if step.target and step.stores & evidence.names.wrong]
+        steps = tuple([step for step in assigned if not step.adds] or assigned or steps)
+    if (both := overwriting(steps, evidence.names.wrong)) is not None:
+        return _Place(both[1].span, _OVERWRITES.format(both[0].span.line))
+    place = suspect(steps, evidence)
     return _differentiated(place, derivative, file) if place.line else _Place(derivative.function.span)
 
 
-def _missing(
-    failure: Failure, steps: Sequence[Step], outputs: Accused, parts: Accused, rows: Accused
-) -> Missing | None:
+def _columns(failure: Failure) -> Iterator[tuple[str, tuple[list[frozenset[str]], list[frozenset[str]]]]]:
+    """Yield the parts of the wrong inputs, and of those that are right and not zero, by value."""
+    jacobian = failure.jacobian
+    if jacobian is None:
+        return
+    result: dict[str, tuple[list[frozenset[str]], list[frozenset[str]]]] = {}
+    for path, state in _states_of_columns(jacobian):
+        if state is not None:
+            result.setdefault(owner_of(path), ([], []))[state].append(frozenset(_parts(path)))
+    yield from result.items()
+
+
+def _states_of_columns(jacobian: Jacobian) -> Iterator[tuple[str, bool | None]]:
+    """Yield inputs with True if their derivatives are right and not zero, False if one is wrong, else None."""
+    for number, path in enumerate(jacobian.columns):
+        entries = [
+            (found[number], expected[number], error[number])
+            for found, expected, error in zip(jacobian.found, jacobian.expected, jacobian.error, strict=True)
+            if not math.isnan(expected[number])
+        ]
+        if all(_agrees(*entry) for entry in entries):
+            yield path, True if any(known for _, known, _ in entries) else None
+        else:
+            yield path, False
+
+
+def _is_at_edge(failure: Failure) -> bool:
+    """Return True if the wrong inputs are the first, or the last, elements of arrays, and other elements are right."""
+    states = [] if failure.jacobian is None else [*_states_of_columns(failure.jacobian)]
+    indices = {path: [int(one) for one in _INDEX.findall(path)] for path, _ in states}
+    wrong = [path for path, state in states if state is False]
+    if not wrong or not all(len(indices[path]) == 1 for path in wrong):
+        return False
+    alike = {_INDEX.sub("[]", path) for path in wrong}
+    right = {path for path, state in states if state and _INDEX.sub("[]", path) in alike}
+    last = max(indices[path][0] for path in (*wrong, *right))
+    at = {indices[path][0] for path in wrong}
+    return len(right) > 1 and at in ({0}, {last}) and not at & {indices[path][0] for path in right}
+
+
+def _is_flat(failure: Failure) -> bool:
+    """Return True if the function does not depend on the wrong input at the sample of a failure."""
+    return failure.expected == 0.0 and bool(failure.found)
+
+
+def _missing(failure: Failure, steps: Sequence[Step], evidence: Suspects) -> Missing | None:
     """Return the statement that a custom derivative lacks, if wrong entries are zero and the statements show it."""
     jacobian, owner = failure.jacobian, owner_of(failure.column)
     if jacobian is None or not owner or any(actual for actual in _wrong_entries(jacobian)):
         return None
     columns = [frozenset(_parts(path)) for path in jacobian.columns if owner_of(path) == owner]
-    return missing_statement(
-        steps, outputs, parts, rows, ([frozenset(_parts(path)) for path in jacobian.rows], columns)
-    )
+    return missing_statement(steps, evidence, ([frozenset(_parts(path)) for path in jacobian.rows], columns))
 
 
 def _wrong_entries(jacobian: Jacobian) -> Iterator[float]:
@@ -323,7 +392,7 @@ def _in_description(failure: Failure, function: ir.Function, functions: Mapping[
     flowing = [param.name for param in function.params if not param.no_diff]
     outputs = {name: f"{RETURNED} {number}" for number, name in enumerate(flowing)}
     steps = tuple(_steps(derivative.body, len(flowing) if derivative.key == policy.backward else 1))
-    place = suspect(steps, _renamed(accused, outputs), parts)
+    place = suspect(steps, Suspects(_renamed(accused, outputs), parts, is_partly=SOME_SAMPLES in failure.cause))
     return place if place.line else derivative.span
 
 

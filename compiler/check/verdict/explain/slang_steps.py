@@ -8,8 +8,8 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
-from slangad.compiler.check.verdict.explain.steps import Step
-from slangad.compiler.errors.spans import Span
+from slangad.compiler.check.verdict.explain.steps import COMPONENTS, Step, letters
+from slangad.compiler.errors.spans import NOWHERE, Span
 from slangad.compiler.slang_text.brackets import BEFORE_VALUES, CLOSING_OF, closing
 
 if TYPE_CHECKING:
@@ -26,11 +26,12 @@ _COMPARING: Final = frozenset({"=", "<", ">", "!"})
 _DIFFERENTIAL: Final = frozenset({"d", "getDifferential"})
 _PRIMAL: Final = frozenset({"p", "v", "primal"})
 _VECTOR: Final = re.compile(r"(?:float|half|double)([234]?)")
-_COMPONENTS: Final = "xyzw"
-_COLORS: Final = "rgba"
 _ELEMENT: Final = re.compile(r"\[[0-3]\]")
 _LAST_ELEMENT: Final = re.compile(r"(?<=\w)(?:\[\d+\])+$")
+_ARRAY: Final = re.compile(r"[\w ]+\.(\w+)\[[^\[\]]*\]")
 _LOOP: Final = "for"
+_CLAMPING: Final = frozenset({"clamp", "saturate", "max", "min"})
+_BRANCHES: Final = frozenset({"if", "switch"})
 _HEADS: Final = frozenset({"if", "else", "while", "switch", "do", _LOOP})
 """The words that a branch or loop begins with."""
 _BEFORE_LISTS: Final = frozenset({"=", "(", ",", RETURNED})
@@ -76,9 +77,17 @@ def steps_of(
         for taken in [frozenset(_parts_of_last(tokens, function))]
     )
     starts = [start for start, _ in ranges]
-    guards = [*_guards(body, names)]
+    guards, branches, blocks = [*_guards(body, names)], [*_branches(body)], [*_blocks(body)]
+    local = frozenset(token.text for k, token in enumerate(apart) if _is_declared(apart, k))
     steps = tuple(
-        replace(step, guards=frozenset(guard for first, last, guard in guards if first < start < last))
+        replace(
+            step,
+            guards=frozenset(guard for first, last, guard in guards if first < start < last),
+            is_conditional=step.is_conditional or any(first < start < last for first, last in branches),
+            loop=step.loop if step.loop.line else _loop_around(body, start, source.file),
+            block=max((first for first, last in blocks if first < start < last), default=-1),
+            parts=step.parts if step.parts or step.stores.isdisjoint(local) else frozenset(_array_in(step.target)),
+        )
         for step, start in zip(steps, starts, strict=True)
     )
     return tuple(
@@ -105,6 +114,46 @@ def _guards(body: Sequence[Token], names: Mapping[str, str]) -> Iterator[tuple[i
         yield end + 1, last, (name, value)
         if [one.text for one in body[last + 1 : last + 3]] == ["else", "{"]:
             yield last + 2, closing(body, last + 2), (name, not value)
+
+
+def _branches(body: Sequence[Token]) -> Iterator[tuple[int, int]]:
+    """Yield the braces of the blocks of branches."""
+    for k, token in enumerate(body[:-1]):
+        after = closing(body, k + 1) + 1 if token.text in _BRANCHES and body[k + 1].text == "(" else k + 1
+        if token.text in _BRANCHES | {"else"} and after < len(body) and body[after].text == "{":
+            yield after, closing(body, after)
+
+
+def _blocks(body: Sequence[Token]) -> Iterator[tuple[int, int]]:
+    """Yield the braces of all blocks."""
+    yield from ((k, closing(body, k)) for k, token in enumerate(body) if token.text == "{")
+
+
+def _loop_around(body: Sequence[Token], start: int, file: str) -> Span:
+    """Return the head of the innermost loop with braces around a token; nowhere if there is none."""
+    for k in range(start - 1, -1, -1):
+        if body[k].text == _LOOP and body[k + 1].text == "(":
+            end = closing(body, k + 1)
+            if end + 1 < len(body) and body[end + 1].text == "{" and end + 1 < start < closing(body, end + 1):
+                return _span(body[k : end + 1], file)
+    return NOWHERE
+
+
+def clamped_in(source: SlangSource, function: SlangFunction) -> frozenset[str]:
+    """Return the variables in which a function stores values of ``clamp``, ``saturate``, ``max`` and ``min``."""
+    body = source.tokens[function.opening + 1 : function.last]
+    statements = [body[start:end] for start, end in _statements(body)]
+    return frozenset(
+        _target(_variable(tokens[_after_heads(tokens) : equals]))[0]
+        for tokens in statements
+        if (equals := _assignment(tokens)) is not None and not _CLAMPING.isdisjoint(one.text for one in tokens[equals:])
+    )
+
+
+def _array_in(target: str) -> Iterator[str]:
+    """Yield the field that is an array: ``light`` of ``g.light[i]``."""
+    if (found := _ARRAY.fullmatch(target)) is not None:
+        yield found[1]
 
 
 def text_of_body(source: SlangSource, function: SlangFunction) -> str:
@@ -209,7 +258,7 @@ def _parts_in(texts: Sequence[str], size: int, widths: Mapping[str, int]) -> Ite
     start = 0
     for one, width in zip(arguments, known, strict=True):
         if len(one) == 1:
-            yield one[0], frozenset(_COMPONENTS[start : start + width])
+            yield one[0], frozenset(COMPONENTS[start : start + width])
         start += width
 
 
@@ -225,7 +274,7 @@ def _components(step: Step, vectors: Collection[str]) -> frozenset[str]:
     """Return the parts of a statement, ``x`` in place of the element ``[0]`` of a vector."""
     if step.stores.isdisjoint(vectors):
         return step.parts
-    return frozenset(_COMPONENTS[int(part[1])] if _ELEMENT.fullmatch(part) else part for part in step.parts)
+    return frozenset(COMPONENTS[int(part[1])] if _ELEMENT.fullmatch(part) else part for part in step.parts)
 
 
 def _parts_of_last(tokens: Sequence[Token], function: SlangFunction) -> Iterator[str]:
@@ -240,7 +289,7 @@ def _parts_of_last(tokens: Sequence[Token], function: SlangFunction) -> Iterator
             fields.append(texts[1])
             del texts[:2]
         if fields:
-            for last in _letters(fields[-1]):
+            for last in letters(fields[-1]):
                 yield from {*fields[-2:-1], last, ".".join([*fields[-2:-1], last])}
             continue
         element = ""
@@ -248,13 +297,6 @@ def _parts_of_last(tokens: Sequence[Token], function: SlangFunction) -> Iterator
             element += f"[{texts[1]}]"
             del texts[:3]
         yield element
-
-
-def _letters(field: str) -> Iterator[str]:
-    """Yield a field, and if it may be a swizzle, its components: also ``x`` and ``y`` of ``rg``."""
-    yield field
-    if len(field) <= len(_COMPONENTS) and any(set(field) <= set(letters) for letters in (_COMPONENTS, _COLORS)):
-        yield from field.translate(str.maketrans(_COLORS, _COMPONENTS))
 
 
 def _numbers_in(tokens: Sequence[Token]) -> Iterator[str]:
@@ -267,7 +309,7 @@ def _numbers_in(tokens: Sequence[Token]) -> Iterator[str]:
         if len(arguments) == int(made[1]):
             signs = ("+", "-")
             yield from (
-                _COMPONENTS[number]
+                COMPONENTS[number]
                 for number, one in enumerate(arguments)
                 if one and one[-1].kind == "number" and all(before.text in signs for before in one[:-1])
             )
@@ -315,12 +357,27 @@ def _head(head: Step, inside: Sequence[Step], *, is_loop: bool) -> Step:
     """Return a head that stores what its blocks store; that of a ``for`` loop also stores its counter."""
     stores = frozenset[str]().union(*(step.stores for step in inside))
     stores |= head.stores if is_loop else frozenset()
-    return replace(head, stores=stores, is_head=True, takes=frozenset(), takes_all=False)
+    loop = head.span if is_loop else head.loop
+    return replace(head, stores=stores, is_head=True, takes=frozenset(), takes_all=False, loop=loop)
+
+
+def _iterations(head: Sequence[Token]) -> int:
+    """Return the number in ``i < 4``; 0 for other heads."""
+    pairs = [*pairwise(token.text for token in head)] if head and head[0].text == _LOOP else []
+    return next((int(number) for sign, number in pairs if sign == "<" and number.isdigit()), 0)
 
 
 def _step(tokens: Sequence[Token], pairs: Collection[str], file: str, *, of_value: bool) -> Step:
-    equals = _assignment(tokens)
     begin = _after_heads(tokens)
+    step = _plain_step(tokens, begin, pairs, file, of_value=of_value)
+    heads = [token.text for token in tokens[:begin]]
+    loop = _span(tokens[:begin], file) if _LOOP in heads else step.loop
+    conditional = not {"if", "else"}.isdisjoint(heads)
+    return replace(step, is_conditional=conditional, loop=loop, iterations=_iterations(tokens))
+
+
+def _plain_step(tokens: Sequence[Token], begin: int, pairs: Collection[str], file: str, *, of_value: bool) -> Step:
+    equals = _assignment(tokens)
     span = _span(tokens[begin:] or tokens, file)
     value = tokens if equals is None else tokens[equals + 1 :]
     operators = sum(token.text in _OPERATORS for token in value)
@@ -330,7 +387,18 @@ def _step(tokens: Sequence[Token], pairs: Collection[str], file: str, *, of_valu
         target, part = _target(tokens[begin : equals - compound])
         stores = {target, *_memory_of(tokens[begin:equals])}
         read = reads | (stores if compound else set[str]())
-        return Step(frozenset(stores), read, operators + compound, span, frozenset({part} - {""}))
+        written = tokens[begin : equals - compound]
+        variable = _variable(written)
+        return Step(
+            frozenset(stores),
+            read,
+            operators + compound,
+            span,
+            frozenset({part} - {""}),
+            target="".join(token.text for token in variable),
+            adds=compound,
+            declares=len(variable) < len(written),
+        )
     if tokens[begin:] and tokens[begin].text == RETURNED:
         if [token.text for token in tokens[begin + 1 : begin + 3]] == ["diffPair", "("]:
             both = list(_arguments(tokens[begin + 3 : closing(tokens, begin + 2)]))
@@ -444,6 +512,12 @@ def _target(tokens: Sequence[Token]) -> tuple[str, str]:
             target, fields = (target, [*fields, token.text]) if is_field else (token.text, [])
         depth += (token.text in CLOSING_OF) - (token.text in CLOSING_OF.values())
     return target, ".".join(fields[-2:] if indexed else fields[-1:])
+
+
+def _variable(tokens: Sequence[Token]) -> Sequence[Token]:
+    """Return the tokens of a variable with its path, without the type in its declaration."""
+    typed = [k for k, (one, after) in enumerate(pairwise(tokens)) if one.kind == after.kind == "word"]
+    return tokens[typed[-1] + 1 :] if typed else tokens
 
 
 def _first_bracket(tokens: Sequence[Token]) -> int:
