@@ -117,6 +117,51 @@ void load_bwd(uint i, float d) { InterlockedAdd(plainGradients[i], d); }
     assert results["load"].verdict is Verdict.PASS
 
 
+PAIR = """[BackwardDerivative({0}_bwd)]
+float2 {0}(DiffTensorView t, uint i) {{ return {{ t[uint2(i, 0)], t[uint2(i, 1)] }}; }}"""
+
+
+def test_check__a_wrong_accumulation_in_a_diff_tensor__fails_and_says_how(checked: Checked) -> None:
+    once = "t.diff.diff.InterlockedAdd(uint2(i, 1), d.y, old);"
+    bodies = {
+        "sound": once,
+        "missing": "",
+        "doubled": once + once,
+        "misplaced": "t.diff.diff.InterlockedAdd(uint2(i, 2), d.y, old);",
+        "plain": "t.diff.diff[uint2(i, 1)] = t.diff.diff[uint2(i, 1)] + d.y;",
+        "replaced": "t.diff.diff.store(uint2(i, 1), d.y);",
+    }
+    start = "float old; t.diff.diff.InterlockedAdd(uint2(i, 0), d.x, old);"
+    derivatives = (
+        f"{PAIR.format(name)}\nvoid {name}_bwd(DiffTensorView t, uint i, float2 d)\n{{ {start}\n{body} }}"
+        for name, body in bodies.items()
+    )
+    caller = (
+        "[Differentiable] float caller(DiffTensorView t, uint i) { float2 v = sound(t, i); return v.x * v.y * t[i]; }"
+    )
+    alone = PAIR.format("alone").replace("[", "// check: single thread\n[", 1)
+    alone += f"\nvoid alone_bwd(DiffTensorView t, uint i, float2 d) {{ {start} {bodies['plain']} }}"
+    results = checked("\n".join((*derivatives, caller, alone)), ".slang")
+    causes = {
+        "missing": "no statement for this gradient reads d.y",
+        "doubled": "the gradient of 't' is added to 't.diff.diff' twice",
+        "misplaced": "is added to other elements of 't.diff.diff'",
+        "plain": "a plain store or += is not atomic",
+        "replaced": "a plain store or += is not atomic",
+    }
+    for name, cause in causes.items():
+        (failure,) = results[name].failures
+        assert failure.leg is (Leg.ACCUMULATION if name in ("plain", "replaced") else Leg.REVERSE), name
+        assert cause in failure.cause, name
+        assert failure.column.startswith("t["), name
+    assert "lose each other's additions to 't.diff.diff', the gradient of 't'" in results["plain"].failures[0].message
+    for name in ("sound", "caller", "alone"):
+        assert results[name].verdict is Verdict.PASS, (name, results[name].reason)
+    assert state_of(results["sound"], Leg.ACCUMULATION) is LegState.AGREES
+    assert state_of(results["caller"], Leg.ACCUMULATION) is LegState.AGREES
+    assert state_of(results["alone"], Leg.ACCUMULATION) is None
+
+
 def test_check__parameters_that_the_host_sets__are_inputs(checked: Checked) -> None:
     text = """
 cbuffer Scene : register(b0) { float exposure; float3 tint; int mode; float curve[4]; }

@@ -55,6 +55,10 @@ _STORE: Final = ".store"
 """Begins the names of methods that store: ``store``, ``storeOnce``, ``storeVecOnce`` of an extension."""
 _ONCE: Final = "Once"
 """In names of methods that no two threads call for one element."""
+_HELD_GRADIENT: Final = ".diff"
+"""The member of a ``DiffTensorView`` through which a custom derivative adds to its gradient."""
+IN_PAIR: Final = ".diff.diff"
+"""Ends the name of the gradient that a ``DiffTensorView`` holds."""
 _NO_FORWARD: Final = "the gradient of '{}' accumulates in '{}', which forward mode does not use"
 
 
@@ -158,6 +162,7 @@ class WrapperPlanner:
         gradients = {i.parameter.name: pairs[i.parameter.name].name for i in inputs if i.gradient >= 0}
         if gradients:
             reasons = [("jvp", _NO_FORWARD.format(*next(iter(gradients.items()))))]
+        gradients |= {i.parameter.name: f"{i.parameter.name}{IN_PAIR}" for i in inputs if i.is_added_to and i.active}
         comments = tuple(comment.text for comment in header.comments if "range" in comment.text)
         reached = frozenset(code.name for code in codes)
         return WrapperPlan(wrapped, candidate, scopes, comments, gradients, tuple(reasons), reached)
@@ -295,6 +300,7 @@ class WrapperPlanner:
                     stored=one.is_pair and not one.words.isdisjoint(stored),
                     passive=one.name in passive,
                     extents=self.shapes.get(one.name, ()),
+                    is_added_to=one.is_pair and _HELD_GRADIENT in words,
                 )
 
     def _entries(self, one: GlobalParameter) -> int:

@@ -119,6 +119,7 @@ class MemoryInput:
         stored: True if the function stores to it and it holds its gradient: it is a result.
         passive: True if functions read its values alone.
         extents: The extents of a tensor, as declared; empty if they are not.
+        is_added_to: True if a custom derivative adds to the gradient that it holds.
     """
 
     parameter: GlobalParameter
@@ -131,6 +132,7 @@ class MemoryInput:
     stored: bool = False
     passive: bool = False
     extents: tuple[int, ...] = ()
+    is_added_to: bool = False
 
     @property
     def type(self) -> str:
@@ -193,6 +195,11 @@ class Wrapped:
         return any(one.gradient >= 0 for one in self.inputs)
 
     @property
+    def races(self) -> bool:
+        """True if threads may lose each other's additions to the gradient of some memory."""
+        return self.accumulates or (self.backward and any(one.is_added_to and one.active for one in self.inputs))
+
+    @property
     def read(self) -> list[MemoryInput]:
         """The memory and the globals that are inputs."""
         return [i for i in self.inputs if i.name and not i.stored]
@@ -236,7 +243,7 @@ def setters(inputs: Iterable[MemoryInput]) -> Iterator[str]:
 def wrapper_text(one: Wrapped, scopes: tuple[str, ...], comments: Sequence[str]) -> str:
     """Return a wrapper with its derivatives, and those that run two threads and the lanes of a wave, if needed."""
     texts = [_wrapper(one, PREFIX, comments, threads=1)]
-    if one.accumulates and one.threads:
+    if one.races and one.threads:
         texts.append(_wrapper(one, RACING, comments, threads=2))
     if one.waves and one.backward:
         texts.append(_wrapper(one, WAVING, comments, threads=LANES_OF_WAVE))

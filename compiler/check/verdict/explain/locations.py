@@ -175,8 +175,9 @@ def _in_slang(failure: Failure, span: Span, memory: Mapping[str, str], file: _Fi
         derivatives = list(reached)
     mine = [one for one in derivatives if _place(one.of.span) == _place(span)]
     if mine:
-        own_names = zip(mine[0].of.header.params, mine[0].function.header.params, strict=False)
-        return _in_derivative(failure, mine[0], {**dict(own_names), **memory}, file.without(span))
+        own_names = dict(zip(mine[0].of.header.params, mine[0].function.header.params, strict=False))
+        held = {name: own_names.get(name, name) for name, gradient in memory.items() if gradient.startswith(f"{name}.")}
+        return _in_derivative(failure, mine[0], {**own_names, **memory, **held}, file.without(span))
     left = [one for one in derivatives if not file.is_right(one.of)]
     if len(left) == 1:
         return _in_callee(failure, left[0], memory, file.without(span))
