@@ -45,6 +45,8 @@ bool held_at(float x, out float a) { a = x * x; return x > 0.0; }
 [Differentiable] void through_void(float x, inout float y) { y = no_diff h(x) * x * y; }
 [Differentiable] float through_import(float x) { return imported(x) + x; }
 [Differentiable] float through_treated(float x) { return treated(x) * x; }
+[Differentiable] float added_treated(float x) { return x + treated(x); }
+[Differentiable] float added_without(float x) { return x + no_diff h(x); }
 
 [BackwardDerivative(wrong_bwd)] [Differentiable] float wrong(float x) { return no_diff h(x) * x; }
 void wrong_bwd(inout DifferentialPair<float> x, float d) { x = diffPair(x.p, 3.0 * x.p * x.p * d); }
@@ -142,6 +144,11 @@ def test_check__what_is_treated_as_differentiable__counts_as_zero_in_derivatives
 ) -> None:
     assert results["treated"].verdict is Verdict.SKIPPED
     assert "derivatives take the value of treated as 0" in results["through_treated"].reason
+    (failure,) = results["added_treated"].failures
+    assert failure.leg is Leg.PRIMAL
+    assert "forward mode computes another value" in results["added_treated"].reason
+    assert "Remedy: leave the attribute out, and call it with no_diff" in results["added_treated"].reason
+    assert results["added_without"].verdict is Verdict.PASS
 
 
 def test_check__an_end_that_cannot_be_frozen__is_undecided(results: dict[str, Result]) -> None:

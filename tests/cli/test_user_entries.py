@@ -113,6 +113,16 @@ def test_compile__an_entry_point_that_slang_rejects__costs_only_itself(project: 
     assert "1 kernel, 1 artefact" in project.run("compile", "only.slang").stderr
 
 
+@pytest.mark.parametrize("device", ["cpu", "vulkan"])
+def test_run__an_entry_point_without_parameters__writes_its_buffers(project: Project, device: str, cxx: object) -> None:
+    del cxx
+    device_of(device)
+    project.write("f.slang", WITHOUT_PARAMETERS)
+    project.run("run", "f.slang:main", "--shape", "result=1", "-o", "out.npz", "--device", device)
+    with np.load(project.folder / "out.npz") as results:
+        assert results["result"].tolist() == [4.0]
+
+
 def test_compile__an_entry_point_without_parameters__is_compiled(project: Project) -> None:
     project.write("f.slang", WITHOUT_PARAMETERS)
     project.run("compile", "f.slang:main", "-t", "spirv")

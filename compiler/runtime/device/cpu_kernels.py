@@ -49,7 +49,7 @@ class CpuModule:
             NotImplementedError: One of the entry point cannot be passed to the CPU (a texture, say).
         """
         if entry not in self._blocks:
-            fields = self.entries[entry]["parameters"] if entry else self.globals_
+            fields = self.entries[entry].get("parameters", ()) if entry else self.globals_
             self._blocks[entry] = block_of(fields, some=not entry)
         return self._blocks[entry]
 

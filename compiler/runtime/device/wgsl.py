@@ -88,7 +88,7 @@ def read_shader(entry: str, code: str, reflection: str) -> Shader:
 
 
 def _slots(code: str, module: tuple[Json, ...], point: Json) -> Iterator[Binding]:
-    slots = tuple(point["parameters"])
+    slots = tuple(point.get("parameters", ()))
     block = point.get("uniformBlock", {}).get("index")
     named = {n: (p["name"], False) for p in slots if (n := _number(p)) is not None}
     named |= {n: (p["name"], True) for p in module if (n := _number(p)) is not None}
