@@ -50,7 +50,7 @@ def _slangad_check_test_impl(ctx):
     script = ctx.actions.declare_file(ctx.label.name + ".sh")
     ctx.actions.write(
         script,
-        "#!/bin/sh\nexport SLANGAD_CACHE_DIR=\"$TEST_TMPDIR/cache\"\nexec ./{} check {}\n".format(
+        "#!/bin/sh\nexport SLANGAD_CACHE_DIR=\"$TEST_TMPDIR/cache\"\nexec ./{} check --report \"svg=$TEST_UNDECLARED_OUTPUTS_DIR/check.svg\" {}\n".format(
             ctx.executable.slangad.short_path,
             " ".join(quoted),
         ),
@@ -62,7 +62,7 @@ def _slangad_check_test_impl(ctx):
 
 slangad_check_test = rule(
     implementation = _slangad_check_test_impl,
-    doc = "A test that fails if a gradient of the descriptions is wrong.",
+    doc = "A test that fails if a gradient of the descriptions is wrong. Its outputs have a picture of the gradients.",
     attrs = {
         "srcs": attr.label_list(allow_files = [".py", ".yaml", ".slang"], mandatory = True),
         "deps": attr.label_list(allow_files = True, doc = "Files that the descriptions import."),

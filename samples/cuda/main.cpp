@@ -169,5 +169,5 @@ private:
 int main(int count, char** words)
 {
     Gpu gpu;
-    train<Mode>(gpu, count > 1 ? words[1] : "shaders", count > 2 ? std::atoi(words[2]) : 200);
+    train<Mode>(gpu, count > 1 ? words[1] : "shaders", count > 2 ? std::atoi(words[2]) : 200, count > 3 ? words[3] : nullptr);
 }

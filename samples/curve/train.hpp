@@ -1,6 +1,7 @@
 // Trains the curve on a device: forward, backward, steps of gradient descent. samples/vulkan and samples/cuda use it.
 #pragma once
 
+#include "../cpp/picture.hpp"
 #include "curve.slangad.hpp"
 
 #include <cstdio>
@@ -13,9 +14,10 @@ inline void print(const char* name, const float* values, std::size_t count)
     std::printf("\n");
 }
 
+/// Trains, prints, and draws if ``picture`` is a path.
 /// ``Mode`` takes a device and the tables of a mode, and has ``set``, ``run`` and ``[]`` for its buffers.
 template <template <class> class Mode, class Device>
-void train(Device& device, const std::string& folder, int steps)
+void train(Device& device, const std::string& folder, int steps, const char* picture)
 {
     namespace fit = slangad::fit;
     constexpr std::uint32_t points = 1000, knots = 6;
@@ -44,9 +46,19 @@ void train(Device& device, const std::string& folder, int steps)
     }
     forward.run();
     print("forward", forward["result"], 1);
+    const auto curve = [&]
+    {
+        std::vector<float> values(knots);
+        for (std::uint32_t k = 0; k < knots; ++k)
+            values[k] = backward["gain"][0] * backward["knots"][k];
+        return values;
+    };
+    const std::vector<float> start = curve();
+    std::vector<float> losses;
     for (int step = 0; step <= steps; ++step)
     {
         backward.run();
+        losses.push_back(backward["result"][0]);
         if (step == 0)
         {
             print("result", backward["result"], 1);
@@ -62,4 +74,8 @@ void train(Device& device, const std::string& folder, int steps)
     print("trained", backward["result"], 1);
     print("gain", backward["gain"], 1);
     print("knots", backward["knots"], knots);
+    if (picture)
+        draw(picture,
+            {{"the curve through six knots", {{seen, "#8c959f", "points"}, {start, "#bc4c00", "at first"}, {curve(), "#0550ae", "trained"}}},
+                {"loss of each step, 0 to " + std::to_string(steps), {{losses, "#bc4c00", "mean squared error"}}, true}});
 }

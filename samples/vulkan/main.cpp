@@ -11,5 +11,5 @@ int main(int count, char** words)
     add_features(slangad::fit::forward_launches, features);
     add_features(slangad::fit::backward_launches, features);
     Gpu gpu(features);
-    train<Mode>(gpu, count > 1 ? words[1] : "shaders", count > 2 ? std::atoi(words[2]) : 200);
+    train<Mode>(gpu, count > 1 ? words[1] : "shaders", count > 2 ? std::atoi(words[2]) : 200, count > 3 ? words[3] : nullptr);
 }

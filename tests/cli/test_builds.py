@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
+from zipfile import ZipFile
 
 import pytest
 from click import ClickException
@@ -227,6 +228,8 @@ def test_bazel__workers_and_sandbox__give_the_same_bytes_and_the_check_passes(
         assert "Created new" not in again
         assert b"3.0" in outputs(one)["wgsl/fit.slang"]
         assert "PASSED" in run(one, "test", ":check")
+        with ZipFile(one / "bazel-testlogs/check/test.outputs/outputs.zip") as left:
+            assert b"fit" in left.read("check.svg")
         run(two, "build", ":kernels", "--strategy=Slangad=local")
         assert outputs(two) == first
     finally:

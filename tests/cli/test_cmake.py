@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.toolchain
 
 SAMPLES = Path(__file__).parents[2] / "samples"
-POINTS, RATE, STEPS = 4096, np.float32(0.02), 20
+POINTS, RATE, STEPS = 4096, np.float32(0.1), 20
 
 
 def _numbers(count: int, seed: int, scale: float) -> np.ndarray:
@@ -36,7 +36,7 @@ def _numbers(count: int, seed: int, scale: float) -> np.ndarray:
 def _trained(file: Path) -> list[tuple[float, float]]:
     """Return the loss and the first slope, before the first and after the last step."""
     kernel = sa.load(str(file), device="cpu").loss
-    at = _numbers(2 * POINTS, 1, 1.0).reshape(POINTS, 2)
+    at = _numbers(2 * POINTS, 1, 0.5).reshape(POINTS, 2) + np.float32(0.5)
     net = {
         "hidden": {"weights": _numbers(64, 2, 0.5), "biases": _numbers(16, 3, 0.1)},
         "output": {"weights": _numbers(64, 4, 0.25), "biases": _numbers(4, 5, 0.1)},
@@ -70,9 +70,19 @@ def run(tmp_path: Path) -> Callable[..., str]:
     return run
 
 
-def _assert_trained(printed: str, file: Path) -> None:
+def _assert_trained(printed: str, file: Path) -> list[float]:
+    """Compare what a program prints with what Python computes; return the first and the last loss."""
     numbers = re.findall(r"loss (\S+), slope of the first weight (\S+)", printed)
     np.testing.assert_allclose(np.array(numbers, "f8"), _trained(file), rtol=1e-4)
+    return [float(loss) for loss, _ in numbers]
+
+
+def _drawn(picture: Path, step: int) -> float:
+    """Return the loss that a program of the sample has drawn for a step."""
+    text = picture.read_text(encoding="utf-8")
+    low, high = (np.log10(float(tick)) for tick in re.findall(r'text-anchor="end">([^<]+)<', text))
+    points = re.findall(r"[\d.]+,([\d.]+) ", text)
+    return float(10 ** (high - (float(points[step]) - 40.0) / 220.0 * (high - low)))
 
 
 def test_meson__sample_in_a_folder_with_spaces__builds_trains_checks_and_rebuilds_nothing(
@@ -81,7 +91,9 @@ def test_meson__sample_in_a_folder_with_spaces__builds_trains_checks_and_rebuild
     folder = tmp_path / "a ü folder"
     run(tool("meson"), "setup", "build", "meson")
     run("meson", "compile", "-C", "build")
-    _assert_trained(run("build/train", str(STEPS)), folder / "mlp/mlp.py")
+    losses = _assert_trained(run("build/train", str(STEPS), "made.svg"), folder / "mlp/mlp.py")
+    for picture in (folder / "made.svg", SAMPLES / "meson/meson.svg"):
+        assert [_drawn(picture, 0), _drawn(picture, STEPS)] == pytest.approx(losses, rel=0.01)
     assert any((folder / "build").glob("*.spv"))
     assert "no work to do" in run("ninja", "-C", "build")
     written = (folder / "build/mlp.slangad.cpp").stat().st_mtime_ns
@@ -98,7 +110,9 @@ def test_cmake__sample_in_a_folder_with_spaces__builds_trains_and_rebuilds_nothi
     folder = tmp_path / "a ü folder"
     run(tool("cmake"), "-S", "cpp", "-B", "build", "-G", "Ninja" if shutil.which("ninja") else "Unix Makefiles")
     run("cmake", "--build", "build")
-    _assert_trained(run("build/train", str(STEPS)), folder / "mlp/mlp.py")
+    losses = _assert_trained(run("build/train", str(STEPS), "made.svg"), folder / "mlp/mlp.py")
+    for picture in (folder / "made.svg", SAMPLES / "cpp/cpp.svg"):
+        assert [_drawn(picture, 0), _drawn(picture, STEPS)] == pytest.approx(losses, rel=0.01)
     assert {path.suffix for path in (folder / "build/shaders").iterdir()} >= {".spv", ".wgsl", ".hpp", ".slang"}
     again = run("cmake", "--build", "build")
     assert "slangad" not in again

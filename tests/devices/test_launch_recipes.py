@@ -73,9 +73,17 @@ def test_vulkan__program_with_the_header__trains_as_the_cpu_device(
     sources = (f"-I{tmp_path}", str(SAMPLES / "vulkan/main.cpp"), "-o", str(tmp_path / "train"), "-lvulkan")
     built = subprocess.run([tool("g++"), *STRICT, *sources], capture_output=True, text=True, check=False)
     assert built.returncode == 0, built.stderr[-3000:]
-    ran = subprocess.run([tmp_path / "train", tmp_path, str(STEPS)], capture_output=True, text=True, check=False)
+    made, shown = tmp_path / "made.svg", SAMPLES / "vulkan/vulkan.svg"
+    ran = subprocess.run([tmp_path / "train", tmp_path, str(STEPS), made], capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stderr
     _assert_equal(ran.stdout, trained)
+    lines, expected = (
+        re.findall(r'points="([^"]*)"', picture.read_text(encoding="utf-8")) for picture in (made, shown)
+    )
+    assert len(lines) == len(expected) == 4
+    for line, drawn in zip(lines, expected, strict=True):
+        pixels, wanted = (np.array(re.findall(r"[\d.]+", part), "f8") for part in (line, drawn))
+        np.testing.assert_allclose(pixels, wanted, atol=1.0)  # another driver rounds otherwise
 
 
 @pytest.fixture
