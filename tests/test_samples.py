@@ -106,7 +106,7 @@ def test_sample__its_readme__shows_a_command_on_files_that_exist(folder: Path) -
     assert f"samples/{folder.name})" in (ROOT / "docs" / "gallery.md").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("name", [*FITS, "spheres", "neural_image", "browser"])
+@pytest.mark.parametrize("name", [*FITS, "spheres", "neural_image", "browser", "slangpy", "webgpu"])
 def test_sample__its_picture__is_small_and_shown(name: str) -> None:
     picture = SAMPLES / name / f"{name}.png"
     assert SMALLEST_PICTURE < picture.stat().st_size < LARGEST_PICTURE

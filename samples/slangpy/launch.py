@@ -1,5 +1,6 @@
 """Launch a kernel with slangpy by its manifest alone, without slangad; kernels with textures need a little more."""
 
+import argparse
 import json
 import math
 import sys
@@ -128,8 +129,33 @@ def threads(grid: str, count: int, size: Sequence[int], domain: Sequence[int]) -
     return [*reversed(domain), 1, 1][:3]
 
 
-if __name__ == "__main__":
-    manifest, name, mode, given, *shape = sys.argv[1:]
-    program = Program(manifest, spy.create_device())
-    for key, array in program.launch(name, mode, dict(np.load(given)), [int(extent) for extent in shape]).items():
+def arguments() -> argparse.Namespace:
+    """Return the words of the command line."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("manifest")
+    parser.add_argument("kernel")
+    parser.add_argument("mode", help="forward, backward or jvp")
+    parser.add_argument("inputs", help="an .npz file with arrays by key, as slangad run names them")
+    parser.add_argument("domain", type=int, nargs="+", help="its extents")
+    parser.add_argument("-o", "--output", help="write all buffers to this .npz file")
+    return parser.parse_args()
+
+
+def extents_of(record: Record, arrays: Arrays) -> dict[str, Sequence[int]]:
+    """Return the extents of a kernel's tensors, from their arrays."""
+    return {name: arrays[name].shape[:rank] for name, rank in record["tensors"].items()}
+
+
+def finish(found: Mapping[str, np.ndarray], output: str | None) -> None:
+    """Print the first numbers of each buffer, and write all."""
+    for key, array in found.items():
         sys.stdout.write(f"{key} {array[:4]}\n")
+    if output is not None:
+        np.savez(output, **found)  # type: ignore[arg-type, unused-ignore]  # older types of numpy
+
+
+if __name__ == "__main__":
+    words = arguments()
+    program, given = Program(words.manifest, spy.create_device()), dict(np.load(words.inputs))
+    record = next(kernel for kernel in program.record["kernels"] if kernel["name"] == words.kernel)
+    finish(program.launch(words.kernel, words.mode, given, words.domain, extents_of(record, given)), words.output)

@@ -1,5 +1,6 @@
 """Launch a kernel on WebGPU by its manifest alone, without slangad; kernels with textures need a little more."""
 
+import argparse
 import json
 import math
 import re
@@ -36,8 +37,7 @@ def launch(
         extents: The extents of each tensor.
     """
     extents = extents or {}
-    manifest = json.loads(Path(path).read_text())
-    kernel = next(k for i in manifest["inputs"] for k in i["kernels"] if k["name"] == kernel_name)
+    kernel = kernel_of(path, kernel_name)
     mode = next(mode for mode in kernel["modes"] if mode["mode"] == mode_name)
     entries = {entry["name"]: entry for entry in kernel["entry_points"]}
     steps = [
@@ -60,6 +60,12 @@ def launch(
         ]
         for buffer in mode["buffers"]
     }
+
+
+def kernel_of(path: str, name: str) -> Any:
+    """Return the record of a kernel in a manifest."""
+    manifest = json.loads(Path(path).read_text())
+    return next(k for i in manifest["inputs"] for k in i["kernels"] if k["name"] == name)
 
 
 def wgsl(entry: Record) -> Any:
@@ -187,7 +193,33 @@ def groups(grid: str, count: int, size: Sequence[int], domain: Sequence[int]) ->
     return along if max(along) <= ROW else (ROW, -(-math.prod(extents) // (ROW * threads)), 1)
 
 
-if __name__ == "__main__":
-    manifest, name, mode, given, *shape = sys.argv[1:]
-    for key, array in launch(manifest, name, mode, dict(np.load(given)), [int(extent) for extent in shape]).items():
+def arguments() -> argparse.Namespace:
+    """Return the words of the command line."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("manifest")
+    parser.add_argument("kernel")
+    parser.add_argument("mode", help="forward, backward or jvp")
+    parser.add_argument("inputs", help="an .npz file with arrays by key, as slangad run names them")
+    parser.add_argument("domain", type=int, nargs="+", help="its extents")
+    parser.add_argument("-o", "--output", help="write all buffers to this .npz file")
+    return parser.parse_args()
+
+
+def extents_of(record: Record, arrays: Arrays) -> dict[str, Sequence[int]]:
+    """Return the extents of a kernel's tensors, from their arrays."""
+    return {name: arrays[name].shape[:rank] for name, rank in record["tensors"].items()}
+
+
+def finish(found: Mapping[str, np.ndarray], output: str | None) -> None:
+    """Print the first numbers of each buffer, and write all."""
+    for key, array in found.items():
         sys.stdout.write(f"{key} {array[:4]}\n")
+    if output is not None:
+        np.savez(output, **found)  # type: ignore[arg-type, unused-ignore]  # older types of numpy
+
+
+if __name__ == "__main__":
+    words = arguments()
+    given, record = dict(np.load(words.inputs)), kernel_of(words.manifest, words.kernel)
+    found = launch(words.manifest, words.kernel, words.mode, given, words.domain, extents_of(record, given))
+    finish(found, words.output)

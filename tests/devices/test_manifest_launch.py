@@ -162,3 +162,27 @@ def test_launch__packed_buffers__need_no_more_than_every_device_has(sample: Modu
         assert compared
         for key in compared:
             np.testing.assert_allclose(found[key], np.ravel(wanted[key]), rtol=2e-4, atol=1e-5, err_msg=key)
+
+
+def test_webgpu_sample__as_a_program__takes_extents_from_the_arrays_and_writes_all_buffers(
+    sample: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    curve, folder = ROOT / "samples/curve/curve.py", tmp_path / "build"
+    ended = CliRunner().invoke(cli, ["compile", str(curve), "-t", "wgsl", "--mode", "backward", "-o", str(folder)])
+    assert ended.exit_code == 0, ended.output
+    at = np.linspace(0, 1, N, dtype="f4")
+    arrays = {"at": at, "seen": at**2, "knots": np.full(EXTENT, 0.5, "f4"), "gain": np.float32(2.0)}
+    np.savez(tmp_path / "in.npz", **arrays)
+    words = [str(folder / "manifest.json"), "fit", "backward", str(tmp_path / "in.npz"), str(N)]
+    monkeypatch.setattr("sys.argv", ["launch.py", *words, "-o", str(tmp_path / "out.npz")])
+    given = sample.arguments()
+    record = sample.kernel_of(given.manifest, given.kernel)
+    loaded = dict(np.load(given.inputs))
+    found = sample.launch(
+        given.manifest, given.kernel, given.mode, loaded, given.domain, sample.extents_of(record, loaded)
+    )
+    sample.finish(found, given.output)
+    expected = sa.load(str(curve), device="cpu").fit.backward(**arrays)
+    written = np.load(tmp_path / "out.npz")
+    np.testing.assert_allclose(written["grad.knots"], expected["grad.knots"], rtol=2e-5, atol=1e-6)
+    np.testing.assert_allclose(written["result"], [expected.result], rtol=2e-5)
