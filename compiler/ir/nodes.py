@@ -444,13 +444,15 @@ class ReplayedLoop:
         key: The start of the keys.
         way: How reverse mode gets its states, as in ``LoopChoice``.
         watched: The floats of the state that may become too small to undo an iteration.
-        plain: It counts from 0 by 1, and every iteration runs.
+        plain: It counts from 0 by 1.
+        stops: The field of its state that is set when an iteration leaves the loop; empty if every iteration runs.
     """
 
     key: str
     way: str
     watched: tuple[str, ...]
     plain: bool
+    stops: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -473,6 +475,7 @@ class TileLoop:
         rest: From an element and the state after the loop to the result.
         item: The function that reads the elements of tensors (``Role.GATHER``).
         indices: The fields of what is shared that are the arguments of ``item``.
+        stops: The field of a state that is set when an iteration leaves the loop; empty if every iteration runs.
     """
 
     kernel: str
@@ -486,6 +489,13 @@ class TileLoop:
     rest: str
     item: str
     indices: tuple[str, ...]
+    stops: str
+
+    @property
+    def functions(self) -> tuple[str, ...]:
+        """The keys of its functions."""
+        keys = (self.enter, self.take, self.blend, self.undo, self.lit, self.run, self.tail, self.rest, self.item)
+        return tuple(key for key in keys if key)
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,7 @@ def only(module: Module, kernels: Iterable[Kernel]) -> Module:
     kept = tuple(kernels)
     module = _without_threads(module, kept)
     names = {kernel.name for kernel in kept}
+    module = replace(module, tile_loops=tuple(loop for loop in module.tile_loops if loop.kernel in names))
     foreign = {buffer.key for buffer in module.buffers if buffer.kernel not in names}
     if not foreign:
         return replace(module, kernels=kept)
@@ -58,7 +59,8 @@ def without_other_files(module: Module) -> Module:
     Text in Slang may use any name, so a description with bodies in Slang keeps all files.
     """
     functions = {function.key: function for function in module.functions}
-    used = reached(functions, {kernel.function for kernel in module.kernels})
+    start = {kernel.function for kernel in module.kernels}.union(*(loop.functions for loop in module.tile_loops))
+    used = reached(functions, start)
     bodies = [functions[key].body for key in used]
     if any(isinstance(body, SlangBody) for body in bodies):
         return module

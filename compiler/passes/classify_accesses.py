@@ -15,10 +15,12 @@ no protection against other threads. ``together`` is a hint: a wave looks if its
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from slangad.compiler.ir import nodes as ir
+from slangad.compiler.ir.assignment import sets_before_reading
 from slangad.compiler.ir.types import DOUBLE, Tensor, leaves
 from slangad.compiler.ir.walk import blocks, body_exprs, children, root, statements, stmt_exprs, walk, walk_stmts
 
@@ -171,42 +173,83 @@ class _AccessFinder:
                     continue
 
 
+@dataclass(frozen=True, slots=True)
+class _Left:
+    """Under what threads have left the loops around a block. Those that go on have run as many iterations.
+
+    Attributes:
+        loops: There are loops.
+        exits: The conditions, with blocks of the domain in which threads leave together.
+        inside: The locals of which only threads that go on read values.
+    """
+
+    loops: bool = False
+    exits: Uniform = SHARED
+    inside: frozenset[str] = frozenset()
+
+    def within(self, inside: frozenset[str], exits: Iterable[IndexSource]) -> _Left:
+        """Return the same in another loop."""
+        return _Left(True, _joined([self.exits, *exits]), self.inside & inside if self.loops else inside)  # noqa: FBT003
+
+    def condition(self, name: str, under: Uniform) -> Uniform:
+        """Return the condition under which the values of a local differ between threads, besides what is stored."""
+        if name not in self.inside:
+            return _joined([under, self.exits])
+        return under if self.exits == SHARED else _joined([under, Uniform(SHARED.blocks, self.exits.why)])
+
+
 @dataclass(slots=True)
 class _IndexSources:
     """The sources of a function's locals. Their blocks become smaller until nothing changes."""
 
     known: dict[str, IndexSource]
     changed: bool = False
+    inside: dict[int, frozenset[str]] = field(default_factory=dict)
+    """By loop, the locals of which only threads that go on in it read values."""
 
     def follow(self, body: tuple[ir.Stmt, ...]) -> None:
         """Record the sources of the locals in a body; repeat until nothing changes."""
+        self._find_inside(body, Counter(e.name for e in body_exprs(body) if isinstance(e, ir.Var)), nested=False)
         self.changed = True
         while self.changed:
             self.changed = False
-            self._block(body, SHARED)
+            self._block(body, SHARED, _Left())
 
-    def _block(self, body: tuple[ir.Stmt, ...], under: Uniform) -> None:
+    def _find_inside(self, body: tuple[ir.Stmt, ...], reads: Counter[str], *, nested: bool) -> None:
+        """Find the locals that nothing reads outside of a loop, nor when a loop around it comes by again."""
+        for stmt in body:
+            loop = isinstance(stmt, (ir.For, ir.While))
+            if isinstance(stmt, (ir.For, ir.While)):
+                own = Counter(e.name for e in body_exprs((stmt,)) if isinstance(e, ir.Var))
+                names = (name for name, count in own.items() if count == reads[name])
+                self.inside[id(stmt)] = frozenset(n for n in names if not nested or sets_before_reading(stmt.body, n))
+            for block in blocks(stmt):
+                self._find_inside(block, reads, nested=nested or loop)
+
+    def _block(self, body: tuple[ir.Stmt, ...], under: Uniform, left: _Left) -> None:
+        """Record what a block stores; ``under`` is the condition under which its statements run."""
         for stmt in body:
             match stmt:
                 case ir.Let(name=name, value=value) if value is not None:
-                    self._store(name, self.of(value), under)
+                    self._store(name, self.of(value), left.condition(name, under))
                 case ir.Assign(target=target, value=value):
                     local = root(target)
                     if local is not None:
                         parts = (value, *(e for e in walk(target) if e != local))
                         source = self.of(value) if target == local else _joined([self.of(e) for e in parts])
-                        self._store(local.name, source, under)
+                        self._store(local.name, source, left.condition(local.name, under))
                 case ir.For(variable=variable, start=start, stop=stop):
-                    self._store(variable, _joined([self.of(start), self.of(stop)]), under)
+                    source = _joined([self.of(start), self.of(stop)])
+                    self._store(variable, source, left.condition(variable, under))
                 case _:
                     pass
-            loop = isinstance(stmt, (ir.For, ir.While))
-            exits = self._exits(stmt, _FOR_GOOD) if loop else ()
-            inner = _joined([under, *(self.of(e) for e in stmt_exprs(stmt)), *exits])
+            inner, leaving = _joined([under, *(self.of(e) for e in stmt_exprs(stmt))]), left
+            if isinstance(stmt, (ir.For, ir.While)):
+                leaving = left.within(self.inside[id(stmt)], self._exits(stmt, _FOR_GOOD))
             for block in blocks(stmt):
-                self._block(block, inner)
-            if not loop:
-                under = _joined([under, *self._exits(stmt, _LEAVING)])
+                self._block(block, inner, leaving)
+            if not isinstance(stmt, (ir.For, ir.While)):
+                under = _joined([under, *self._exits(stmt, (ir.Continue,) if left.loops else _LEAVING)])
 
     def _exits(self, stmt: ir.Stmt, kinds: tuple[type[ir.Stmt], ...]) -> Iterator[IndexSource]:
         """Yield the conditions under which threads leave by such statements: the others go on without them."""

@@ -22,7 +22,18 @@ from slangad.compiler.ir import nodes as ir
 from slangad.compiler.ir.build import Fresh, call, fresh_keys, part
 from slangad.compiler.ir.calls import reached_in_order, value_callees
 from slangad.compiler.ir.gradient_flow import Carrying
-from slangad.compiler.ir.types import BOOL, INT, Field, Struct, Tensor, Vector, carries_gradient, is_floating
+from slangad.compiler.ir.types import (
+    BOOL,
+    FLOAT,
+    INT,
+    Field,
+    Struct,
+    Tensor,
+    Vector,
+    carries_gradient,
+    is_floating,
+    leaves,
+)
 from slangad.compiler.ir.walk import body_exprs, map_body_exprs, map_stmt_exprs, rewrite, root, statements, walk_stmts
 from slangad.compiler.passes.classify_accesses import blocks_of
 from slangad.compiler.passes.replay_loops.read import names_in, reads_of, stored_in
@@ -48,7 +59,11 @@ Wider: ``sa.quotient`` is wrong. Narrower: more iterations run back for one elem
 
 def share_tiles(module: ir.Module) -> ir.Module:
     """Return the module with the functions of such loops, one loop a kernel at most."""
-    loops = {f"{loop.key} loop": loop for loop in module.replayed if loop.plain and loop.way in ("sum", "invert")}
+    loops = {
+        f"{loop.key} loop": loop
+        for loop in module.replayed
+        if loop.plain and loop.way in ("sum", "invert") and not (loop.stops and loop.watched)
+    }
     functions, keys = {f.key: f for f in module.functions}, fresh_keys(module)
     found = [
         made
@@ -103,7 +118,7 @@ class _Sharer:
         before = tuple(s for s in body[:at] if not (isinstance(s, ir.Assign) and _callee(s.value) == run))
         taken = taken_in(self.functions[f"{loop.key} step"], self.functions)
         given = _Arguments.of(stmt.value, self.functions, loop.key)
-        if taken is None or not _is_float(taken.item.type) or not _is_float(given.state.type):
+        if taken is None or not _is_float(taken.item.type) or not _is_float(given.state.type, but=loop.stops):
             return None
         if any(p.name in taken.outer and not _is_passive(p) for p in taken.step.params[2:]) or not given.passive:
             return None
@@ -148,11 +163,11 @@ def _callee(expr: ir.Expr) -> str:
     return expr.function if isinstance(expr, ir.Call) else ""
 
 
-def _is_float(type_: Type) -> bool:
-    """Return True if a type is its own differential."""
+def _is_float(type_: Type, but: str = "") -> bool:
+    """Return True if a type is its own differential, but for a field."""
     match type_:
         case Struct(fields=fields):
-            return all(not f.no_diff and _is_float(f.type) for f in fields)
+            return all(not f.no_diff and _is_float(f.type) for f in fields if f.name != but)
         case _:
             return is_floating(type_)
 
@@ -283,7 +298,7 @@ class _Functions:
         lit, tail = (f.key for f in watch) if watch else ("", "")
         loop = ir.TileLoop(
             self.of.kernel.name, enter.key, take.key, blend.key, undo_key, lit, f"{self.loop.key} run", tail, rest.key,
-            self.taken.call.function, self.taken.indices,
+            self.taken.call.function, self.taken.indices, self.loop.stops,
         )  # fmt: skip
         return _Made(loop, self.function.key, (*functions, *watch, enter, rest), tuple(self.structs))
 
@@ -351,7 +366,9 @@ class _Functions:
     def _divided(self, stmt: ir.Stmt) -> ir.Stmt:
         """Return a statement that finds an earlier state by a division of the library's, which has no branch."""
         match stmt:
-            case ir.Assign(ir.Var(name), ir.Binary("/", left, right, type_)) if name in self._earlier:
+            case ir.Assign(ir.Var(name), ir.Binary("/", left, right, type_)) if name in self._earlier and all(
+                leaf.type == FLOAT for leaf in leaves(type_)
+            ):
                 params = (ir.Param("a", type_), ir.Param("b", type_))
                 key = f"{self.loop.key} quotient {type_}"
                 self.quotients[key] = ir.Function(

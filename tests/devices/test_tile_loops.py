@@ -47,7 +47,8 @@ def least(x: np.ndarray, most: float) -> np.ndarray:
     return np.where(x.real < most, x, most)
 
 
-def rendered(given: Arrays, seed: np.ndarray, most: int) -> np.ndarray:
+def rendered(given: Arrays, seed: np.ndarray, most: int, left: float = 0.0) -> np.ndarray:
+    """An image; what is below ``left`` stays as it is."""
     row, column = np.meshgrid(*(np.arange(n) for n in given["gain"].shape), indexing="ij")
     start = given["first"][row // 16, column // 16]
     count = np.minimum(given["first"][row // 16, column // 16 + 1] - start, most)
@@ -57,7 +58,7 @@ def rendered(given: Arrays, seed: np.ndarray, most: int) -> np.ndarray:
         x, y = column - given["mean"][g][..., 0], row - given["mean"][g][..., 1]
         q = given["conic"][g]
         bell = np.exp(-0.5 * (q[..., 0] * x * x + q[..., 2] * y * y) - q[..., 1] * x * y)
-        alpha = np.where(k < count, least(given["opacity"][g] * bell, 0.99), 0)
+        alpha = np.where((k < count) & (through.real >= left), least(given["opacity"][g] * bell, 0.99), 0)
         light = light + given["color"][g] * (alpha * through)[..., None]
         through = through * (1 - alpha)
     return given["gain"][..., None] * (light + given["behind"] * through[..., None]) * seed
@@ -65,9 +66,18 @@ def rendered(given: Arrays, seed: np.ndarray, most: int) -> np.ndarray:
 
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("opacity", [(0.05, 0.4), (0.9, 3.0)], ids=["glass", "opaque"])
+@pytest.mark.parametrize(
+    ("kernel", "opacity", "left"),
+    [
+        ("render", (0.05, 0.4), 0.0),
+        ("render", (0.9, 3.0), 0.0),
+        ("veils", (0.05, 0.4), 0.05),
+        ("veils", (0.9, 3.0), 0.05),
+    ],
+    ids=["glass", "opaque", "leaving", "leaving at once"],
+)
 def test_images__have_the_gradients_of_float64__also_where_nothing_passes(
-    cxx: object, device: str, shape: tuple[int, int], opacity: tuple[float, float]
+    cxx: object, device: str, shape: tuple[int, int], kernel: str, opacity: tuple[float, float], left: float
 ) -> None:
     rng = np.random.default_rng(shape)
     number = 90
@@ -80,8 +90,8 @@ def test_images__have_the_gradients_of_float64__also_where_nothing_passes(
         "behind": floats(rng, 0, 1, 3),
     }
     seed = floats(rng, -1, 1, *shape, 3)
-    found = loaded(FILE, device)["render"].backward(**given, most=120, cotangent=seed)
-    along(lambda arrays: rendered(arrays, seed.astype(np.float64), 120), given, dict(found.grad), rng)
+    found = loaded(FILE, device)[kernel].backward(**given, most=120, cotangent=seed)
+    along(lambda arrays: rendered(arrays, seed.astype(np.float64), 120, left), given, dict(found.grad), rng)
 
 
 def heated(given: Arrays) -> np.ndarray:

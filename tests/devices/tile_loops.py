@@ -67,3 +67,30 @@ def fog(density: Tensor[float, 1], glow: Tensor[float, 1], most: Uniform[int]) -
         light += through * (1.0 - passed) * glow[start + n]
         through *= passed
     return light * light
+
+
+@sa.kernel(dims=2)
+def veils(
+    order: NoDiff[Tensor[int, 1]],
+    first: NoDiff[Tensor[int, 2]],
+    mean: Tensor[float2, 1],
+    conic: Tensor[float3, 1],
+    color: Tensor[float3, 1],
+    opacity: Tensor[float, 1],
+    gain: Each[float],
+    behind: Param[float3],
+    most: Uniform[int],
+) -> Each[float3]:
+    """An image whose elements leave the loop where nothing more is seen, each after iterations of its own."""
+    row, column = sa.thread_id(0), sa.thread_id(1)
+    start = first[row // 16, column // 16]
+    light = float3(0.0, 0.0, 0.0)
+    through = 1.0
+    for k in sa.range(min(first[row // 16, column // 16 + 1] - start, most), max_iters=300):
+        g = order[start + k]
+        alpha = min(opacity[g] * bell(float2(column, row) - mean[g], conic[g]), 0.99)
+        light += color[g] * (alpha * through)
+        through *= 1.0 - alpha
+        if through < 0.05:
+            break
+    return gain * (light + behind * through)

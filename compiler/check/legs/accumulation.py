@@ -295,7 +295,7 @@ class _LaunchSize:
                 expected, slack = self._slope(alone, rows, directions, weights)
                 parts = gradients * directions
                 size = np.abs(parts).sum(axis=1)
-                for k in np.flatnonzero(np.isfinite(expected)):
+                for k in np.flatnonzero(np.isfinite(expected) & np.isfinite(size)):
                     allowed = tol.SUM_ALONG * float(size[k]) + float(slack[k]) + tol.SUM_ROUNDING * float(grain[k, 0])
                     allowed += float(((self._held_rounding() + left[k]) * np.abs(directions[k])).sum())
                     numbers = float(parts[k].sum()), float(expected[k]), allowed, float(size[k])

@@ -8,11 +8,15 @@
 
 Iterations that leave a state too small to be undone in any element of a tile run back for one element at a time. So
 does everything where the domain has no whole tiles, and on targets without waves.
+
+Where elements leave the loop early, each has the number of its iterations, and the state before the last of them, from
+which it is undone. A wave goes on until all its elements have left, a group until all its waves have.
 """
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+import functools
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -70,19 +74,41 @@ class _Printer:
             arguments = ", ".join(self._arguments(enter))
             writer.line(f"{entries}[{local('n')}] = {self.names.call(enter)}({arguments});")
             writer.line(f"{states}[{local('n')}] = {entries}[{local('n')}].{field_of(self.names, loop.enter, 0)};")
+        if loop.stops:
+            writer.line(f"int {local('ran')}[{ELEMENTS}] = {{}};")
+            writer.line(f"int {local('loaded')} = 0;")
+            writer.line(f"bool {local('done')} = false;")
+        if self._before:
+            writer.line(f"{declare(state_type, self._before)}[{ELEMENTS}] = {states};")
         if loop.lit:
             of_each = (f"{self.names.call(self._function(loop.lit))}({states}[{n}])" for n in range(ELEMENTS))
             writer.line(f"bool {local('lit')} = {' && '.join(of_each)};")
             writer.line(f"int {local('undoable')} = 0;")
         self._forward()
         self._print_rest(rest, state_type)
+        if self._before:
+            writer.line(f"{states} = {self._before};")
         count, begin = local("stop"), local("begin")
+        if loop.stops:
+            self._print_last()
         if loop.lit:
             writer.line(f"int {begin} = sa.least_of_group({local('undoable')}, {local('lane')});")
             writer.line(f"if ({begin} < {count})")
             with writer.block():
                 self._print_tail(state_type)
-        self._backward(state_type, begin if loop.lit else count)
+        self._backward(state_type, begin if loop.lit else local("last") if loop.stops else count)
+
+    @property
+    def _before(self) -> str:
+        """The local with the state of each element before its last iteration; empty if reverse mode needs none."""
+        return self.entry.scope.local("before") if self.tile.loop.stops and self.tile.loop.undo else ""
+
+    def _print_last(self) -> None:
+        """Print the number of iterations of the wave, and of the group."""
+        local, writer = self.entry.scope.local, self.writer
+        most = functools.reduce(lambda a, b: f"max({a}, {b})", (f"{local('ran')}[{n}]" for n in range(ELEMENTS)))
+        writer.line(f"int {local('ran_in_wave')} = sa.most_of_wave({most});")
+        writer.line(f"int {local('last')} = -sa.least_of_group(-{local('ran_in_wave')}, {local('lane')});")
 
     def _function(self, key: str) -> Function:
         return self.names.functions[key]
@@ -104,13 +130,25 @@ class _Printer:
         entry, local = self.entry, self.entry.scope.local
         self.writer.line(f"uint {entry.scope.index} = {flat_index(local('id'), local('domain'), entry.kernel.dims)};")
 
+    @property
+    def _stops(self) -> str:
+        """The Slang name of the field of a state that says that an element has left the loop."""
+        type_ = self._function(self.tile.loop.rest).params[-1].type
+        assert isinstance(type_, Struct)  # noqa: S101  (as the pass makes it)
+        return self.names.field(type_, self.tile.loop.stops)
+
     @contextmanager
-    def _unrolled(self) -> Iterator[None]:
+    def _unrolled(self, condition: str = "") -> Iterator[None]:
         n = self.entry.scope.local("n")
         self.writer.line("[ForceUnroll]")
         self.writer.line(f"for (uint {n} = 0; {n} < {ELEMENTS}; ++{n})")
         with self.writer.block():
-            yield
+            if not condition:
+                yield
+                return
+            self.writer.line(f"if ({condition})")
+            with self.writer.block():
+                yield
 
     def _arguments(self, function: Function) -> list[str]:
         """Print loads of what a function of an element takes, and return the arguments."""
@@ -130,17 +168,31 @@ class _Printer:
         writer.line(f"int {count} = {local('entries')}[0].{field_of(self.names, loop.enter, 1)};")
         writer.line(f"for (int {first} = 0; {first} < {count}; {first} += {threads})")
         with writer.block():
+            going = ""
+            if loop.stops:
+                going = f" && sa.any_of_wave(!{local('done')})"
+                writer.line(f"if ({first} > 0 && sa.least_of_group({local('done')} ? 1 : 0, {local('lane')}) == 1)")
+                with writer.indented():
+                    writer.line("break;")
+                writer.line(f"{local('loaded')} = {first};")
             writer.line(f"{self.tile.load}({local('entries')}[0], {first}, {local('lane')});")
-            writer.line(f"for (int {k} = {first}; {k} < min({first} + {threads}, {count}); ++{k})")
+            writer.line(f"for (int {k} = {first}; {k} < min({first} + {threads}, {count}){going}; ++{k})")
             with writer.block():
                 self._get()
-                with self._unrolled():
+                with self._unrolled(f"!{states}[{n}].{self._stops}" if loop.stops else ""):
+                    if self._before:
+                        writer.line(f"{self._before}[{n}] = {states}[{n}];")
                     writer.line(f"{states}[{n}] = {self._iteration(loop.blend)};")
+                    if loop.stops:
+                        writer.line(f"{local('ran')}[{n}] += 1;")
                     if loop.lit:
                         lit = local("lit")
                         writer.line(f"{lit} = {lit} && {self.names.call(self._function(loop.lit))}({states}[{n}]);")
                 if loop.lit:
                     writer.line(f"{local('undoable')} += {local('lit')} ? 1 : 0;")
+                if loop.stops:
+                    stopped = " && ".join(f"{states}[{n}].{self._stops}" for n in range(ELEMENTS))
+                    writer.line(f"{local('done')} = {stopped};")
 
     def _get(self) -> None:
         local, take = self.entry.scope.local, self._function(self.tile.loop.take)
@@ -174,7 +226,7 @@ class _Printer:
         """Print reverse mode of what follows the loop; elements outside the domain have no gradient."""
         local, writer, entry = self.entry.scope.local, self.writer, self.entry
         n, pair, d_states = local("n"), local("state_pair"), local("d_states")
-        writer.line(f"{self.names.spell.declare(state_type, d_states)}[{ELEMENTS}];")
+        writer.line(f"{self._differential(state_type, d_states)}[{ELEMENTS}];")
         generic = self.names.spell.generic(state_type)
         with self._each_element():
             writer.line(f"{d_states}[{n}] = {{}};")
@@ -186,6 +238,12 @@ class _Printer:
                 of_rest = replace(entry, function=rest, places=self._places(rest), kept=self.tile.kept)
                 print_call(of_rest, writer, more)
                 writer.line(f"{d_states}[{n}] = {pair}.d;")
+
+    def _differential(self, type_: Type, name: str) -> str:
+        """Return the declaration of a local for the gradient of a state."""
+        if self.tile.loop.stops:  # a field has no gradient, so that the differential is another struct
+            return f"{self.names.spell(type_)}.Differential {name}"
+        return self.names.spell.declare(type_, name)
 
     def _print_tail(self, state_type: Type) -> None:
         """Print reverse mode of the iterations that not all elements can undo, for one element at a time."""
@@ -232,16 +290,24 @@ class _Printer:
         read = f"{shared}.{field_of(names, loop.take, 0)}"
         writer.line(f"for (int {first} = ({count} - 1) / {threads} * {threads}; {first} > -1; {first} -= {threads})")
         with writer.block():
-            writer.line(f"if ({first} + {threads} < {stop})")
+            missing = f"{first} != {local('loaded')}" if loop.stops else f"{first} + {threads} < {stop}"
+            writer.line(f"if ({missing})")
             with writer.indented():
                 writer.line(f"{self.tile.load}({local('entries')}[0], {first}, {local('lane')});")
             writer.line(f"for (int {k} = min({first} + {threads}, {count}) - 1; {k} > {first} - 1; --{k})")
             with writer.block():
+                if loop.stops:
+                    writer.line(f"if ({k} >= {local('ran_in_wave')})")
+                    with writer.indented():
+                        writer.line("continue;")
                 self._get()
                 writer.line(f"{struct} {d_item} = {{}};")
-                with self._unrolled():
+                with self._unrolled(f"{k} < {local('ran')}[{n}]" if loop.stops else ""):
                     if loop.undo:
-                        writer.line(f"{states}[{n}] = {self._iteration(loop.undo)};")
+                        if loop.stops:
+                            writer.line(f"if ({k} < {local('ran')}[{n}] - 1)")
+                        with writer.indented() if loop.stops else nullcontext():
+                            writer.line(f"{states}[{n}] = {self._iteration(loop.undo)};")
                     pair, generic = local("state_pair"), names.spell.generic(state_type)
                     writer.line(f"DifferentialPair<{generic}> {pair} = diffPair({states}[{n}]);")
                     writer.line(f"DifferentialPair<{struct}> {local('item_pair')} = diffPair({read});")

@@ -206,8 +206,7 @@ class _Scope:
         reads = uses(self.all.functions, loop.body)
         made = LoopFunctions(loop, plan, state, end, key, word, reads, Fresh(loop.locals()))
         watched = tuple(v.name for v in made.watched)
-        plain = made.counts_plainly and not loop.counts
-        self.all.replayed.append(ir.ReplayedLoop(key, plan.way, watched, plain))
+        self.all.replayed.append(ir.ReplayedLoop(key, plan.way, watched, made.counts_plainly, state.stops))
         self.made += made.all()
         self.all.functions |= {f.key: f for f in self.made}
         self.all.structs += structs_of(
