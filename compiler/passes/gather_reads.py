@@ -5,19 +5,21 @@
                                                light = light + item.color * alpha
 
 Reads of one block that follow each other, whose accumulation is ``together``, become one call before the first of them.
-A branch that may leave the block ends the group: what follows is read by some threads only. The emitter prints the
-function with a derivative of its own (``Role.GATHER``).
+After a branch that may leave the block, only reads at the same indices do. They may have been guarded by the branch, so
+the call reads zeros outside of their tensors. The emitter prints the function with a derivative of its own
+(``Role.GATHER``).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import reduce
 from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.ir import nodes as ir
-from slangad.compiler.ir.build import Fresh, fresh_keys
+from slangad.compiler.ir.build import Fresh, fresh_keys, zero
 from slangad.compiler.ir.gradient_flow import is_differentiated
-from slangad.compiler.ir.types import FLOAT, Field, Struct, Type, Vector, leaves
+from slangad.compiler.ir.types import BOOL, FLOAT, INT, Field, Struct, Type, Vector, leaves
 from slangad.compiler.ir.walk import (
     blocks,
     body_exprs,
@@ -81,7 +83,7 @@ class _Gatherer:
             size, reads = self._group(rest)
             if len(reads) > 1:
                 item, call = self._item(reads)
-                fields = dict(zip(reads, item, strict=True))
+                fields: dict[ir.Expr, ir.Expr] = dict(zip(reads, item, strict=True))
                 made.append(call)
                 made += (
                     map_stmt_exprs(s, lambda e: rewrite(e, lambda x: fields.get(x, x)))  # noqa: B023  (used at once)
@@ -92,27 +94,33 @@ class _Gatherer:
             rest = rest[size:]
         return tuple(made)
 
-    def _group(self, body: Block) -> tuple[int, dict[ir.Expr, None]]:
-        """Return how many statements one call can serve, and what they read; none in the first one may be."""
-        found: dict[ir.Expr, None] = {}
+    def _group(self, body: Block) -> tuple[int, dict[ir.Read, bool]]:
+        """Return how many statements one call can serve, and what they read: True if some threads only read it.
+
+        There may be nothing that the first one reads.
+        """
+        found: dict[ir.Read, bool] = {}
         stored: set[str] = set()
         scalars = 0
+        leaves_early = False
         for number, stmt in enumerate(body):
-            own: dict[ir.Expr, None] = {}
+            own: dict[ir.Read, bool] = {}
             if not blocks(stmt):
-                own = {read: None for e in _evaluated(stmt) for read in self._reads(e)}
+                own = {read: leaves_early for e in _evaluated(stmt) for read in self._reads(e)}
+            if leaves_early:
+                known = {read.indices for read in found}
+                own = {read: True for read in own if read.indices in known}
             new = [read for read in own if read not in found]
             changed = any(isinstance(e, ir.Var) and e.name in stored for r in own for e in walk(r))
             scalars += sum(len(list(leaves(read.type))) for read in new)
             if found and (changed or scalars > _MOST):
                 return number, found
-            found |= own if scalars <= _MOST else {}
+            found |= {read: own[read] for read in new} if scalars <= _MOST else {}
             if found:
                 stored |= {t.name for s in walk_stmts((stmt,)) if isinstance(s, ir.Assign) and (t := root(s.target))}
-            if any(isinstance(s, _LEAVING) for s in walk_stmts((stmt,))):
-                return number + 1, found
             if not found:
                 return 1, found
+            leaves_early = leaves_early or any(isinstance(s, _LEAVING) for s in walk_stmts((stmt,)))
         return len(body), found
 
     def _reads(self, expr: ir.Expr) -> Iterator[ir.Read]:
@@ -127,9 +135,8 @@ class _Gatherer:
                 for child in children(expr):
                     yield from self._reads(child)
 
-    def _item(self, reads: dict[ir.Expr, None]) -> tuple[list[ir.Expr], ir.Stmt]:
+    def _item(self, found: dict[ir.Read, bool]) -> tuple[list[ir.Expr], ir.Stmt]:
         """Return the fields that hold the elements, and the call; its function is added to ``made``."""
-        found = [read for read in reads if isinstance(read, ir.Read)]
         words = Fresh(set())
         fields = [Field(words.name(self._word(read)), read.type) for read in found]
         stem = self.of.name.rsplit(".", 1)[-1].removesuffix("_step")
@@ -143,7 +150,8 @@ class _Gatherer:
         inside = tuple(
             replace(read, indices=tuple(ir.Var(params[i].name, i.type) for i in read.indices)) for read in found
         )
-        body = (ir.Return(ir.Construct(inside, struct)),)
+        values = tuple(_guarded(read) if some else read for read, some in zip(inside, found.values(), strict=True))
+        body = (ir.Return(ir.Construct(values, struct)),)
         function = ir.Function(
             key, f"{stem}_item", tuple(params.values()), struct, body, role=ir.Role.GATHER, span=self.of.span,
             doc=("What the threads of a tile read together.",), reads=True,
@@ -156,6 +164,29 @@ class _Gatherer:
     def _word(self, read: ir.Read) -> str:
         assert isinstance(read.source, ir.Var)  # noqa: S101  (tensors are buffers)
         return self.shared[read.source.name].name.replace(".", "_")
+
+
+def _guarded(read: ir.Read) -> ir.Expr:
+    """Return the value of a read; zero outside of the tensor."""
+    inside = (
+        ir.Binary(op, index, bound, BOOL)
+        for axis, index in enumerate(read.indices)
+        for op, bound in ((">=", ir.Const(0, INT)), ("<", ir.Extent(read.source, axis, INT)))
+    )
+    return ir.Ternary(reduce(lambda a, b: ir.Binary("&&", a, b, BOOL), inside), read, zero(read.type), read.type)
+
+
+def gathered(function: ir.Function) -> dict[ir.Read, ir.Ternary | None]:
+    """Return the reads of a function that this pass has made, and the guarded value of each where it has one."""
+    (stmt,) = statements(function)
+    assert isinstance(stmt, ir.Return)  # noqa: S101  (made above)
+    assert isinstance(stmt.value, ir.Construct)  # noqa: S101
+    found: dict[ir.Read, ir.Ternary | None] = {}
+    for value in stmt.value.args:
+        read = value.then if isinstance(value, ir.Ternary) else value
+        assert isinstance(read, ir.Read)  # noqa: S101
+        found[read] = value if isinstance(value, ir.Ternary) else None
+    return found
 
 
 def _evaluated(stmt: ir.Stmt) -> tuple[ir.Expr, ...]:

@@ -36,6 +36,7 @@ from slangad.compiler.ir.types import (
 )
 from slangad.compiler.ir.walk import body_exprs, map_body_exprs, map_stmt_exprs, rewrite, root, statements, walk_stmts
 from slangad.compiler.passes.classify_accesses import blocks_of
+from slangad.compiler.passes.gather_reads import gathered
 from slangad.compiler.passes.replay_loops.read import names_in, reads_of, stored_in
 from slangad.compiler.passes.replay_loops.undo import LEAST
 
@@ -341,13 +342,10 @@ class _Functions:
         taken = self.taken
         item = self.of.functions[taken.call.function]
         names = {p.name: arg for p, arg in zip(item.params, taken.call.args, strict=True)}
-        (made,) = statements(item)
-        assert isinstance(made, ir.Return)  # noqa: S101  (as gather_reads says)
-        assert isinstance(made.value, ir.Construct)  # noqa: S101
-        assert isinstance(item.result, Struct)  # noqa: S101
+        assert isinstance(item.result, Struct)  # noqa: S101  (as gather_reads says)
         parts = {
             rewrite(read, lambda e: names.get(e.name, e) if isinstance(e, ir.Var) else e): part(taken.item, f.name)
-            for read, f in zip(made.value.args, item.result.fields, strict=True)
+            for read, f in zip(gathered(item), item.result.fields, strict=True)
         }
         same: dict[str, ir.Var] = {}
         result: list[ir.Stmt] = []

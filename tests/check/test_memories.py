@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -323,3 +324,9 @@ def test_check__one_of_several_kernels__is_compiled_without_the_threads_of_other
     )
     (result,) = checked(HEAD + text, only=("f",)).values()
     assert result.verdict is Verdict.PASS, result.reason
+
+
+def test_loops_of_tiles__are_checked(checked: Checked) -> None:
+    text = (Path(__file__).parents[1] / "devices" / "tile_loops.py").read_text(encoding="utf-8")
+    results = checked(text, only=("render", "veils", "gaussians"))
+    assert [result.verdict for result in results.values()] == [Verdict.PASS] * 3

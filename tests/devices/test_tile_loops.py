@@ -47,18 +47,23 @@ def least(x: np.ndarray, most: float) -> np.ndarray:
     return np.where(x.real < most, x, most)
 
 
-def rendered(given: Arrays, seed: np.ndarray, most: int, left: float = 0.0) -> np.ndarray:
-    """An image; what is below ``left`` stays as it is."""
+def rendered(given: Arrays, seed: np.ndarray, most: int, left: float = 0.0, *, skips: bool = False) -> np.ndarray:
+    """An image; what is below ``left`` stays as it is. If it ``skips``, nothing makes it so, nor has a small part."""
     row, column = np.meshgrid(*(np.arange(n) for n in given["gain"].shape), indexing="ij")
     start = given["first"][row // 16, column // 16]
     count = np.minimum(given["first"][row // 16, column // 16 + 1] - start, most)
-    light, through = 0j * seed, 0j * row + 1
+    light, through, going = 0j * seed, 0j * row + 1, np.ones(row.shape, bool)
     for k in range(count.max()):
         g = given["order"][np.minimum(start + k, len(given["order"]) - 1)]
         x, y = column - given["mean"][g][..., 0], row - given["mean"][g][..., 1]
         q = given["conic"][g]
-        bell = np.exp(-0.5 * (q[..., 0] * x * x + q[..., 2] * y * y) - q[..., 1] * x * y)
-        alpha = np.where((k < count) & (through.real >= left), least(given["opacity"][g] * bell, 0.99), 0)
+        power = -0.5 * (q[..., 0] * x * x + q[..., 2] * y * y) - q[..., 1] * x * y
+        alpha = least(given["opacity"][g] * np.exp(power), 0.99)
+        if skips:
+            alpha = np.where((power.real > 0) | (alpha.real < 1 / 255), 0, alpha)
+            going &= (through * (1 - alpha)).real >= left
+        alpha = np.where((k < count) & going, alpha, 0)
+        going &= (through * (1 - alpha)).real >= left
         light = light + given["color"][g] * (alpha * through)[..., None]
         through = through * (1 - alpha)
     return given["gain"][..., None] * (light + given["behind"] * through[..., None]) * seed
@@ -73,8 +78,10 @@ def rendered(given: Arrays, seed: np.ndarray, most: int, left: float = 0.0) -> n
         ("render", (0.9, 3.0), 0.0),
         ("veils", (0.05, 0.4), 0.05),
         ("veils", (0.9, 3.0), 0.05),
+        ("gaussians", (0.05, 0.4), 0.05),
+        ("gaussians", (0.9, 3.0), 0.05),
     ],
-    ids=["glass", "opaque", "leaving", "leaving at once"],
+    ids=["glass", "opaque", "leaving", "leaving at once", "skipping", "skipping and leaving at once"],
 )
 def test_images__have_the_gradients_of_float64__also_where_nothing_passes(
     cxx: object, device: str, shape: tuple[int, int], kernel: str, opacity: tuple[float, float], left: float
@@ -91,7 +98,8 @@ def test_images__have_the_gradients_of_float64__also_where_nothing_passes(
     }
     seed = floats(rng, -1, 1, *shape, 3)
     found = loaded(FILE, device)[kernel].backward(**given, most=120, cotangent=seed)
-    along(lambda arrays: rendered(arrays, seed.astype(np.float64), 120, left), given, dict(found.grad), rng)
+    wide, skips = seed.astype(np.float64), kernel == "gaussians"
+    along(lambda arrays: rendered(arrays, wide, 120, left, skips=skips), given, dict(found.grad), rng)
 
 
 def heated(given: Arrays) -> np.ndarray:

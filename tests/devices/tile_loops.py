@@ -94,3 +94,37 @@ def veils(
         if through < 0.05:
             break
     return gain * (light + behind * through)
+
+
+@sa.kernel(dims=2)
+def gaussians(
+    order: NoDiff[Tensor[int, 1]],
+    first: NoDiff[Tensor[int, 2]],
+    mean: Tensor[float2, 1],
+    conic: Tensor[float3, 1],
+    color: Tensor[float3, 1],
+    opacity: Tensor[float, 1],
+    gain: Each[float],
+    behind: Param[float3],
+    most: Uniform[int],
+) -> Each[float3]:
+    """The loop of 3-D Gaussian splatting: it skips what is not seen, and ends before too little light is left."""
+    row, column = sa.thread_id(0), sa.thread_id(1)
+    start = first[row // 16, column // 16]
+    light = float3(0.0, 0.0, 0.0)
+    through = 1.0
+    for k in sa.range(min(first[row // 16, column // 16 + 1] - start, most), max_iters=300):
+        g = order[start + k]
+        d, q = float2(column, row) - mean[g], conic[g]
+        power = -0.5 * (q.x * d.x * d.x + q.z * d.y * d.y) - q.y * d.x * d.y
+        if power > 0.0:
+            continue
+        alpha = min(opacity[g] * sa.exp(power), 0.99)
+        if alpha < 1.0 / 255.0:
+            continue
+        left = through * (1.0 - alpha)
+        if left < 0.05:
+            break
+        light += color[g] * (alpha * through)
+        through = left
+    return gain * (light + behind * through)

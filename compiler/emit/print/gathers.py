@@ -10,16 +10,17 @@ from typing import TYPE_CHECKING
 
 from slangad.compiler.emit.memory.buffers import components_of
 from slangad.compiler.emit.model import Mode
+from slangad.compiler.emit.print.expressions import print_expr
 from slangad.compiler.emit.print.functions import new_context, print_doc, signature
 from slangad.compiler.ir import nodes as ir
 from slangad.compiler.ir.types import Struct
-from slangad.compiler.ir.walk import statements
+from slangad.compiler.passes.gather_reads import gathered
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from slangad.compiler.emit.memory.tensors import TensorPrinter
-    from slangad.compiler.emit.print.context import ModuleNames
+    from slangad.compiler.emit.print.context import ModuleNames, PrintContext
     from slangad.compiler.emit.text.writer import Writer
 
 
@@ -41,22 +42,24 @@ def print_gather(
     ctx = new_context(names, writer, function)
     indices = [ctx.local(param.name) for param in function.params]
     shown, given, struct = ", ".join(signature(ctx, function)), ", ".join(indices), names.spell(type_)
-    reads = [
-        (tensors[read.source.name], _indices(read)) for read in _reads(function) if isinstance(read.source, ir.Var)
-    ]
+    guards = gathered(function)
+    reads = [(tensors[read.source.name], _indices(read)) for read in guards if isinstance(read.source, ir.Var)]
     asked = {mode for tensor, _ in reads for mode in modes[tensor.buffer.kernel]}
     print_doc(writer, function.doc)
     writer.line(f"[ForwardDerivative({name}_fwd)]")
     writer.line(f"[BackwardDerivative({name}_bwd)]")
     writer.line(f"{struct} {name}({shown})")
     with writer.block():
-        writer.line(f"return {struct}({', '.join(tensor.load_at(at) for tensor, at in reads)});")
+        writer.write("return ")
+        _print_values(ctx, struct, (tensor.load_at(at) for tensor, at in reads), guards.values())
     writer.gap()
-    tangents = [tensor.load_at(at, tangent=True) for tensor, at in reads]
-    tangent = f"{struct}({', '.join(tangents)})" if Mode.JVP in asked else "{}"
     writer.line(f"DifferentialPair<{struct}> {name}_fwd({shown})")
     with writer.block():
-        writer.line(f"{struct} tangent = {tangent};")
+        writer.write(f"{struct} tangent = ")
+        if Mode.JVP in asked:
+            _print_values(ctx, struct, (tensor.load_at(at, tangent=True) for tensor, at in reads), guards.values())
+        else:
+            writer.end("{};")
         writer.line(f"return diffPair({name}({given}), tangent);")
     writer.gap()
     agree = " && ".join(f"sa.agree({index})" for index in indices)
@@ -75,11 +78,18 @@ def print_gather(
             _print_sums(names, writer, type_, agree, reads)
 
 
-def _reads(function: ir.Function) -> tuple[ir.Read, ...]:
-    (stmt,) = statements(function)
-    assert isinstance(stmt, ir.Return)  # noqa: S101  (as the pass that makes it says)
-    assert isinstance(stmt.value, ir.Construct)  # noqa: S101
-    return tuple(read for read in stmt.value.args if isinstance(read, ir.Read))
+def _print_values(ctx: PrintContext, struct: str, loads: Iterable[str], guards: Iterable[ir.Ternary | None]) -> None:
+    """Print the struct of the elements, and the end of the statement; zero for guarded ones outside of their tensor."""
+    writer = ctx.writer
+    for number, (load, guard) in enumerate(zip(loads, guards, strict=True)):
+        writer.write(", " if number else f"{struct}(")
+        if guard is None:
+            writer.write(load)
+            continue
+        print_expr(ctx, guard.condition)
+        writer.write(f" ? {load} : ")
+        print_expr(ctx, guard.other)
+    writer.end(");")
 
 
 def _indices(read: ir.Read) -> list[str]:

@@ -21,14 +21,17 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.ir import nodes as ir
 from slangad.compiler.ir.types import BOOL, DOUBLE, FLOAT, Vector, is_floating, is_integral
-from slangad.compiler.ir.walk import map_body_exprs, map_children, root, walk_stmts
+from slangad.compiler.ir.walk import map_blocks, map_body_exprs, map_children, root, walk_stmts
 from slangad.compiler.passes.replay_loops.read import names_in, reads_of, stored_in
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
     from slangad.compiler.ir.build import Block, Fresh
     from slangad.compiler.ir.types import Type
 
@@ -75,7 +78,7 @@ def undo_iteration(body: Block, needed: dict[str, ir.Var], whole: ir.Expr | None
     """
     solver = _Solver(names, set(needed), _stored_once(body))
     floors = _floors(whole) if whole is not None else set()
-    stmts, before = solver.block(completed(body), {}, dict(needed), floors)
+    stmts, before = solver.block(_updated(completed(body), needed, names), {}, dict(needed), floors)
     missing = [name for name in needed if name not in before]
     if missing:
         raise NoUndo(solver.reasons.get(missing[0], f"{missing[0]} can't be found from its value after an iteration"))
@@ -83,13 +86,14 @@ def undo_iteration(body: Block, needed: dict[str, ir.Var], whole: ir.Expr | None
     return Undo(made, before, tuple(dict.fromkeys(solver.drifting)), tuple(dict.fromkeys(solver.watched)))
 
 
-def _live(stmts: list[ir.Stmt], wanted: set[str]) -> Block:
+def _live(stmts: Iterable[ir.Stmt], wanted: set[str]) -> Block:
     """Return the statements that the wanted locals need."""
     kept: list[ir.Stmt] = []
-    for stmt in reversed(stmts):
+    for stmt in reversed([*stmts]):
         if wanted & {*stored_in((stmt,))}:
-            kept.append(stmt)
-            wanted = wanted | {*reads_of(stmt)}
+            live = map_blocks(stmt, partial(_live, wanted=wanted)) if isinstance(stmt, ir.If) else stmt
+            kept.append(live)
+            wanted = wanted | {*reads_of(live)}
     return tuple(reversed(kept))
 
 
@@ -121,6 +125,33 @@ def completed(body: Block) -> Block:
             case _:
                 result.append(stmt)
     return tuple(result)
+
+
+def _updated(body: Block, state: Mapping[str, ir.Var], names: Fresh) -> Block:
+    """Return a block in which a state is updated where its next value is computed, not where that is stored.
+
+    left = through * (1 - alpha)                  old = through
+    if left < 1e-4: break                         through = through * (1 - alpha)
+    light = light + alpha * through        ->     left = through
+    through = left                                if through < 1e-4: break
+                                                  light = light + alpha * old
+    """
+    body = tuple(map_blocks(stmt, lambda inner: _updated(inner, state, names)) for stmt in body)
+    for number, stmt in enumerate(body):
+        match stmt:
+            case ir.Assign(ir.Var(name) as target, ir.Var(other) as value) if name in state and other not in state:
+                stores = [n for n, s in enumerate(body) if {name, other} & {*stored_in((s,))}]
+            case _:
+                continue
+        computed = body[stores[0]]
+        if not (stores[1:] == [number] and isinstance(computed, ir.Assign) and computed.target == value):
+            continue
+        old = names.var(f"{name}_old", target.type)
+        between = map_body_exprs(body[stores[0] + 1 : number], partial(_with, variables={name: old}))
+        rest = map_body_exprs((*between, *body[number + 1 :]), partial(_with, variables={other: target}))
+        update = (ir.Assign(old, target, stmt.span), replace(computed, target=target), ir.Assign(value, target))
+        return _updated((*body[: stores[0]], *update, *rest), state, names)
+    return body
 
 
 def _guard(condition: ir.Expr) -> ir.If:
