@@ -55,8 +55,9 @@ def test_check__mistakes_in_slang_derivatives__are_located_in_their_lines() -> N
     assert causes["output"] == f"{beside}for this gradient reads d.depth"
     assert causes["short_view"] == f"{beside}for this gradient reads d.z"
     assert causes["weighted"] == f"{beside}stores the gradient's third"
-    assert causes["fetch_short"] == f"{beside}stores the gradient's position"
+    assert causes["fetch_short"].startswith(f"{beside}stores the gradient's position.")
     assert causes["moments"].startswith("this store overwrites what line ")
+    assert causes["displaced"] == f"{beside}for this gradient reads d.position.z"
     assert causes["turned"] == "the derivative differentiates turned_again, which ends a gradient here"
 
     result = results["sign_of_a_term"]

@@ -29,6 +29,7 @@ _VECTOR: Final = re.compile(r"(?:float|half|double)([234]?)")
 _ELEMENT: Final = re.compile(r"\[[0-3]\]")
 _LAST_ELEMENT: Final = re.compile(r"(?<=\w)(?:\[\d+\])+$")
 _ARRAY: Final = re.compile(r"[\w ]+\.(\w+)\[[^\[\]]*\]")
+_PAIR: Final = "diffPair"
 _LOOP: Final = "for"
 _CLAMPING: Final = frozenset({"clamp", "saturate", "max", "min"})
 _BRANCHES: Final = frozenset({"if", "switch"})
@@ -72,6 +73,8 @@ def steps_of(
             numbers=frozenset(_numbers_in(tokens)),
             takes=taken - {""},
             takes_all="" in taken,
+            in_step=frozenset(_read_in_step(tokens)),
+            is_repeated=step.declares and re.search(rf"\w {re.escape(step.target)} =", of) is not None,
         )
         for step, tokens in zip(steps, statements, strict=True)
         for taken in [frozenset(_parts_of_last(tokens, function))]
@@ -299,6 +302,27 @@ def _parts_of_last(tokens: Sequence[Token], function: SlangFunction) -> Iterator
         yield element
 
 
+def _read_in_step(tokens: Sequence[Token]) -> Iterator[str]:
+    """Yield the variables that a statement takes component by component: ``a`` and ``b`` of ``v = a / s + b``.
+
+    Those that a vector or pair is made of are, too: ``a`` and ``b`` of ``float4(a, b)``.
+    """
+    for k, token in enumerate(tokens[:-1]):
+        made = _VECTOR.fullmatch(token.text)
+        is_made = token.text == _PAIR or (made is not None and made[1])
+        if is_made and tokens[k + 1].text == "(":
+            arguments = _arguments(tokens[k + 2 : closing(tokens, k + 1)])
+            yield from (one[0].text for one in arguments if len(one) == 1 and one[0].kind == "word")
+    equals = _assignment(tokens)
+    value = () if equals is None else tokens[equals + 1 :]
+    texts = [token.text for token in value]
+    if any(text == "(" and k and value[k - 1].kind == "word" for k, text in enumerate(texts)):
+        return
+    for token, behind in zip(value, (*texts[1:], ""), strict=False):
+        if token.kind == "word" and behind not in (".", "["):
+            yield token.text
+
+
 def _numbers_in(tokens: Sequence[Token]) -> Iterator[str]:
     """Yield the components that are plain numbers in the constructors of vectors."""
     for k, token in enumerate(tokens[:-1]):
@@ -361,6 +385,15 @@ def _head(head: Step, inside: Sequence[Step], *, is_loop: bool) -> Step:
     return replace(head, stores=stores, is_head=True, takes=frozenset(), takes_all=False, loop=loop)
 
 
+def _operators(tokens: Sequence[Token]) -> int:
+    """Return the number of operators outside of indices."""
+    count = depth = 0
+    for token in tokens:
+        depth += (token.text == "[") - (token.text == "]")
+        count += not depth and token.text in _OPERATORS
+    return count
+
+
 def _iterations(head: Sequence[Token]) -> int:
     """Return the number in ``i < 4``; 0 for other heads."""
     pairs = [*pairwise(token.text for token in head)] if head and head[0].text == _LOOP else []
@@ -380,7 +413,7 @@ def _plain_step(tokens: Sequence[Token], begin: int, pairs: Collection[str], fil
     equals = _assignment(tokens)
     span = _span(tokens[begin:] or tokens, file)
     value = tokens if equals is None else tokens[equals + 1 :]
-    operators = sum(token.text in _OPERATORS for token in value)
+    operators = _operators(value)
     reads = frozenset(_reads(value, pairs))
     if equals is not None:
         compound = tokens[equals - 1].text in _OPERATORS
@@ -400,10 +433,13 @@ def _plain_step(tokens: Sequence[Token], begin: int, pairs: Collection[str], fil
             declares=len(variable) < len(written),
         )
     if tokens[begin:] and tokens[begin].text == RETURNED:
-        if [token.text for token in tokens[begin + 1 : begin + 3]] == ["diffPair", "("]:
+        if [token.text for token in tokens[begin + 1 : begin + 3]] == [_PAIR, "("]:
             both = list(_arguments(tokens[begin + 3 : closing(tokens, begin + 2)]))
             reads = frozenset(_reads(both[0] if of_value else both[-1], pairs))
         return Step(frozenset({RETURNED}), reads, operators, span)
+    declared = _variable(tokens[begin:])
+    if 0 < len(declared) < len(tokens) - begin and _is_variable(declared):
+        return Step(frozenset({_target(declared)[0]}), frozenset(), 0, span, declares=True)
     stored = _stored_by_call(tokens[begin:])
     if not begin and tokens and _first_word(tokens) in _HEADS:
         return Step(frozenset(_counters(tokens)), reads, operators, span)
@@ -516,7 +552,8 @@ def _target(tokens: Sequence[Token]) -> tuple[str, str]:
 
 def _variable(tokens: Sequence[Token]) -> Sequence[Token]:
     """Return the tokens of a variable with its path, without the type in its declaration."""
-    typed = [k for k, (one, after) in enumerate(pairwise(tokens)) if one.kind == after.kind == "word"]
+    pairs = enumerate(pairwise(tokens))
+    typed = [k for k, (one, after) in pairs if (one.kind == "word" or one.text == ">") and after.kind == "word"]
     return tokens[typed[-1] + 1 :] if typed else tokens
 
 

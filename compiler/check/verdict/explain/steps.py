@@ -45,6 +45,8 @@ class Step:
         declares: True for the declaration of a variable.
         iterations: The number of iterations, for the head of a loop that has it as a number; 0 for others.
         block: The number of the innermost block.
+        is_repeated: True if it declares a variable that the function has, too: its value is computed again.
+        in_step: The variables that it reads component by component.
         is_head: True for the head of a branch or loop, which stores to all that its blocks store to.
         is_copy: True if the function itself has the same expression, or if it copies a part. That is seldom wrong.
         guards: The conditions of branches that it stands in, and what they must be. Fields are joined with ``_``.
@@ -68,6 +70,8 @@ class Step:
     declares: bool = False
     iterations: int = 0
     block: int = 0
+    is_repeated: bool = False
+    in_step: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +124,7 @@ def suspect(steps: Sequence[Step], evidence: Suspects) -> Span:
         slice_of_part(steps, name, part) for name in names.wrong for part in evidence.columns.get(name, ((), ()))[1]
     ]
     candidates = common.difference(spared, *right) or common - spared or common or frozenset[int]().union(*slices)
+    candidates = _additions(steps, evidence, candidates) or candidates
     if evidence.edge:
         stored = frozenset[str]().union(*(_aliases(steps, name) for name in names.wrong))
         loops = [steps[k].loop for k in sorted(common) if steps[k].loop.line and steps[k].stores & stored]
@@ -132,7 +137,7 @@ def suspect(steps: Sequence[Step], evidence: Suspects) -> Span:
         return steps[of_clamp[0]].span
     is_mean = any(step.iterations > _PAIR and _is_power(evidence.factor, step.iterations) for step in steps)
 
-    def likelihood(number: int) -> tuple[bool, bool, bool, bool, bool, bool, bool, bool, int, int]:
+    def likelihood(number: int) -> tuple[bool, bool, bool, bool, bool, bool, bool, bool, int, bool, int]:
         step = steps[number]
         named = step.parts & parts.wrong
         of_wrong = bool(named) and (bool(parts.right) or any(len(part) > 1 for part in named))
@@ -154,10 +159,22 @@ def suspect(steps: Sequence[Step], evidence: Suspects) -> Span:
             not takes_right,
             step.is_head,
             step.operators,
+            not step.is_repeated,
             number if in_branch else -number,
         )
 
     return steps[max(sorted(candidates), key=likelihood)].span
+
+
+def _additions(steps: Sequence[Step], evidence: Suspects, candidates: frozenset[int]) -> frozenset[int]:
+    """Return the additions to memory of which some elements are right, if there are several; none otherwise."""
+    partly = {name for name in evidence.names.wrong if all(evidence.columns.get(name, ((), ())))}
+    direct = frozenset(
+        k
+        for k in candidates
+        if steps[k].stores & partly and not (steps[k].is_head or steps[k].parts or steps[k].loop.line)
+    )
+    return direct if len(direct) > 1 else frozenset()
 
 
 def _is_power(factor: float, count: int) -> bool:
@@ -229,15 +246,14 @@ def _aliases(steps: Sequence[Step], name: str) -> frozenset[str]:
     """Return a name and the variables that become its value, part by part."""
     in_parts = frozenset[str]().union(*(step.stores for step in steps if step.parts))
     result = {name}
-    while (
-        more := {
+    more = set(result)
+    while more:
+        becoming = [step for step in steps if not step.is_head and not step.parts and step.stores & result]
+        more = {
             read
-            for step in steps
-            if not step.operators and not step.is_head and step.stores & result
-            for read in step.reads & in_parts
-        }
-        - result
-    ):
+            for step in becoming
+            for read in step.in_step | (frozenset() if step.operators else step.reads & in_parts)
+        } - result
         result |= more
     return frozenset(result)
 
@@ -300,10 +316,11 @@ def _beside(
     steps: Sequence[tuple[Step, frozenset[str]]], accused: Accused, order: Sequence[frozenset[str]], *, is_stored: bool
 ) -> Missing | None:
     """Return the statement for the part before the first wrong one, else for the next right part."""
-    first = next((k for k, one in enumerate(order) if not one.isdisjoint(accused.wrong - accused.right)), None)
+    names = [max(one, key=len) for one in order]
+    first = next((k for k, name in enumerate(names) if name in accused.wrong - accused.right), None)
     if first is None:
         return None
-    part = max(order[first] & accused.wrong, key=len)
+    part = names[first]
     for near in (*reversed(order[:first]), *order[first + 1 :]):
         beside = [step for step, own in steps if own & near & accused.right]
         if beside:
