@@ -31,8 +31,14 @@ def f(
         through *= 1.0 - alpha
     return sa.dot(light, light) * weight + gain * shade[row, column]
 """
+ADDED, UPDATE = (
+    line + "\n" for line in TEXT.splitlines() if line.startswith(("        light +=", "        through *="))
+)
 OTHERS = {
-    "a break": ("        alpha = min", "        if through < 0.1:\n            break\n        alpha = min"),
+    "a break before the first read": (
+        "        alpha = min",
+        "        if through < 0.1:\n            break\n        alpha = min",
+    ),
     "another index for each element": ("order[start + k]", "order[start + k + column % 2]"),
     "another number of iterations for each element": ("sa.range(most,", "sa.range(min(most, row),"),
     "a gradient into the loop": ("opacity[g] * 0.5", "opacity[g] * gain"),
@@ -52,6 +58,11 @@ def loops(tmp_path: Path, text: str, *, deterministic: bool = False) -> int:
 def test_share_tiles__a_list_of_a_tile__is_run_by_groups(tmp_path: Path) -> None:
     assert loops(tmp_path, TEXT) == 1
     assert loops(tmp_path, TEXT, deterministic=True) == 0
+    assert loops(tmp_path, TEXT.replace(UPDATE, f"{UPDATE}        if through < 1e-4:\n            break\n")) == 1
+    early = "        left = through * (1.0 - alpha)\n        if left < 1e-4:\n            break\n"
+    late = TEXT.replace(UPDATE, "        through = left\n").replace(ADDED, f"{early}{ADDED}")
+    assert loops(tmp_path, late) == 1
+    assert loops(tmp_path, late.replace("left < 1e-4", "weight < 1e-4")) == 0
 
 
 @pytest.mark.parametrize(("old", "new"), OTHERS.values(), ids=OTHERS)

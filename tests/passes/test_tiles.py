@@ -55,6 +55,18 @@ INDICES = {
     "after a break": (
         f"g = 0\n{LIST}    g += 1\n    if x > 0.1 * k:\n        break\ns = w[g] * x", "scatter", "x", ()
     ),
+    "list up to a break": (
+        f"{LIST}    if s > 1.0:\n        break\n    s += w[order[i // 16] + k] * x",
+        "together", "thread_id(0) // 16", (16, 16),
+    ),
+    "of earlier turns, some with a break": (
+        f"g = 0\nfor m in range(3):\n    {LIST}        g += 1\n        s += w[g]\n        if s > x:\n            break",
+        "scatter", "x", (),
+    ),
+    "in turns with a break": (
+        f"for m in range(3):\n    {LIST}        g = k + m\n        s += w[g] * x\n        if s > x:\n            break",
+        "together", "thread_id(0) // 16", (16, 16),
+    ),
     "after a branch": ("g = i // 16\nif x > 0.5:\n    g = 0\ns = w[g] * x", "scatter", "x", ()),
 }  # fmt: skip
 
@@ -95,6 +107,16 @@ def test_reads__up_to_a_branch_that_leaves__are_one_call(tmp_path: Path) -> None
     text = emit_module(passed(tmp_path, body)).text
     assert "return FItem(f_w[g], f_w[at]);" in text
     assert "f_w_read(g + 2)" in text
+
+
+def test_reads__after_such_a_branch__are_in_the_call_at_its_indices_and_inside_their_tensor(tmp_path: Path) -> None:
+    head = HEAD.replace("n: Uniform[int]", "v: Tensor[float, 1], n: Uniform[int]")
+    body = (
+        f"{LIST}    g = order[i // 16] + k\n    a = w[g]\n    if a > x:\n        continue\n    s += v[g] * a + v[g + 1]"
+    )
+    text = emit_module(passed(tmp_path, body, head)).text
+    assert "return FItem(f_w[g], g >= 0 && g < int(f_v_extents) ? f_v[g] : 0.0);" in text
+    assert "f_v_read(g + 1)" in text
 
 
 def test_loop__on_the_cpu__is_that_of_slang_where_its_states_are_few(tmp_path: Path) -> None:
