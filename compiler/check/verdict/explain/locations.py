@@ -65,28 +65,28 @@ class _Place:
 
 @dataclass(frozen=True, slots=True)
 class _File:
-    """The results of a file by location, with their subjects, and the files that it reads."""
+    """The results of a file with their subjects, and the files that it reads."""
 
-    results: Mapping[tuple[str, int], tuple[Result, Subject]]
+    results: Sequence[tuple[Result, Subject]]
     sources: Sequence[str]
 
     def is_right(self, function: SlangFunction) -> bool:
         """Return True if a function was checked and is right."""
-        known = self.results.get(_place(function.span))
-        return known is not None and known[0].verdict.right
+        return any(result.verdict.right for result, _ in self.at(function.span))
+
+    def at(self, span: Span) -> Iterator[tuple[Result, Subject]]:
+        """Yield the results of the function at a location: several if it is generic."""
+        return (one for one in self.results if _place(one[0].span) == _place(span))
 
     def without(self, span: Span) -> _File:
         """Return the file without the function at a location."""
-        return replace(self, results={place: one for place, one in self.results.items() if place != _place(span)})
+        return replace(self, results=[one for one in self.results if _place(one[0].span) != _place(span)])
 
 
 def with_locations(results: Sequence[Result], subjects: Sequence[Subject], module: ir.Module) -> list[Result]:
     """Return results whose failures have the location of the derivative that is wrong, as far as it is known."""
     functions = {function.key: function for function in module.functions}
-    file = _File(
-        {_place(result.span): (result, subject) for result, subject in zip(results, subjects, strict=True)},
-        module.sources,
-    )
+    file = _File([*zip(results, subjects, strict=True)], module.sources)
     return [
         with_failures(result, [_located(one, result, subject, functions, file) for one in result.failures])
         if result.failures and not result.because
@@ -186,9 +186,10 @@ def _in_slang(failure: Failure, span: Span, memory: Mapping[str, str], file: _Fi
 
 def _in_callee(failure: Failure, derivative: CustomDerivative, memory: Mapping[str, str], file: _File) -> _Place:
     """Return the likeliest statement of the custom derivative of a callee; that of its own failure if it has one."""
-    result, subject = file.results.get(_place(derivative.of.span), (None, None))
-    alike = [one for one in result.failures if _attribute(one) == derivative.attribute] if result is not None else []
-    if alike and result is not None and subject is not None:
+    for result, subject in file.at(derivative.of.span):
+        alike = [one for one in result.failures if _attribute(one) == derivative.attribute]
+        if not alike:
+            continue
         place = _in_slang(alike[0], result.span, subject.memory, file)
         return _Place(place.span if place.span.line else derivative.function.span)
     if owner_of(failure.column) in memory:
@@ -323,7 +324,7 @@ def _differentiated(place: Span, derivative: CustomDerivative, file: _File) -> _
         if token.text not in _DERIVING or inside[k + 1].text != "(":
             continue
         name = inside[closing(inside, k + 1) - 1].text
-        for result, subject in file.results.values():
+        for result, subject in file.results:
             if subject.facts is not None and subject.plain.rpartition(".")[2] == name and result.failures:
                 found = _in_slang(result.failures[0], result.span, subject.memory, file.without(result.span))
                 return found if found.span.line else _Place(result.span)
