@@ -62,6 +62,8 @@ def test_check__mistakes_in_slang_derivatives__are_located_in_their_lines() -> N
 
     result = results["sign_of_a_term"]
     (failure,) = result.failures
+    line = failure.span.line + 2
+    assert f"the same values depend on line {line}, which may be wrong instead" in failure.notes
     assert f"{failure.span}: FAIL sign_of_a_term" in render_check(report)
     assert f"  function   {result.span}" in render_check(report)
     annotation = next(line for line in workflow_commands(report).splitlines() if "sign_of_a_term" in line)

@@ -51,16 +51,20 @@ _INDEX: Final = re.compile(r"\[(\d+)\]")
 _DERIVING: Final = frozenset({"bwd_diff", "fwd_diff"})
 _NOT_TAKEN: Final = "a term is missing beside this line: no statement for this gradient reads {}"
 _NOT_STORED: Final = "a term is missing beside this line: no statement stores the gradient's {}"
+_OTHERS: Final = "the same values depend on line{} {}, which may be wrong instead"
+_MOST_OTHERS: Final = 3
+"""The most lines that a note names. More show nothing."""
 _OVERWRITES: Final = "this store overwrites what line {} adds"
 _DETACHED: Final = "the derivative differentiates {}, which ends a gradient here"
 
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """The location of a failure, and its cause if the location shows it."""
+    """The location of a failure, its cause if the location shows it, and other lines that may have the mistake."""
 
     span: Span
     cause: str = ""
+    others: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,8 +107,11 @@ def _located(
     if subject.facts is not None:
         struct, lost, _ = failure.cause.partition(f" {NOT_DIFFERENTIABLE}")
         place = _Place(_struct(struct, file.sources)) if lost else _in_slang(failure, result.span, subject.memory, file)
-        cause = place.cause or failure.cause
-        return replace(failure, span=place.span, cause=cause) if place.span.line else failure  # else that of a trap
+        if not place.span.line:
+            return failure  # with the location of a trap, if there is one
+        lines = " and ".join(str(line) for line in place.others)
+        notes = (*failure.notes, _OTHERS.format("s" * (len(place.others) > 1), lines)) if lines else failure.notes
+        return replace(failure, span=place.span, cause=place.cause or failure.cause, notes=notes)
     function = functions.get(subject.function)
     return failure if function is None else replace(failure, span=_in_description(failure, function, functions))
 
@@ -240,8 +247,10 @@ def _in_derivative(failure: Failure, derivative: CustomDerivative, names: Mappin
         steps = tuple([step for step in assigned if not step.adds] or assigned or steps)
     if (both := overwriting(steps, evidence.names.wrong)) is not None:
         return _Place(both[1].span, _OVERWRITES.format(both[0].span.line))
-    place = suspect(steps, evidence)
-    return _differentiated(place, derivative, file) if place.line else _Place(derivative.function.span)
+    place, others = suspect(steps, evidence)
+    if not place.line:
+        return _Place(derivative.function.span)
+    return replace(_differentiated(place, derivative, file), others=others if len(others) <= _MOST_OTHERS else ())
 
 
 def _columns(failure: Failure) -> Iterator[tuple[str, tuple[list[frozenset[str]], list[frozenset[str]]]]]:
@@ -394,7 +403,7 @@ def _in_description(failure: Failure, function: ir.Function, functions: Mapping[
     flowing = [param.name for param in function.params if not param.no_diff]
     outputs = {name: f"{RETURNED} {number}" for number, name in enumerate(flowing)}
     steps = tuple(_steps(derivative.body, len(flowing) if derivative.key == policy.backward else 1))
-    place = suspect(steps, Suspects(_renamed(accused, outputs), parts, is_partly=SOME_SAMPLES in failure.cause))
+    place, _ = suspect(steps, Suspects(_renamed(accused, outputs), parts, is_partly=SOME_SAMPLES in failure.cause))
     return place if place.line else derivative.span
 
 

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from slangad.compiler.errors.spans import Span
 
 
+_BY_FACTS: Final = 8
+"""The number of facts that decide between statements before their operators do."""
 _PAIR: Final = 2
 """Iterations of a loop whose number may also be another factor."""
 COMPONENTS: Final = "xyzw"
@@ -110,12 +112,15 @@ class Suspects:
     clamped: frozenset[str] = frozenset()
 
 
-def suspect(steps: Sequence[Step], evidence: Suspects) -> Span:
-    """Return the location of the likeliest statement; nowhere if no wrong output is stored."""
+def suspect(steps: Sequence[Step], evidence: Suspects) -> tuple[Span, tuple[int, ...]]:
+    """Return the location of the likeliest statement, and the lines of those that only its operators put before.
+
+    The location is nowhere if no wrong output is stored.
+    """
     names, parts, rows = evidence.names, evidence.parts, evidence.rows
     slices = [one for name in sorted(names.wrong) for one in _slices(steps, name, evidence.columns.get(name, ((), ())))]
     if not any(slices):
-        return NOWHERE
+        return NOWHERE, ()
     common = reduce(frozenset.intersection, slices) or reduce(
         frozenset.intersection, [slice_of(steps, name) for name in names.wrong]
     )
@@ -129,12 +134,11 @@ def suspect(steps: Sequence[Step], evidence: Suspects) -> Span:
         stored = frozenset[str]().union(*(_aliases(steps, name) for name in names.wrong))
         loops = [steps[k].loop for k in sorted(common) if steps[k].loop.line and steps[k].stores & stored]
         if loops:
-            return loops[-1]
-
+            return loops[-1], ()
     if (of_clamp := [k for k in sorted(common) if _reads_gradient(steps[k], steps, evidence.clamped)]) and (
         len({steps[k].span for k in of_clamp}) == 1
     ):
-        return steps[of_clamp[0]].span
+        return steps[of_clamp[0]].span, ()
     is_mean = any(step.iterations > _PAIR and _is_power(evidence.factor, step.iterations) for step in steps)
 
     def likelihood(number: int) -> tuple[bool, bool, bool, bool, bool, bool, bool, bool, int, bool, int]:
@@ -163,7 +167,10 @@ def suspect(steps: Sequence[Step], evidence: Suspects) -> Span:
             number if in_branch else -number,
         )
 
-    return steps[max(sorted(candidates), key=likelihood)].span
+    best = max(sorted(candidates), key=likelihood)
+    alike = [k for k in sorted(candidates) if likelihood(k)[:_BY_FACTS] == likelihood(best)[:_BY_FACTS]]
+    lines = {steps[k].span.line for k in alike if not steps[k].is_repeated} - {steps[best].span.line}
+    return steps[best].span, tuple(sorted(lines))
 
 
 def _additions(steps: Sequence[Step], evidence: Suspects, candidates: frozenset[int]) -> frozenset[int]:
