@@ -78,10 +78,11 @@ def rendered(given: Arrays, seed: np.ndarray, most: int, left: float = 0.0, *, s
         ("render", (0.9, 3.0), 0.0),
         ("veils", (0.05, 0.4), 0.05),
         ("veils", (0.9, 3.0), 0.05),
+        ("dimmed", (0.9, 3.0), 0.05),
         ("gaussians", (0.05, 0.4), 0.05),
         ("gaussians", (0.9, 3.0), 0.05),
     ],
-    ids=["glass", "opaque", "leaving", "leaving at once", "skipping", "skipping and leaving at once"],
+    ids=["glass", "opaque", "leaving", "leaving at once", "checked first", "skipping", "skipping and leaving at once"],
 )
 def test_images__have_the_gradients_of_float64__also_where_nothing_passes(
     cxx: object, device: str, shape: tuple[int, int], kernel: str, opacity: tuple[float, float], left: float

@@ -40,6 +40,7 @@ def choice(folder: Path, body: str) -> LoopChoice:
 
 DEEP = "    for j in range(3):\n        s = sa.sin(s + x)\n        if s > 3.0:\n            return s"
 """An inner loop that Slang keeps and that returns."""
+GUARD = "if t < 1e-4:\n        break"
 WAYS = {
     "sum": ("for k in range(100):\n    s += sa.sin(x * k)", "sum", 0),
     "sum of a branch": ("for k in range(100):\n    if x > 0.1 * k:\n        s = a[k] + s", "sum", 0),
@@ -47,7 +48,22 @@ WAYS = {
     "guarded product": ("for k in range(100):\n    s += t\n    t *= x\n    if t < 1e-4:\n        break", "invert", 0),
     "guarded by while": ("while sa.max_iters(100) and t > 1e-4:\n    s += t\n    t *= x", "invert", 0),
     "product": ("for k in range(100):\n    s += t\n    t = t * (x + k)", "invert", 80),
-    "guard before": ("for k in range(100):\n    if t < 1e-4:\n        break\n    s += t\n    t *= x", "invert", 80),
+    "guard before": ("for k in range(100):\n    if t < 1e-4:\n        break\n    s += t\n    t *= x", "invert", 0),
+    "guard before and a gap": (
+        f"for k in range(100):\n    {GUARD}\n    s += t\n    if x < 0.1 * k:\n        continue\n    t *= x",
+        "invert",
+        0,
+    ),
+    "guard that may end it at once": (
+        "t = x\nfor k in range(100):\n    if t < 1e-4:\n        break\n    s += t\n    t *= x",
+        "invert",
+        80,
+    ),
+    "guard of the index": (
+        "for k in range(100):\n    if k > 50.0:\n        break\n    s += t\n    t *= x",
+        "invert",
+        80,
+    ),
     "leapfrog": ("for _ in sa.range(100, keep=0):\n    s -= sa.sin(t) * x\n    t += s * 0.1", "invert", 0),
     "leapfrog by default": ("for _ in range(100):\n    s -= sa.sin(t) * x\n    t += s * 0.1", "recompute", 160),
     "integer": ("n = 3\nfor _ in range(100):\n    s += sa.sin(x * n)\n    n = n + 7", "invert", 0),

@@ -23,6 +23,7 @@ from slangad.compiler.passes.replay_loops.read import (
     read_loop,
     stored_in,
 )
+from slangad.compiler.passes.replay_loops.rotate import rotated
 
 if TYPE_CHECKING:
     from slangad.compiler.ir.build import Block
@@ -111,7 +112,7 @@ class _Scope:
         for number, stmt in enumerate(body):
             rest = (body[number + 1 :], *after)
             if isinstance(stmt, (ir.For, ir.While)):
-                result += self.loop(stmt, before, rest)
+                result += self.loop(stmt, rotated(stmt, body[:number]), before, rest)
             else:
                 result.append(map_blocks(stmt, partial(self._inner, before, rest)))
             before |= {t.name for s in walk_stmts((stmt,)) if isinstance(s, ir.Assign) and (t := root(s.target))}
@@ -120,16 +121,19 @@ class _Scope:
     def _inner(self, before: set[str], after: tuple[Block, ...], body: Block) -> Block:
         return self.block(body, before, after)
 
-    def loop(self, stmt: ir.For | ir.While, before: set[str], after: tuple[Block, ...]) -> Block:
-        """Return the statements that take the place of a loop."""
+    def loop(
+        self, given: ir.For | ir.While, stmt: ir.For | ir.While, before: set[str], after: tuple[Block, ...]
+    ) -> Block:
+        """Return the statements that take the place of a loop ``given``; ``stmt`` is it in the form to replace."""
         again = {t.name for s in walk_stmts(stmt.body) if isinstance(s, ir.Assign) and (t := root(s.target))}
         test: Block = (ir.While(stmt.condition, 1, ()),) if isinstance(stmt, ir.While) else ()
         self.depth += 1
         inner = self.block(stmt.body, before | again, ((*test, *stmt.body), *after))
         self.depth -= 1
         changed: ir.For | ir.While = replace(stmt, body=inner)
+        unchanged = (changed if given is stmt else given,)
         if isinstance(stmt, ir.For) and stmt.unroll:
-            return (changed,)
+            return unchanged
         head: Block = ()
         tail: Block = ()
         left = self._leaving(changed)
@@ -141,24 +145,24 @@ class _Scope:
             if stmt.keep is not None:
                 self._refuse(stmt, f"it {reason}")
             self._note(changed, Plan("keep", f"the loop {reason}"))
-            return (replace(stmt, body=inner),)
+            return unchanged
         loop = read_loop(changed, before, after, self.carrying, self.names)
         if holds_nested_structs(loop):
             if stmt.keep is not None:
                 self._refuse(stmt, "it holds structs with structs in them")
             self._note(changed, Plan("keep", "the loop holds structs with structs in them"))
-            return (replace(stmt, body=inner),)
+            return unchanged
         taken = {v.local.name for v in loop.state} | {s.local.name for s in loop.shared}
         taken |= {s.variable for s in walk_stmts((changed,)) if isinstance(s, ir.For)}
         try:
             plan = choose(loop, taken, _kept_inside(inner))
         except Unsuitable as problem:
             self._refuse(stmt, str(problem))
-            return (replace(stmt, body=inner),)
+            return unchanged
         if is_active_loop(loop):
             self._note(changed, plan)
         if plan.way == "keep":
-            return (replace(stmt, body=inner),)
+            return unchanged
         return (*head, *self._call(loop, plan), *tail)
 
     def _leaving(self, stmt: ir.For | ir.While) -> tuple[Block, ir.For | ir.While, Block] | None:
