@@ -13,6 +13,7 @@ from slangad.compiler.passes.derivatives import lower_derivatives
 from slangad.compiler.passes.differentiate_gradients import differentiate_gradients
 from slangad.compiler.passes.differentiate_twice import differentiate_twice
 from slangad.compiler.passes.equalize_nested_loops import equalize_nested_loops
+from slangad.compiler.passes.expand_forward_mode import expand_forward_mode
 from slangad.compiler.passes.extract_inner_loops import extract_inner_loops
 from slangad.compiler.passes.find_products import find_products
 from slangad.compiler.passes.fuse_stages import fuse_stages
@@ -46,6 +47,7 @@ class Pass:
 
 
 PIPELINE: Final = (
+    Pass("forward_mode", expand_forward_mode),
     Pass("fusion", fuse_stages),
     Pass("params", keep_params_in_memory),
     Pass("tensors", name_tensors),

@@ -42,10 +42,15 @@ class NoTangentError(Exception):
 
 @dataclass(slots=True)
 class Tangents:
-    """The tangents of a module's functions so far, callees first, by the key and the active parameters of each."""
+    """The tangents of a module's functions so far, callees first, by the key and the active parameters of each.
+
+    With ``exact``, functions without tensors have a tangent for each set of active parameters too, and the gradient of
+    a tangent flows to all parameters.
+    """
 
     functions: Mapping[str, ir.Function]
     keys: Fresh
+    exact: bool = False
     made: dict[tuple[str, tuple[bool, ...]], ir.Function] = field(default_factory=dict)
 
     def of(self, key: str, active: tuple[bool, ...]) -> ir.Function:
@@ -53,14 +58,15 @@ class Tangents:
 
         Args:
             key: The key of the function.
-            active: The parameters that move. A function without tensors gets the tangents of the others too.
+            active: The parameters that move. A function without tensors gets the tangents of the others too, unless
+                ``exact``.
 
         Raises:
             NoTangentError: There is none.
         """
         function = self.functions[key]
         active = tuple(a and gets_gradient(p) for a, p in zip(active, function.params, strict=True))
-        if not any(isinstance(p.type, (Tensor, Texture)) for p in function.params):
+        if not self.exact and not any(isinstance(p.type, (Tensor, Texture)) for p in function.params):
             active = tuple(map(gets_gradient, function.params))
         if (key, active) not in self.made:
             self.made[key, active] = self.of_kernel(function, active)
@@ -84,7 +90,7 @@ class Tangents:
             function,
             key=self.keys.name(f"{function.key}:tangent{suffix}"),
             name=f"{function.name}_tangent",
-            params=(*params, *moved),
+            params=(*(function.params if self.exact else params), *moved),
             body=body,
             differentiable=True,
             derivative=ir.Automatic(),
