@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast, overload
 
 T = TypeVar("T")
 
@@ -14,7 +14,11 @@ def copy(value: T) -> T:
     return cast("T", copy_value(value))
 
 
-def zeros(type: type[T]) -> T:  # noqa: A002  (what users would call it)
+@overload
+def zeros(type: type[T]) -> T: ...
+@overload
+def zeros(type: Any) -> Any: ...  # noqa: ANN401  (a type that checkers can't follow, such as a factory's)
+def zeros(type: Any) -> Any:  # noqa: A002
     """Return the value of a type whose numbers are all 0 and bools all false.
 
     Raises:
@@ -22,7 +26,7 @@ def zeros(type: type[T]) -> T:  # noqa: A002  (what users would call it)
     """
     from slangad.compiler.lang.types.construct import zeros as zero_value
 
-    return cast("T", zero_value(type))
+    return zero_value(type)
 
 
 __all__ = ["copy", "zeros"]
