@@ -39,6 +39,7 @@ _BIN_LINE: Final = f"start, count, order = {BIN}(lower, upper, depth, tiles=(4, 
 _MOST_STAGES: Final = 1000
 """Stages of one pipeline. Each has buffers and launches of its own."""
 _COUNT_LINE: Final = "range takes one to three ints, its step not 0: numbers, and constants of the file"
+_ADDED_LINE: Final = "add losses in a kernel: give the Sum or Mean of one kernel to a Param of the next"
 _LINE: Final = "for example small = halve(image, domain=(64, 64)); return the result of the last kernel"
 
 
@@ -206,8 +207,12 @@ class _Lowering:
             return [self.names[node.id]]
         if isinstance(node, ast.Name):
             raise self._unknown(node)
+        is_sum = isinstance(node, ast.BinOp) and isinstance(node.left, ast.Call) and isinstance(node.right, ast.Call)
         raise self._error(
-            "SA045", self.locations.span(node), "a pipeline has no arithmetic: only kernels compute", _LINE
+            "SA045",
+            self.locations.span(node),
+            "a pipeline has no arithmetic: only kernels compute",
+            _ADDED_LINE if is_sum else _LINE,
         )
 
     # --- calls ---

@@ -75,3 +75,8 @@ def targets(x: Tensor[float, 1]) -> Sum[float]:
 def late(x: Tensor[float, 1]) -> Sum[float]:
     return k(x)
     k(x)
+
+
+@sa.pipeline
+def added(x: Tensor[float, 1]) -> Sum[float]:
+    return k(x) + k(x)
