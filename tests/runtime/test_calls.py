@@ -346,6 +346,8 @@ def unsaid(cxx: object, tmp_path_factory: pytest.TempPathFactory) -> LoadedFile:
 
 def test_call__pipeline_without_an_output__takes_the_domain_as_kernels_do(unsaid: LoadedFile) -> None:
     x = np.ones(5, np.float32)
+    with pytest.raises(InputError, match="or domain= in Python; t has 5 elements"):
+        unsaid.twice(x)
     for name in ("twice", "alone"):
         with pytest.raises(InputError, match=rf"the domain of {name} is unknown \[SA414\]; give --domain n"):
             unsaid[name](x)

@@ -149,7 +149,9 @@ class _Preparation:
         domain = next((arrays[slot].shape[:dims] for slot in inputs), None)
         follows = any(place.value.per_element and place.needed for place in places) or bool(self.problems)
         if domain is None and not follows:
-            help_ = f"give --domain {'x'.join('nmk'[:dims])}, or domain= in Python"
+            sized = next(((name, e) for name, e in self._extents(arrays, None) if len(e) == dims), None)
+            as_large = "" if sized is None else f"; {sized[0]} has {'x'.join(map(str, sized[1]))} elements"
+            help_ = f"give --domain {'x'.join('nmk'[:dims])}, or domain= in Python{as_large}"
             self._problem("SA414", f"the domain of {self.signature.name} is unknown", help_)
         return domain
 
