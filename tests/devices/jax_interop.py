@@ -166,7 +166,9 @@ def check(device: str) -> None:
     wanted = jax.value_and_grad(weighted(lambda x: bins.at[at].add(x * x)))(x)
     same(jax.value_and_grad(weighted(lambda x: counted(x, bins)))(x), wanted)
     same(kernel(x[:0], y[:0], m), 0.0)
-    assert "there is no device 'vulcan'" in refusal(lambda: jax.jit(misfit.jax("vulcan"))(x, y, m), RuntimeError)
+    assert "there is no device 'vulcan'" in refusal(
+        lambda: jax.block_until_ready(jax.jit(misfit.jax("vulcan"))(x, y, m)), RuntimeError
+    )
 
 
 def main(device: str) -> None:
