@@ -177,12 +177,13 @@ def test_webgpu_sample__as_a_program__takes_extents_from_the_arrays_and_writes_a
     monkeypatch.setattr("sys.argv", ["launch.py", *words, "-o", str(tmp_path / "out.npz")])
     given = sample.arguments()
     record = sample.kernel_of(given.manifest, given.kernel)
-    loaded = dict(np.load(given.inputs))
+    with np.load(given.inputs) as inputs:
+        loaded = dict(inputs)
     found = sample.launch(
         given.manifest, given.kernel, given.mode, loaded, given.domain, sample.extents_of(record, loaded)
     )
     sample.finish(found, given.output)
     expected = sa.load(str(curve), device="cpu").fit.backward(**arrays)
-    written = np.load(tmp_path / "out.npz")
-    np.testing.assert_allclose(written["grad.knots"], expected["grad.knots"], rtol=2e-5, atol=1e-6)
-    np.testing.assert_allclose(written["result"], [expected.result], rtol=2e-5)
+    with np.load(tmp_path / "out.npz") as written:
+        np.testing.assert_allclose(written["grad.knots"], expected["grad.knots"], rtol=2e-5, atol=1e-6)
+        np.testing.assert_allclose(written["result"], [expected.result], rtol=2e-5)
