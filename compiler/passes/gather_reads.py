@@ -106,10 +106,9 @@ class _Gatherer:
         for number, stmt in enumerate(body):
             own: dict[ir.Read, bool] = {}
             if not blocks(stmt):
-                own = {read: leaves_early for e in _evaluated(stmt) for read in self._reads(e)}
-            if leaves_early:
                 known = {read.indices for read in found}
-                own = {read: True for read in own if read.indices in known}
+                every = (read for e in _evaluated(stmt) for read in self._reads(e))
+                own = {read: leaves_early for read in every if not leaves_early or read.indices in known}
             new = [read for read in own if read not in found]
             changed = any(isinstance(e, ir.Var) and e.name in stored for r in own for e in walk(r))
             scalars += sum(len(list(leaves(read.type))) for read in new)

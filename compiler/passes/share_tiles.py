@@ -165,7 +165,7 @@ def _callee(expr: ir.Expr) -> str:
 
 
 def _is_float(type_: Type, but: str = "") -> bool:
-    """Return True if a type is its own differential, but for a field."""
+    """Return True if a type is its own differential. A field named ``but`` does not count."""
     match type_:
         case Struct(fields=fields):
             return all(not f.no_diff and _is_float(f.type) for f in fields if f.name != but)

@@ -30,7 +30,6 @@ NOT_TOLERANCES = {
     ("verdict/describe.py", "_NAMED"): "names in a message",
     ("verdict/explain/causes.py", "_SIGNS"): "names in a message",
     ("verdict/explain/locations.py", "_MOST_OTHERS"): "lines in a message",
-    ("verdict/explain/steps.py", "_BY_FACTS"): "facts of a statement that come before its operators",
     ("verdict/explain/steps.py", "_PAIR"): "iterations of the longest loop that is taken for no mean",
     ("twins/one_lane.py", "LANES_OF_WAVE"): "lanes that the library emulates",
     ("build/undefined_values.py", "UNSTORED"): "the bytes of a variable that a C++ compiler fills",

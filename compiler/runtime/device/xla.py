@@ -86,8 +86,8 @@ def interface() -> Any:  # noqa: ANN401  (a module)
 
 
 @cache
-def register() -> None:
-    """Make the function known to XLA.
+def register() -> tuple[object, ...]:
+    """Make the function known to XLA, and return what it calls, which lives as long as this process.
 
     Raises:
         ToolchainError: There is no C++ compiler, or it failed.
@@ -107,11 +107,7 @@ def register() -> None:
     library.slangad_run_with(function)
     for platform, name in _PLATFORMS.items():
         ffi.register_ffi_target(TARGET, ffi.pycapsule(getattr(library, name)), platform=platform)
-    _KEPT.append((library, function, folder))
-
-
-_KEPT: Final[list[tuple[object, ...]]] = []
-"""XLA calls the library, and that the function, until the process ends."""
+    return library, function, folder
 
 
 def _run(number: int, on_gpu: int, stream: int | None, arguments: Any, results: Any, message: int, size: int) -> int:  # noqa: ANN401  (pointers)

@@ -95,12 +95,13 @@ class AddressedCall:
             _require_same(run.origins[slot].dtype, math.prod(found[key].shape), results[key])
         self._buffers = [self._place(run, slot, mode, inputs, whole.get(slot, "")) for slot in run.buffers]
         self._by_value = {
-            key: inputs[key] for key in inputs if key in by_key and by_key[key].role is ParameterRole.UNIFORM
+            by_key[key].slot: (key, one)
+            for key, one in inputs.items()
+            if key in by_key and by_key[key].role is ParameterRole.UNIFORM
         }
         self._values = list(uniforms_of(run))
         self._launches = startable_launches(run)
         self._kept = [b for b, place in zip(run.buffers.values(), self._buffers, strict=True) if place.own]
-        self._slots = {key: by_key[key].slot for key in self._by_value}
 
     def _place(self, run: Run, slot: Slot, mode: RunMode, inputs: Mapping[str, Typed], result: str) -> _Place:
         origin, buffer = run.origins[slot], run.buffers[slot]
@@ -140,8 +141,8 @@ class AddressedCall:
     def _set_values(self, arguments: Mapping[str, int], stream: int) -> None:
         if not self._values:
             return
-        arrays = copied_to_host([(arguments[key], kind) for key, kind in self._by_value.items()], stream)
-        given = dict(zip(map(self._slots.__getitem__, self._by_value), arrays, strict=True))
+        arrays = copied_to_host([(arguments[key], kind) for key, kind in self._by_value.values()], stream)
+        given = dict(zip(self._by_value, arrays, strict=True))
         for number, parameter, entry in self._values:
             value = uniform_value(parameter, entry, self._plan.signature, given, self._plan.fields)
             self._launches.set_value(number, parameter.name, value)
@@ -177,9 +178,8 @@ def copy_to_gpu(arrays: Iterable[tuple[int, Array]], stream: int) -> None:
     """Copy arrays to addresses of a GPU, in a stream; waits for it."""
     import numpy as np
 
-    for address, array in arrays:
-        if array.nbytes:
-            source, size = np.ascontiguousarray(array), ctypes.c_size_t(array.nbytes)
-            pointer = ctypes.c_void_p(source.ctypes.data)
-            call_driver("cuMemcpyHtoDAsync_v2", ctypes.c_uint64(address), pointer, size, ctypes.c_uint64(stream))
-            call_driver("cuStreamSynchronize", ctypes.c_uint64(stream))
+    sources = [(address, np.ascontiguousarray(array)) for address, array in arrays if array.nbytes]
+    for address, source in sources:
+        pointer, size = ctypes.c_void_p(source.ctypes.data), ctypes.c_size_t(source.nbytes)
+        call_driver("cuMemcpyHtoDAsync_v2", ctypes.c_uint64(address), pointer, size, ctypes.c_uint64(stream))
+    call_driver("cuStreamSynchronize", ctypes.c_uint64(stream))

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from slangad.compiler.errors.spans import Span
 
 
-_BY_FACTS: Final = 8
-"""The number of facts that decide between statements before their operators do."""
 _PAIR: Final = 2
 """Iterations of a loop whose number may also be another factor."""
 COMPONENTS: Final = "xyzw"
@@ -141,7 +139,8 @@ def suspect(steps: Sequence[Step], evidence: Suspects) -> tuple[Span, tuple[int,
         return steps[of_clamp[0]].span, ()
     is_mean = any(step.iterations > _PAIR and _is_power(evidence.factor, step.iterations) for step in steps)
 
-    def likelihood(number: int) -> tuple[bool, bool, bool, bool, bool, bool, bool, bool, int, bool, int]:
+    def likelihood(number: int) -> tuple[tuple[bool, ...], int, bool, int]:
+        """Return the facts that decide first, then the number of operators, then what decides between equal ones."""
         step = steps[number]
         named = step.parts & parts.wrong
         of_wrong = bool(named) and (bool(parts.right) or any(len(part) > 1 for part in named))
@@ -153,7 +152,7 @@ def suspect(steps: Sequence[Step], evidence: Suspects) -> tuple[Span, tuple[int,
         is_chosen = step.is_conditional and not step.is_head and (computes or not step.declares)
         in_branch = evidence.is_partly and is_chosen
         scales_all = is_mean and computes and step.takes_all and not step.loop.line
-        return (
+        facts = (
             of_wrong,
             not of_right,
             takes_wrong,
@@ -162,13 +161,11 @@ def suspect(steps: Sequence[Step], evidence: Suspects) -> tuple[Span, tuple[int,
             computes,
             not takes_right,
             step.is_head,
-            step.operators,
-            not step.is_repeated,
-            number if in_branch else -number,
         )
+        return facts, step.operators, not step.is_repeated, number if in_branch else -number
 
     best = max(sorted(candidates), key=likelihood)
-    alike = [k for k in sorted(candidates) if likelihood(k)[:_BY_FACTS] == likelihood(best)[:_BY_FACTS]]
+    alike = [k for k in sorted(candidates) if likelihood(k)[0] == likelihood(best)[0]]
     lines = {steps[k].span.line for k in alike if not steps[k].is_repeated} - {steps[best].span.line}
     return steps[best].span, tuple(sorted(lines))
 
