@@ -74,7 +74,7 @@ class RunnableProgram:
         Raises:
             CompileError: A kernel calls functions of double that the device doesn't have.
         """
-        refuse_on(device.name, self.module, {e.kernel for e in self.emitted.entry_points if e.name in entries})
+        refuse_on(device.name, self.module, {e.kernel for e in self.emitted.entry_points if e.symbol in entries})
         return device.load(self.emitted, self.source, entries)
 
 

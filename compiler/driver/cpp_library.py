@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 def library_text(compiled: CompiledInput, namespace: str = NAMESPACE) -> bytes:
     """Return the source file; the entry points are functions of the namespace."""
-    entries = {entry.name: entry for entry in compiled.slang.entries}
+    entries = {entry.symbol: entry for entry in compiled.slang.entries}
     artefacts = [output for output in compiled.outputs if output.kind == "artefact" and output.target == "cpp"]
     preludes = [split_prelude(output.data)[0] for output in artefacts]
     prelude = max(preludes, key=len, default=b"")  # one for halfs has more operators
@@ -30,7 +30,7 @@ def library_text(compiled: CompiledInput, namespace: str = NAMESPACE) -> bytes:
 
 
 def _part(entry: EntryPoint, code: bytes, namespace: str) -> Iterator[bytes]:
-    word = identifier(entry.name)
+    word = identifier(entry.symbol)
     yield b""
     yield f"namespace\n{{\nnamespace slangad_{word}\n{{".encode()
     yield without_linkage(code).strip(b"\n")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from slangad.compiler.driver.model import Description, EmittedInput, KernelSummary
 from slangad.compiler.driver.unsupported import first_uses, supported_targets
 from slangad.compiler.emit import emit_module
+from slangad.compiler.emit.model import symbols
 from slangad.compiler.errors.diagnostics import CompileError, Diagnostic, nearest_of
 from slangad.compiler.ir.built_in_stages import is_built_in
 from slangad.compiler.slang_text.endings import is_slang
@@ -59,7 +60,7 @@ def job_of(slang: EmittedInput, options: Options) -> CompileJob:
     return CompileJob(
         name=slang.emitted.file_name,
         source=slang.emitted.text,
-        entry_points=tuple(entry.name for entry in slang.entries),
+        entry_points=symbols(slang.entries),
         targets=supported_targets(slang),
         modules=tuple(slang.emitted.libraries.items()),
         include_dirs=folders_of(slang.input.path, options.include_dirs),

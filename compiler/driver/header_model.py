@@ -165,7 +165,7 @@ def _kernel(name: str, entries: Sequence[EntryPoint], blocks: Mapping[str, tuple
         ),
         uniforms=_uniforms([p for p in parameters if p.role is ParameterRole.UNIFORM]),
         entries=tuple(entries),
-        blocks={entry.name: blocks.get(entry.name, ()) for entry in entries},
+        blocks={entry.name: blocks.get(entry.symbol, ()) for entry in entries},
         modes=tuple(_mode(mode, entries, read) for mode in modes),
     )
 

@@ -84,10 +84,10 @@ def _failures(
     compilers: SlangCompilers,
 ) -> list[EntryFailure]:
     """Compile each missing entry point by itself, and return those that fail again."""
-    entries = [entry for entry in slang.entries if any(name == entry.name for _, name in missing)]
+    entries = [entry for entry in slang.entries if any(name == entry.symbol for _, name in missing)]
     singles = [_rebuilt(slang, _only(slang, entry.kernel, entry.mode.value), options) for entry in entries]
     jobs = [
-        replace(job_of(single, options), targets=tuple(t for t in available if (t, entry.name) in missing))
+        replace(job_of(single, options), targets=tuple(t for t in available if (t, entry.symbol) in missing))
         for single, entry in zip(singles, entries, strict=True)
     ]
     failures = []
@@ -157,7 +157,7 @@ def _module(unit: EmittedInput) -> Module:
 
 
 def _entry(unit: EmittedInput, failure: EntryFailure) -> str:
-    return next((e.name for e in unit.entries if (e.kernel, e.mode.value) == (failure.kernel, failure.mode)), "")
+    return next((e.symbol for e in unit.entries if (e.kernel, e.mode.value) == (failure.kernel, failure.mode)), "")
 
 
 def _reduced(unit: EmittedInput, failures: list[EntryFailure]) -> Module:

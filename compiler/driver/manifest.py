@@ -204,11 +204,12 @@ def _count_record(count: Count) -> list[object]:
 
 
 def _entry_record(entry: EntryPoint, outputs: Sequence[Output]) -> Record:
-    outputs_of_entry = [output for output in outputs if output.entry == entry.name]
+    outputs_of_entry = [output for output in outputs if output.entry == entry.symbol]
     reflected: dict[str, Any] = {p.target: json.loads(p.data) for p in outputs_of_entry if p.kind == "reflection"}
     bindings = {target: _bindings(program) for target, program in reflected.items()}
     return {
         "name": entry.name,
+        "function": entry.symbol,
         "mode": entry.mode.value,
         "part": entry.part,
         "work": entry.work.value,

@@ -83,6 +83,7 @@ def manifest_schema(*, closed: bool = False) -> Schema:
     entry = record(
         "An entry point.",
         name=_TEXT,
+        function={"type": "string", "description": "Its function in the emitted Slang; several can share one."},
         mode=_enum(Mode),
         part=_TEXT,
         work=_enum(ThreadWork),

@@ -34,7 +34,7 @@ def merge_failures(slang: EmittedInput, failures: Iterable[Diagnostic]) -> tuple
 
 def _location(slang: EmittedInput, failure: Diagnostic) -> Span:
     """Return the kernel whose entry point the failure names, else the input."""
-    entry = next((entry for entry in slang.entries if entry.name in failure.message), None)
+    entry = next((entry for entry in slang.entries if entry.symbol in failure.message), None)
     kernels = {kernel.name: kernel for kernel in slang.kernels}
     if entry is None or not kernels[entry.kernel].span.line:
         return Span(slang.source, 0, 0, 0, 0)

@@ -75,7 +75,8 @@ def _edges(slang: EmittedInput, output: str) -> Iterator[str]:
             folder = f"{output}/{target}/{label}"
             manifest = f"{folder}/{label}.manifest.json"
             own = replace(slang, entries=tuple(e for e in slang.entries if e.kernel == kernel.name))
-            names = [] if is_slang(source) else [artefact_name(own, entry, target) for entry in own.entries]
+            described = [] if is_slang(source) else own.entries
+            names = dict.fromkeys(artefact_name(own, entry, target) for entry in described)
             made = [manifest, *(f"{folder}/{name}" for name in names)]
             variables = {
                 "input": _command([f"{source}:{kernel.name}"]),

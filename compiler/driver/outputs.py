@@ -59,7 +59,7 @@ def _slang_outputs(slang: EmittedInput) -> list[Output]:
 
 def _artefact_outputs(slang: EmittedInput, result: CompileResult) -> list[Output]:
     """Return the artefact of every entry point and target, each with its reflection."""
-    entries = {entry.name: entry for entry in slang.entries}
+    entries = {entry.symbol: entry for entry in slang.entries}
     outputs = []
     for artefact in result.artefacts:
         name = artefact_name(slang, entries[artefact.entry], artefact.target)
@@ -74,7 +74,8 @@ def _artefact_outputs(slang: EmittedInput, result: CompileResult) -> list[Output
 def artefact_name(slang: EmittedInput, entry: EntryPoint, target: str) -> str:
     """Return the file name of an entry point's code for a target."""
     mode = () if entry.written else (entry.mode.value,)
-    words = (slang.stem, entry.kernel, *mode, *([entry.part] if entry.part else ()))
+    part = entry.file_part or entry.part
+    words = (slang.stem, entry.kernel, *mode, *([part] if part else ()))
     return f"{'.'.join(words)}{TARGETS[target].extension}"
 
 

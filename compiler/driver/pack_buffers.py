@@ -38,7 +38,7 @@ _WORD: Final = 4
 
 def pack_buffers(compiled: CompiledInput, *, everywhere: bool) -> CompiledInput:
     """Return the input with the buffers of its WGSL packed, ``everywhere`` or in entry points with more than 8."""
-    entries = {entry.name: entry for entry in compiled.slang.entries}
+    entries = {entry.symbol: entry for entry in compiled.slang.entries}
     reflections = {o.entry: o for o in compiled.outputs if o.kind == "reflection" and o.target == "wgsl"}
     made: dict[str, Output] = {}
     for code in compiled.outputs:

@@ -287,10 +287,10 @@ class _Kernel:
         yield ""
         yield f"namespace {ENTRIES}"
         yield "{"
-        launched = [launch.entry for mode in self.kernel.modes for launch in mode.launches]
-        for entry in launched:
+        launched = (launch.entry for mode in self.kernel.modes for launch in mode.launches)
+        for symbol in dict.fromkeys(map(host_symbol, launched)):
             linkage = "" if self.library else 'extern "C" '
-            yield f"{linkage}void {host_symbol(entry)}(void*, void*, void*);"
+            yield f"{linkage}void {symbol}(void*, void*, void*);"
         yield f"}} // namespace {ENTRIES}"
         yield ""
         yield "namespace blocks"
@@ -429,7 +429,7 @@ class _Kernel:
 
 def host_symbol(entry: EntryPoint) -> str:
     """Return the exported function that runs an entry point on the CPU: for all threads, or one of each group."""
-    return f"{entry.name}_Thread" if entry.work is ThreadWork.STRIDED else entry.name
+    return f"{entry.symbol}_Thread" if entry.work is ThreadWork.STRIDED else entry.symbol
 
 
 def _two(blocks: EntryBlocks) -> Iterator[tuple[str, tuple[Json, ...]]]:

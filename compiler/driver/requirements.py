@@ -102,7 +102,7 @@ def limit_notes(slang: EmittedInput, outputs: Sequence[Output], *, packed: bool 
         if output.kind == "artefact" and output.target == "wgsl"
     }
     for kernel in slang.kernels:
-        entries = [entry.name for entry in slang.entries if entry.kernel == kernel.name]
+        entries = [entry.symbol for entry in slang.entries if entry.kernel == kernel.name]
         most = max(entries, key=lambda name: needed.get(name, 0), default="")
         if needed.get(most, 0) > WEBGPU_STORAGE_BUFFERS:
             count = needed[most]

@@ -11,7 +11,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from slangad.compiler.errors.spans import Span
     from slangad.compiler.ir.types import Scalar
@@ -157,7 +157,8 @@ class EntryPoint:
     ``totals`` is the number of sums over all threads that its ``parts`` hold or that it adds up. ``part`` distinguishes
     entry points after the main one: ``totals``, or the parameter whose gradient they complete. ``written`` is True for
     an entry point that the user's file contains; it belongs to no mode. ``tile`` has the extents of the tiles in which
-    groups walk the domain, if they do.
+    groups walk the domain, if they do. Entry points that do the same with different buffers share a ``function`` of the
+    Slang text, and its artefacts, whose names have its ``file_part``.
     """
 
     name: str
@@ -171,6 +172,13 @@ class EntryPoint:
     part: str = ""
     written: bool = False
     tile: tuple[int, ...] = ()
+    function: str = ""
+    file_part: str = ""
+
+    @property
+    def symbol(self) -> str:
+        """The function of the Slang text that it is: compilers know it by this name."""
+        return self.function or self.name
 
     @property
     def elements(self) -> int:
@@ -223,3 +231,8 @@ class EmittedModule:
             on_line = (m.span for m in self.mapped if m.line <= line <= m.end_line)
             best = next(on_line, None)
         return best
+
+
+def symbols(entries: Iterable[EntryPoint]) -> tuple[str, ...]:
+    """Return the functions of entry points, each once, in order."""
+    return tuple(dict.fromkeys(entry.symbol for entry in entries))

@@ -53,7 +53,7 @@ class Program:
         bound = {(u["entry_point"], u["parameter"]): buffers[b["key"]] for b in mode["buffers"] for u in b["bound"]}
         for launch in mode["launches"]:
             entry, count = entries[launch["entry_point"]], product(launch["count"], sizes)
-            program = self.device.load_program(self.module.name, [entry["name"]])
+            program = self.device.load_program(self.module.name, [entry["function"]])
             compute = self.device.create_compute_kernel(program)
             shared = spy.ShaderCursor(root := self.device.create_root_shader_object(program))
             own = shared.find_entry_point(0)

@@ -17,7 +17,7 @@ from support.wrapping import with_kernels
 
 import slangad.compiler
 from slangad.compiler.emit import emit_module
-from slangad.compiler.emit.model import GENERATED
+from slangad.compiler.emit.model import GENERATED, symbols
 from slangad.compiler.errors.diagnostics import CompileError
 from slangad.compiler.frontends import load
 from slangad.compiler.ir.targets import TARGETS
@@ -120,7 +120,7 @@ def targets_of(case: Path) -> tuple[str, ...]:
 def job_of(case: Path, module: Module) -> CompileJob:
     """A case as a job for the toolchain, every function in a kernel so that its derivatives are compiled too."""
     emitted = emit_module(run_passes(with_kernels(module), None))
-    entries = tuple(e.name for e in emitted.entry_points)
+    entries = symbols(emitted.entry_points)
     libraries = tuple(emitted.libraries.items())
     targets = targets_of(case)
     return CompileJob(

@@ -112,6 +112,23 @@ def test_manifest__modes__name_buffers_with_sizes_and_launches_in_order(project:
     assert {_artefact(entry, "glsl")["entry"] for entry in kernel["entry_points"]} == {"main"}
 
 
+def test_manifest__gradients_of_several_tensors__share_a_function_and_its_artefacts(project: Project) -> None:
+    project.run("compile", str(ROOT / "samples/splats/splats.py:render"), "-t", "wgsl", "-t", "spirv")
+    (kernel,) = project.manifest()["inputs"][0]["kernels"]
+    gathers = [entry for entry in kernel["entry_points"] if entry["work"] == "scalars"]
+    tensors = ["centre", "width", "angle", "colour", "opacity"]
+    assert [entry["name"] for entry in gathers] == [f"render_backward_{name}" for name in tensors]
+    assert {entry["function"] for entry in gathers} == {"render_backward_gather"}
+    assert {tuple(a["file"] for a in entry["artefacts"]) for entry in gathers} == {
+        ("splats.render.backward.gather.wgsl", "splats.render.backward.gather.spv")
+    }
+    assert {_artefact(entry, "wgsl")["storage_buffers"] for entry in gathers} == {2}
+    buffers = kernel["modes"][1]["buffers"]
+    bound = {(use["entry_point"], use["parameter"]): b["key"] for b in buffers for use in b["bound"]}
+    assert [bound[entry["name"], "gradient"] for entry in gathers] == [f"grad.{name}" for name in tensors]
+    assert [bound[entry["name"], "totals"] for entry in gathers] == [f"totals.{name}" for name in tensors]
+
+
 def test_compile__more_storage_buffers_than_webgpu_guarantees__is_a_note(project: Project) -> None:
     said = project.run("compile", str(ROOT / "samples/quickstart/brdf.py"), "-t", "wgsl", "--no-pack-buffers").stderr
     assert "note[SA427]: fit_jvp binds 11 storage buffers, and WebGPU guarantees 8" in said

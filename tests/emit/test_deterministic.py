@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from slangad.compiler.emit import emit_module
+from slangad.compiler.emit.model import symbols
 from slangad.compiler.frontends import load
 from slangad.compiler.ir.nodes import Accumulation
 from slangad.compiler.ir.targets import ALWAYS
@@ -42,7 +43,7 @@ def exact() -> Module:
 def compiled(toolchain: Toolchain, exact: Module) -> Compiled:
     """Compiles all kernels for a target, once."""
     emitted = emit_module(exact)
-    entries = tuple(entry.name for entry in emitted.entry_points)
+    entries = symbols(emitted.entry_points)
     modules = tuple(emitted.libraries.items())
 
     @cache
@@ -74,7 +75,7 @@ def test_exact_sums__every_target__compile_without_a_word(compiled: Compiled, ta
 def test_exact_sums__target_with_a_validator__are_valid(
     compiled: Compiled, validate: Callable[[Artefact], None], exact: Module, kernel: str, target: str
 ) -> None:
-    entries = {entry.name for entry in emit_module(exact).entry_points if entry.kernel == kernel}
+    entries = {entry.symbol for entry in emit_module(exact).entry_points if entry.kernel == kernel}
     artefacts = [artefact for artefact in compiled(target)[1].artefacts if artefact.entry in entries]
     assert {artefact.entry for artefact in artefacts} == entries
     for artefact in artefacts:

@@ -11,6 +11,7 @@ import pytest
 
 from slangad.compiler.driver.unsupported import first_uses
 from slangad.compiler.emit import emit_module
+from slangad.compiler.emit.model import symbols
 from slangad.compiler.frontends import load
 from slangad.compiler.ir.targets import ALWAYS, ROOTS
 from slangad.compiler.passes import run_passes
@@ -34,7 +35,7 @@ COMPILED = tuple(t for t in ALWAYS if t not in ("spirv-asm", "glsl", "cpp"))
 
 def job(file: Path, targets: tuple[str, ...], kernels: tuple[str, ...] = (), *, whole: bool = False) -> CompileJob:
     emitted = emit_module(run_passes(load(file)))
-    entries = tuple(e.name for e in emitted.entry_points if not kernels or e.kernel in kernels)
+    entries = symbols(e for e in emitted.entry_points if not kernels or e.kernel in kernels)
     modules = tuple(emitted.libraries.items())
     return CompileJob(emitted.file_name, emitted.text, entries, targets, modules=modules, whole=whole)
 

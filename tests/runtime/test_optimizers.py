@@ -112,6 +112,6 @@ def _run(device: Device, optimizer: Optimizer, scalar: str, begin: Array, gradie
 def test_steps__emitted_for_all_types__name_every_kernel() -> None:
     wanted = [(kind, scalar, "") for kind in ("sgd", "adam", "zero") for scalar in ("half", "float", "double")]
     emitted = emit_steps([*wanted, ("add", "half", "float")])
-    names = [entry.name for entry in emitted.entry_points]
+    names = [entry.symbol for entry in emitted.entry_points]
     assert len(names) == 10
     assert all(f"void {name}(" in emitted.text for name in names)

@@ -13,6 +13,7 @@ import slangad as sa
 from slangad.compiler.api.program import RunnableProgram, read_program
 from slangad.compiler.driver.inputs import Input
 from slangad.compiler.driver.model import Options
+from slangad.compiler.emit.model import symbols
 from slangad.compiler.errors.diagnostics import CompileError
 from slangad.compiler.runtime.arrays.modes import RunMode
 from slangad.compiler.runtime.device.open import open_device
@@ -54,7 +55,7 @@ def device() -> Iterator[Device]:
 
 @pytest.fixture(scope="module")
 def loaded(device: Device, program: RunnableProgram) -> DeviceProgram:
-    return program.load_on(device, [e.name for e in program.emitted.entry_points])
+    return program.load_on(device, symbols(program.emitted.entry_points))
 
 
 @pytest.fixture

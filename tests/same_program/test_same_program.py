@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from slangad.compiler.emit import emit_module
+from slangad.compiler.emit.model import symbols
 from slangad.compiler.frontends import load
 from slangad.compiler.passes import run_passes
 from slangad.compiler.toolchain.jobs.request import CompileJob
@@ -53,7 +54,7 @@ def test_same_program__every_yaml__compiles_with_slang(toolchain: Toolchain, mon
     for path in PAIRS:
         monkeypatch.chdir(path.parent)
         module = emitted(path, ".yaml")
-        entries = tuple(entry.name for entry in module.entry_points)
+        entries = symbols(module.entry_points)
         libraries = tuple(module.libraries.items())
         name = f"{path.parent.name}_{path.stem}.slang"
         jobs.append(CompileJob(name, module.text, entries, ("cpp",), libraries, (str(path.parent),), whole=True))

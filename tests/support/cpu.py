@@ -9,6 +9,7 @@ import numpy as np
 
 from slangad.compiler.emit import EmittedModule, EntryPoint, Mode, ParameterRole, emit_module
 from slangad.compiler.emit.library import DOUBLE, library_text
+from slangad.compiler.emit.model import symbols
 from slangad.compiler.passes import run_passes
 from slangad.compiler.runtime.device.cpu_kernels import CpuModule, build_module
 from slangad.compiler.toolchain.jobs.request import CompileJob
@@ -70,7 +71,7 @@ class Program:
                 buffers[p.name] = np.full(int(np.prod(shape)) * p.components, unwritten, dtype)
                 written[p.name] = (*shape, *p.shape)
         threads = tuple(reversed(shape)) + (1,) * (3 - len(shape))
-        self.device.launch(entry.name, threads, buffers, uniforms, workers=1)
+        self.device.launch(entry.symbol, threads, buffers, uniforms, workers=1)
         return {name: buffers[name].reshape(extents) for name, extents in written.items()}
 
 
@@ -105,7 +106,7 @@ def build_emitted(emitted: EmittedModule, *, wide: bool = False) -> Program:
 
 def _built(emitted: EmittedModule, *, wide: bool) -> tuple[str, ...]:
     """The entry points that are built: of the twin those that run forward, since differences want no others."""
-    return tuple(e.name for e in emitted.entry_points if not wide or e.mode is Mode.FORWARD)
+    return symbols(e for e in emitted.entry_points if not wide or e.mode is Mode.FORWARD)
 
 
 @dataclass(frozen=True)

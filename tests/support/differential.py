@@ -17,6 +17,7 @@ import numpy as np
 
 import slangad as sa
 from slangad.compiler.emit import Mode, ParameterRole, emit_module
+from slangad.compiler.emit.model import symbols
 from slangad.compiler.frontends import load
 from slangad.compiler.lang.types.values import scalars_of
 from slangad.compiler.passes import run_passes
@@ -122,7 +123,7 @@ def _sides(programs: list[Generated], folder: Path, *, double: bool) -> Sides:
 def _build(module: Module, modes: tuple[Mode, ...]) -> Program:
     """The kernels of a module with some of their entry points, built fast rather than to be fast."""
     emitted = emit_module(run_passes(module))
-    names = tuple(e.name for e in emitted.entry_points if e.mode in modes)
+    names = symbols(e for e in emitted.entry_points if e.mode in modes)
     modules = tuple(emitted.libraries.items())
     job = CompileJob(emitted.file_name, emitted.text, names, ("cpp",), modules=modules, optimization=0, whole=True)
     result = compiled(job)

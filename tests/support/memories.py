@@ -12,6 +12,7 @@ import numpy as np
 from slangad.compiler.api.program import RunnableProgram, read_program
 from slangad.compiler.driver.inputs import Input
 from slangad.compiler.driver.model import Options
+from slangad.compiler.emit.model import symbols
 from slangad.compiler.lang.execution.gradients import backward, jvp
 from slangad.compiler.lang.types.arrays import ArrayValue
 from slangad.compiler.lang.types.copies import zeros
@@ -68,7 +69,7 @@ class Case:
     @cached_property
     def _loaded(self) -> DeviceProgram:
         """All its kernels, compiled once."""
-        return self.program.load_on(device_of("cpu"), {entry.name for entry in self.program.emitted.entry_points})
+        return self.program.load_on(device_of("cpu"), symbols(self.program.emitted.entry_points))
 
     def check(self, kernel: str, args: Mapping[str, object], rng: Rng, *, tolerance: float) -> None:
         """Asserts that both sides agree in every mode, for cotangents and tangents drawn at random."""

@@ -23,6 +23,7 @@ from slangad.compiler.check.build.separately import kernels_apart
 from slangad.compiler.check.build.undefined_values import with_undefined_shown
 from slangad.compiler.check.twins import declared, index_ranges, loop_bounds, slang_declared
 from slangad.compiler.emit import Mode, emit_module
+from slangad.compiler.emit.model import symbols
 from slangad.compiler.errors.diagnostics import ToolchainError
 from slangad.compiler.ir.kernels import Memory
 from slangad.compiler.ir.subset import only, without_other_files
@@ -474,7 +475,7 @@ class _Builder:
         if left is None:
             return self._singly(kernels, first_error(error.output, code), cpp=True)
         names = left[1]
-        faulty = [entry for entry in emitted.entry_points if entry.name in names]
+        faulty = [entry for entry in emitted.entry_points if entry.symbol in names]
         known = {kernel.name: kernel for kernel in kernels}
         singles = dict.fromkeys((e.kernel, e.mode.value) for e in faulty)
         if self.time.is_over:
@@ -486,7 +487,7 @@ class _Builder:
             data = None
         if data is None:
             return self._singly(kernels, first_error(error.output, code), cpp=True)
-        kept = tuple(entry for entry in emitted.entry_points if entry.name not in names)
+        kept = tuple(entry for entry in emitted.entry_points if entry.symbol not in names)
         return Built((Library(data, reflection, kept),) if kept else (), alone.refusals)
 
     def _singly(self, kernels: Sequence[Kernel], reason: str, *, cpp: bool = False) -> Built:
@@ -537,7 +538,7 @@ class _Builder:
         return replace(emitted, text=prelude(self.module) + emitted.text, libraries=libraries)
 
     def _job(self, emitted: EmittedModule, number: int | None = None) -> CompileJob:
-        names = tuple(entry.name for entry in emitted.entry_points)
+        names = symbols(emitted.entry_points)
         setting = self.setting
         limit = setting.time_limit + tol.COMPILE_LIMIT_EACH * len(names)
         if number is not None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from slangad.compiler.check.run.thread import SeparateModules
+from slangad.compiler.emit.model import symbols
 from slangad.compiler.errors.diagnostics import SlangadError
 from slangad.compiler.runtime.device.model import BuildOptions, Device, DeviceProgram, KernelLaunch
 from slangad.compiler.runtime.device.open import open_device
@@ -82,7 +83,7 @@ class DevicePrograms:
     def module(self, entries: Collection[str]) -> DeviceModule | str:
         """Return the module that launches these entry points, or the reason why the device refuses them."""
         points = self._job.emitted.entry_points
-        kernels = {e.kernel for e in points if e.name in entries}
+        kernels = {e.kernel for e in points if e.symbol in entries}
         for kernel in kernels.intersection(self._job.refused):
             return self._job.refused[kernel]
         if kernels & self._job.apart:
@@ -90,13 +91,13 @@ class DevicePrograms:
         if not self._tried:
             self._tried = True
             out = {*self._job.refused, *self._job.apart}
-            whole = self._load([e.name for e in points if e.kernel not in out])
+            whole = self._load(symbols(e for e in points if e.kernel not in out))
             self._whole = None if isinstance(whole, str) else whole
         return self._whole or self._load(entries)
 
     def kernel(self, name: str) -> DeviceModule | SeparateModules | str:
         """Return the object that launches a kernel, or the reason why the device refuses it."""
-        entries = [e.name for e in self._job.emitted.entry_points if e.kernel == name]
+        entries = symbols(e for e in self._job.emitted.entry_points if e.kernel == name)
         if name not in self._job.apart or name in self._job.refused:
             return self.module(entries)
         result: dict[str, DeviceModule] = {}

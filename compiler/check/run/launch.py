@@ -209,7 +209,7 @@ class _Launches:
                     else:
                         buffers[parameter.name] = self._array(parameter)
                 left = np.zeros(self.count, np.bool_) if watched else None
-                launch_rows(self.runner.module, entry.name, self._threads(entry), buffers, uniforms, left)
+                launch_rows(self.runner.module, entry.symbol, self._threads(entry), buffers, uniforms, left)
                 if left is not None:
                     self.left |= left
 

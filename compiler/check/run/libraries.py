@@ -12,6 +12,7 @@ from slangad.compiler.check.run.launch import LaunchRunner
 from slangad.compiler.check.run.on_device import LaunchOnDevice
 from slangad.compiler.check.run.row_device import RowDevice, loaded_program
 from slangad.compiler.check.run.thread import F32, F64, KernelModule, SeparateModules, ThreadRunner
+from slangad.compiler.emit.model import symbols
 from slangad.compiler.runtime.device.cpu_kernels import load_module
 
 if TYPE_CHECKING:
@@ -99,7 +100,7 @@ class Libraries:
         if programs is None:
             return None
         points = [e for e in programs.entries if e.kernel in kernels]
-        module = programs.module([point.name for point in points])
+        module = programs.module(symbols(points))
         return module if isinstance(module, str) else (module, points)
 
     def _programs(self) -> DevicePrograms | None:

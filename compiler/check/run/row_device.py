@@ -75,7 +75,7 @@ class LoadedProgram:
 
 def loaded_program(module: CpuModule, points: Iterable[EntryPoint]) -> LoadedProgram:
     """Return the entry points of one library."""
-    return LoadedProgram(EmittedModule("", "", {}, (), {}, ()), {point.name: (module, point) for point in points})
+    return LoadedProgram(EmittedModule("", "", {}, (), {}, ()), {point.symbol: (module, point) for point in points})
 
 
 @dataclass
@@ -158,7 +158,7 @@ class RowDevice:
                 buffers[name] = held.array
             else:
                 uniforms[name] = held
-        launch_rows(module, entry.name, _threads(entry, launch.threads), buffers, uniforms)
+        launch_rows(module, entry.symbol, _threads(entry, launch.threads), buffers, uniforms)
 
 
 def _step(step: Step) -> None:

@@ -1,8 +1,12 @@
-"""Print the entry points after the main one of a mode: totals of partial sums, and gradients from their copies."""
+"""Print the entry points after the main one of a mode: totals of partial sums, and gradients from their copies.
+
+One function adds up the copies of all tensors of a type. It is launched once for each tensor, with its buffers.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.emit.entry_points.entry import (
     PrintedEntry,
@@ -19,13 +23,16 @@ from slangad.compiler.emit.entry_points.sums import print_totals, total_paramete
 from slangad.compiler.emit.model import EntryParameter, EntryPoint, ParameterRole, ThreadWork
 from slangad.compiler.emit.print.functions import print_doc
 from slangad.compiler.emit.text.names import NameScope
-from slangad.compiler.ir.types import is_integral
+from slangad.compiler.ir.types import FLOAT, is_integral
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from slangad.compiler.emit.entry_points.sums import SumGroup
     from slangad.compiler.emit.text.writer import Writer
+
+_GROUP: Final = (64, 1, 1)
+"""Threads of a group that adds up copies."""
 
 
 def print_sums(entry: PrintedEntry, writer: Writer, fresh: Callable[[str], str]) -> Iterator[EntryPoint]:
@@ -33,12 +40,13 @@ def print_sums(entry: PrintedEntry, writer: Writer, fresh: Callable[[str], str])
     for group in entry.slots.groups:
         writer.gap()
         yield _print_total_entry(entry, group, writer, fresh(f"{entry.name}_{group.named('totals')}"))
+    gathers: dict[tuple[str, str], list[tuple[EntryParameter, ...]]] = {}
     for part in scattered(entry.memory, entry.mode):
         for parameters in part.copies_parameters(entry.mode):
-            writer.gap()
-            tangent = parameters[-1].role is ParameterRole.RESULT_TANGENT
-            word = f"{parameters[0].parameter}{'_tangent' if tangent else ''}"
-            yield _print_copies_entry(entry, writer, parameters, fresh(f"{entry.name}_{word}"), word)
+            gathers.setdefault((parameters[2].type, parameters[3].type), []).append(parameters)
+    for tensors in gathers.values():
+        writer.gap()
+        yield from _print_gather(entry, writer, tensors, fresh)
 
 
 def _print_total_entry(entry: PrintedEntry, sums: SumGroup, writer: Writer, name: str) -> EntryPoint:
@@ -90,24 +98,47 @@ def _print_total_entry(entry: PrintedEntry, sums: SumGroup, writer: Writer, name
     )
 
 
-def _print_copies_entry(
-    entry: PrintedEntry, writer: Writer, parameters: tuple[EntryParameter, ...], name: str, part: str
-) -> EntryPoint:
-    """Add the copies of a tensor's totals to its gradient, or to its values or their tangent."""
-    count, copies, totals, target = (p.name for p in parameters)
-    word = f"the {target} of {parameters[0].parameter}, from the copies of {'their' if target == 'values' else 'its'}"
-    print_doc(writer, (f"{entry.kernel.name}: {word} totals.",))
-    print_head(writer, name, (64, 1, 1), ["uint3 thread : SV_DispatchThreadID"], parameters)
+def _print_gather(
+    entry: PrintedEntry, writer: Writer, tensors: Sequence[tuple[EntryParameter, ...]], fresh: Callable[[str], str]
+) -> Iterator[EntryPoint]:
+    """Print the function that adds the copies of a tensor's totals to its gradient, or to its values or their tangent.
+
+    Yield an entry point for each of the tensors, which all have the same types.
+    """
+    scalar = tensors[0][3].scalar
+    part = "gather" if scalar == FLOAT else f"gather_{scalar.name}"
+    name = fresh(f"{entry.name}_{part}")
+    arrays = dict.fromkeys(parameters[3].name for parameters in tensors)
+    target = next(iter(arrays)) if len(arrays) == 1 else "target"
+    one = _called(tensors[0]) if len(tensors) == 1 else "a tensor"
+    print_doc(writer, (f"{entry.kernel.name}: the {' or '.join(arrays)} of {one}, from the copies of its totals.",))
+    if len(tensors) > 1:
+        print_doc(writer, (f"A launch for each of: {', '.join(map(_called, tensors))}.",))
+    tensors = [(*parameters[:3], replace(parameters[3], name=target)) for parameters in tensors]
+    count, copies, totals = (p.name for p in tensors[0][:3])
+    print_head(writer, name, _GROUP, ["uint3 thread : SV_DispatchThreadID"], tensors[0])
     with writer.block():
-        print_flat(writer, "i", "thread", 64)
+        print_flat(writer, "i", "thread", _GROUP[0])
         writer.line(f"if (i >= {count})")
         with writer.indented():
             writer.line("return;")
-        if parameters[2].is_exact:
+        if tensors[0][2].is_exact:
             writer.line(f"sa.ExactTotal total = sa.exact_total({totals}, i, {count}, {copies});")
-        elif is_integral(parameters[3].scalar):
+        elif is_integral(scalar):
             writer.line(f"uint total = sa.integer_total({totals}, i, {count}, {copies});")
         else:
             writer.line(f"sa.Copied total = sa.copied_total({totals}, i, {count}, {copies});")
-        writer.line(f"{target}[i] += {parameters[3].scalar.name}(total);")
-    return EntryPoint(name, entry.kernel.name, entry.mode, (64, 1, 1), 1, parameters, ThreadWork.SCALARS, part=part)
+        writer.line(f"{target}[i] += {scalar.name}(total);")
+    for parameters in tensors:
+        word = "_".join(_called(parameters).split(".")).replace(" ", "_")
+        yield EntryPoint(
+            fresh(f"{entry.name}_{word}"), entry.kernel.name, entry.mode, _GROUP, 1, parameters, ThreadWork.SCALARS,
+            part=word, function=name, file_part=part,
+        )  # fmt: skip
+
+
+def _called(parameters: tuple[EntryParameter, ...]) -> str:
+    """Return the name of a tensor; for its tangent, that too."""
+    *_, target = parameters
+    name = ".".join((target.parameter, *map(str, target.path)))
+    return f"{name} tangent" if target.role is ParameterRole.RESULT_TANGENT else name

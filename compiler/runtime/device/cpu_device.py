@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakSet
 
 from slangad.compiler.emit.launch_plan import HOST
-from slangad.compiler.emit.model import ParameterRole, ThreadWork
+from slangad.compiler.emit.model import ParameterRole, ThreadWork, symbols
 from slangad.compiler.errors.diagnostics import CompileError, Severity, ToolchainError
 from slangad.compiler.runtime.device.cpu_kernels import core_count
 from slangad.compiler.runtime.device.cpu_worker import BufferUse, Dispatch, Load, Mapping, RefusedRequest, Submit
@@ -184,7 +184,7 @@ class CpuDevice:
         job = CompileJob(
             name=emitted.file_name,
             source=emitted.text,
-            entry_points=tuple(e.name for e in emitted.entry_points if e.name in entries),
+            entry_points=symbols(e for e in emitted.entry_points if e.symbol in entries),
             targets=(_TARGET,),
             modules=tuple(emitted.libraries.items()),
             include_dirs=source.include_dirs,
@@ -291,7 +291,7 @@ class CpuDevice:
                     uses[name] = self._use(buffer, slices, new)
                 case _:
                     values[name] = value
-        entry = next(e for e in program.emitted.entry_points if e.name == launch.entry)
+        entry = next(e for e in program.emitted.entry_points if e.symbol == launch.entry)
         strided = entry.work is ThreadWork.STRIDED
         workers = _workers(entry, launch) if strided else None
         return Dispatch(program.number, launch.entry, launch.threads, uses, values, workers, strided)

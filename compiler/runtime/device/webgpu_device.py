@@ -12,6 +12,7 @@ from functools import partial
 from threading import RLock, Thread
 from typing import TYPE_CHECKING, Any, Final
 
+from slangad.compiler.emit.model import symbols
 from slangad.compiler.runtime.device.gpu_launches import KeptBindings, copies_of, leave_busy, spread
 from slangad.compiler.runtime.device.memory import too_little_memory
 from slangad.compiler.runtime.device.slangpy_device import captured_prints
@@ -221,7 +222,7 @@ class WebgpuDevice:
         job = CompileJob(
             name=emitted.file_name,
             source=emitted.text,
-            entry_points=tuple(e.name for e in emitted.entry_points if e.name in entries),
+            entry_points=symbols(e for e in emitted.entry_points if e.symbol in entries),
             targets=(_TARGET,),
             modules=tuple(emitted.libraries.items()),
             include_dirs=source.include_dirs,

@@ -37,7 +37,7 @@ def check_types(emitted: EmittedModule, entries: Collection[str]) -> None:
         ToolchainError: There is one.
     """
     for entry in emitted.entry_points:
-        doubles = [p.parameter for p in entry.parameters if p.scalar.name == "double" and entry.name in entries]
+        doubles = [p.parameter for p in entry.parameters if p.scalar.name == "double" and entry.symbol in entries]
         if doubles:
             raise no_double(entry.kernel)
 

@@ -358,7 +358,7 @@ def _is_whole(part: OutputPart, run: Run) -> bool:
 def uniforms_of(run: Run) -> Iterator[tuple[int, EntryParameter, EntryPoint]]:
     """Yield the arguments that the caller passes by value, with the numbers of their launches."""
     for number, launch in enumerate(run.launches):
-        entry = next(one for entries in run.plan.entries.values() for one in entries if one.name == launch.entry)
+        entry = next(one for entries in run.plan.entries.values() for one in entries if one.symbol == launch.entry)
         by_value = {p.name: p for p in reversed(entry.parameters) if p.role is ParameterRole.UNIFORM}
         yield from ((number, parameter, entry) for parameter in by_value.values())
 

@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 from slangad.compiler.emit.launch_plan import Count, Factor, Grid, Start, count_of, launch_of, start_of, tensors_of
-from slangad.compiler.emit.model import EXACT_WORDS, GROUPS_A_ROW, Mode, ParameterRole, ThreadWork
+from slangad.compiler.emit.model import EXACT_WORDS, GROUPS_A_ROW, Mode, ParameterRole, ThreadWork, symbols
 from slangad.compiler.errors.diagnostics import CompileError, Diagnostic
 from slangad.compiler.ir.nodes import Memory
 from slangad.compiler.runtime.arrays.array_keys import PREFIXES, shape_of
@@ -97,7 +97,7 @@ class KernelPlan:
 
     def entry_names(self, mode: RunMode) -> tuple[str, ...]:
         """Return the entry points that a mode may launch."""
-        return tuple(entry.name for step in mode.steps for entry in self.entries.get(step, ()))
+        return symbols(entry for step in mode.steps for entry in self.entries.get(step, ()))
 
 
 def run_kernel(
@@ -219,7 +219,7 @@ class Run:
                 if parameter.name not in bindings:
                     bindings[parameter.name] = self._binding(parameter, entry)
             shared = frozenset(parameter.name for parameter in entry.parameters if parameter.shared)
-            self.launches.append(KernelLaunch(self.program, entry.name, self._threads(entry), bindings, shared))
+            self.launches.append(KernelLaunch(self.program, entry.symbol, self._threads(entry), bindings, shared))
 
     def submit(self) -> None:
         """Run the planned launches; over no elements, do nothing."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from slangad.compiler.emit.model import Mode
+from slangad.compiler.emit.model import Mode, symbols
 from slangad.compiler.ir.nodes import Kernel, Memory, Module, Range
 from slangad.compiler.ir.pipelines import Pipeline, Returned, Stage, ValueArgument
 from slangad.compiler.ir.types import Scalar, is_floating
@@ -49,7 +49,7 @@ class RunnablePipeline:
     def entry_names(self, modes: Collection[Mode] = tuple(Mode)) -> tuple[str, ...]:
         """Return the entry points that some modes may launch."""
         plans = self.kernels.values()
-        return tuple(entry.name for plan in plans for mode in modes for entry in plan.entries.get(mode, ()))
+        return symbols(entry for plan in plans for mode in modes for entry in plan.entries.get(mode, ()))
 
     @property
     def objective(self) -> Returned | None:

@@ -10,6 +10,7 @@ from support.cpu import Checker, build_beside
 from support.slang_files import SHADERS, Loader
 
 from slangad.compiler.emit import EmittedModule, EntryParameter, Mode, emit_module
+from slangad.compiler.emit.model import symbols
 from slangad.compiler.ir.targets import TARGETS
 from slangad.compiler.ir.text_form.printer import parse, show
 from slangad.compiler.ir.verify.module import verify
@@ -109,7 +110,7 @@ def test_kernels__of_a_file__compile_for_every_target(
     job = CompileJob(
         emitted.file_name,
         emitted.text,
-        tuple(entry.name for entry in emitted.entry_points),
+        symbols(emitted.entry_points),
         targets,
         include_dirs=(str(SHADERS),),
     )
