@@ -158,7 +158,6 @@ def _used_structs(module: ir.Module) -> set[str]:
     exprs = (e for f in module.functions for e in body_exprs(statements(f)))
     pending = [
         *(t for f in module.functions for t in (f.result, *(p.type for p in f.params))),
-        *(p.type for kernel in module.kernels for p in kernel.params),
         *(buffer.type for buffer in module.buffers),
         *(e.type for e in exprs),
     ]

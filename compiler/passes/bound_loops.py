@@ -61,24 +61,24 @@ def _never_runs(stmt: ir.Stmt) -> bool:
 
 def _stmt(stmt: ir.Stmt, names: Fresh) -> ir.Stmt:
     match stmt:
-        case ir.While(condition, limit, body):
+        case ir.While(condition, _, body):
             head = () if condition == ir.Const(value=True, type=BOOL) else (_break_unless(condition),)
-            return _counted(names.name("turn"), limit, (*head, *body), stmt)
+            return _counted(names.name("turn"), (*head, *body), stmt)
         case ir.For(start=ir.Const(), stop=ir.Const()):
             return stmt
         case ir.For(start=ir.Const(value=0), step=1):
-            return _counted(stmt.variable, stmt.limit, (_break_past(stmt), *stmt.body), stmt)
+            return _counted(stmt.variable, (_break_past(stmt), *stmt.body), stmt)
         case ir.For():
             return _from_start(stmt, names)
         case _:
             return stmt
 
 
-def _counted(variable: str, limit: int, body: Block, loop: ir.For | ir.While) -> ir.For:
+def _counted(variable: str, body: Block, loop: ir.For | ir.While) -> ir.For:
     unroll = isinstance(loop, ir.For) and loop.unroll
     type_ = loop.start.type if isinstance(loop, ir.For) else INT
-    start, stop = ir.Const(0, type_), ir.Const(limit, type_)
-    return ir.For(variable, start, stop, 1, limit, bounded=False, unroll=unroll, body=body, span=loop.span)
+    start, stop = ir.Const(0, type_), ir.Const(loop.limit, type_, name=loop.limit_name)
+    return ir.For(variable, start, stop, 1, loop.limit, bounded=False, unroll=unroll, body=body, span=loop.span)
 
 
 def _from_start(loop: ir.For, names: Fresh) -> ir.For:
@@ -88,7 +88,7 @@ def _from_start(loop: ir.For, names: Fresh) -> ir.For:
     advanced: ir.Expr = turn if abs(loop.step) == 1 else ir.Binary("*", turn, ir.Const(abs(loop.step), type_), type_)
     value = ir.Binary("+" if loop.step > 0 else "-", loop.start, advanced, type_)
     variable = ir.Assign(ir.Var(loop.variable, type_), value, loop.span)
-    return _counted(turn.name, loop.limit, (variable, _break_past(loop), *loop.body), loop)
+    return _counted(turn.name, (variable, _break_past(loop), *loop.body), loop)
 
 
 def _break_past(loop: ir.For) -> ir.If:

@@ -3,8 +3,9 @@
     def split(x: float) -> tuple[float, int]   ->   struct SplitResult { float part; int index; }
         return part, index                          SplitResult split(float x)
 
-A struct has the names of the one function whose result or gradient it is. A tuple of several functions has the names
-of its types: ``struct FloatAndInt { float item0; int item1; }``.
+A struct has the names of the one function whose result or gradient it is: of the returned variables, else of those
+that a caller stores the parts in, else of a kernel's results. A tuple of several functions has the names of its types:
+``struct FloatAndInt { float item0; int item1; }``.
 The result of a backward function stays a tuple: it is the list of gradients that the emitter stores one by one.
 """
 
@@ -36,11 +37,15 @@ def lower_tuples(module: ir.Module) -> ir.Module:
 def _names(module: ir.Module) -> dict[types.Tuple, tuple[str, tuple[str, ...]]]:
     """Return names of struct and fields for each tuple type that is the result or the gradient of one function."""
     by_key = {function.key: function for function in module.functions}
+    results = {k.function: tuple(r.name.replace(".", "_") for r in k.results if not r.param) for k in module.kernels}
+    stored = _stored(module)
     found: dict[types.Tuple, dict[tuple[str, str], tuple[str, ...]]] = {}
     for function in module.functions:
         result = function.result
         if isinstance(result, types.Tuple) and function.role is not ir.Role.BACKWARD:
-            found.setdefault(result, {})[function.key, f"{_capital(function.name)}Result"] = _returned(function)
+            found.setdefault(result, {})[function.key, f"{_capital(function.name)}Result"] = (
+                _returned(function, stored.get(function.key, {}), results.get(function.key, ()))
+            )
         for expr in body_exprs(statements(function)):
             if isinstance(expr, ir.BackwardCall) and isinstance(expr.type, types.Tuple):
                 of = by_key[expr.function]
@@ -50,17 +55,43 @@ def _names(module: ir.Module) -> dict[types.Tuple, tuple[str, tuple[str, ...]]]:
     return {type_: (name, fields) for type_, ((_, name), fields) in only.items() if len(fields) == len(type_.elements)}
 
 
-def _returned(function: ir.Function) -> tuple[str, ...]:
-    """Return the names of the variables that a function returns; empty if its returns differ."""
+def _stored(module: ir.Module) -> dict[str, dict[int, set[str]]]:
+    """Return the variables that callers store the parts of results in, by function and number of the part."""
+    stored: dict[str, dict[int, set[str]]] = {}
+    for function in module.functions:
+        assigned = [s for s in walk_stmts(statements(function)) if isinstance(s, ir.Assign)]
+        calls = {s.target: s.value.function for s in assigned if isinstance(s.value, ir.Call)}
+        for stmt in assigned:
+            match stmt:
+                case ir.Assign(ir.Var(name), ir.Member(ir.Var(type=types.Tuple()) as held, item)) if held in calls:
+                    parts = stored.setdefault(calls[held], {})
+                    parts.setdefault(int(item.removeprefix("item")), set()).add(name)
+    return stored
+
+
+def _returned(function: ir.Function, stored: dict[int, set[str]], results: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the names of the parts that a function returns; empty if its returns differ.
+
+    Args:
+        function: The function.
+        stored: The variables that callers store the parts in.
+        results: The names of a kernel's results.
+    """
     returned = set()
     for stmt in walk_stmts(statements(function)):
         if isinstance(stmt, ir.Return) and isinstance(stmt.value, ir.Construct):
-            args = enumerate(stmt.value.args)
-            returned.add(tuple(a.name if isinstance(a, ir.Var) else f"item{i}" for i, a in args))
+            returned.add(tuple(a.name if isinstance(a, ir.Var) else "" for a in stmt.value.args))
         elif isinstance(stmt, ir.Return):
             return ()
-    names = returned.pop() if len(returned) == 1 else ()
-    return names if len(set(names)) == len(names) else ()
+    if len(returned) != 1:
+        return ()
+    names = [name or _only(stored.get(i, set()), results[i : i + 1], i) for i, name in enumerate(returned.pop())]
+    return tuple(names) if len(set(names)) == len(names) else ()
+
+
+def _only(stored: set[str], results: tuple[str, ...], number: int) -> str:
+    """Return the name of a part without a variable."""
+    return next(iter(stored)) if len(stored) == 1 else results[0] if results else f"item{number}"
 
 
 def _capital(name: str) -> str:

@@ -32,7 +32,8 @@ def test_cpp__artefacts_of_several_kernels__link_into_one_program(
     second = project.kernel("second")
     second.write_text(second.read_text() + MORE, encoding="utf-8")
     project.run("compile", "first.py", "second.py", "-t", "cpp")
-    entries = [e["name"] for i in project.manifest()["inputs"] for k in i["kernels"] for e in k["entry_points"]]
+    kernels = [kernel for one in project.manifest()["inputs"] for kernel in one["kernels"]]
+    entries = [*dict.fromkeys(entry["function"] for kernel in kernels for entry in kernel["entry_points"])]
     declared = "\n".join(f'extern "C" void {entry}(void*, void*, void*);' for entry in entries)
     calls = "\n".join(f"    {entry}(none, none, none);" for entry in entries)
     project.write("main.cpp", f"{declared}\nint main()\n{{\n    int none[6] = {{}};\n{calls}\n}}\n")

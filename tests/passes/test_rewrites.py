@@ -133,6 +133,12 @@ def test_loops__trip_count_of_run_time__becomes_a_static_one(before: str, after:
         ("return (b ? v : (v + new float3(x)))", "return (b ? v : (v + new float3(x)))"),
         ("return new float3(x)", "return new float3(x)"),
         ("return (v * new float3(v.xy, x))", "return (v * new float3(v.xy, x))"),
+        ("return (new float3((x * y)) * v)", "return ((x * y) * v)::float3"),
+        ("return (v + new float3(v.x))", "return (v + v.x)"),
+        ("return (new float3(q) * v)", "return (q * v)::float3"),
+        ("set s = x return (new float3(s) * v)", "set s = x return (new float3(s) * v)"),
+        ("set s = (x * y) return (new float3(s) * v)", "set s = (x * y) return (s * v)::float3"),
+        ("set v = (v * v) return (new float3(v.x) * v)", "set v = (v * v) return (new float3(v.x) * v)"),
     ],
 )
 def test_splat__spread_scalar__stays_where_slang_needs_it(before: str, after: str) -> None:

@@ -263,8 +263,8 @@ def _print_long_axes(entry: PrintedEntry, writer: Writer) -> None:
     """Print thread numbers in rows, as for one axis, if an axis of the domain has more groups than a launch."""
     id_, domain, dims = entry.scope.local("id"), entry.scope.local("domain"), entry.kernel.dims
     thread, i = entry.scope.local("thread"), entry.scope.local("row_thread")
-    reach = ", ".join(str(GROUPS_A_ROW * size) for size in entry.kernel.group_size)
-    writer.line(f"if (any({domain} > uint{dims}({reach})))")
+    reach = ", ".join(f"{GROUPS_A_ROW} * {size}" for size in entry.kernel.group_size)
+    writer.line(f"if (any({domain} > uint{dims}({reach}))) // an axis needs more than {GROUPS_A_ROW} groups")
     with writer.block():
         print_flat(writer, i, thread, entry.group[0], entry.group[2])
         if dims == 3:

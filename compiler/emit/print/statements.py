@@ -132,13 +132,14 @@ def _for(ctx: PrintContext, stmt: ir.For, returner: Returner) -> None:
     if stmt.unroll:
         ctx.writer.line("[ForceUnroll]")
     elif roomy:
-        ctx.writer.line(f"[MaxIters({stmt.limit})]")
+        ctx.writer.line(f"[MaxIters({stmt.limit})] // the longest loop of the nest: reverse mode needs one size")
     name = ctx.local(stmt.variable)
     ctx.writer.write(f"for ({ctx.names.spell(stmt.start.type)} {name} = ")
     print_expr(ctx, stmt.start)
     if roomy and turns is not None:
         ctx.writer.write(f"; {name} != ")
-        print_expr(ctx, ir.Const(turns.start + len(turns) * turns.step, stmt.stop.type))
+        end = turns.start + len(turns) * turns.step
+        print_expr(ctx, stmt.stop if end == turns.stop else ir.Const(end, stmt.stop.type))
     else:
         ctx.writer.write(f"; {name} {'<' if stmt.step > 0 else '>'} ")
         print_expr(ctx, stmt.stop, PRECEDENCE["<"] + 1)

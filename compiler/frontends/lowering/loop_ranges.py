@@ -31,6 +31,7 @@ class LoopIterations:
     exact: int | None
     unroll: bool = False
     keep: int | None = None
+    limit_name: str = ""
 
     @staticmethod
     def counted(number: int, span: Span) -> LoopIterations:
@@ -86,14 +87,15 @@ def range_iterations(ctx: Context, node: ast.Call, name: str) -> LoopIterations:
     unroll = _unroll(ctx, options.get("unroll"))
     keep = _keep(ctx, options["keep"]) if "keep" in options else None
     if "max_iters" in options:
-        limit = whole_constant(ctx, options["max_iters"], "max_iters")
+        bound = named_constant(ctx, options["max_iters"], "max_iters")
+        limit = int(bound.value)
         if limit < 1:
             raise ctx.error("SA021", ctx.span(options["max_iters"]), "the bound must be at least 1")
         if exact is not None and exact > limit:
             raise ctx.error(
                 "SA021", ctx.span(options["max_iters"]), f"the loop runs {exact} times, more than its bound of {limit}"
             )
-        return LoopIterations(start, stop, step, limit if exact is None else exact, exact, unroll, keep)
+        return LoopIterations(start, stop, step, limit if exact is None else exact, exact, unroll, keep, bound.name)
     if exact is None:
         first, last = interval_of(start, ctx.intervals), interval_of(stop, ctx.intervals)
         most = most_iterations(first, last, step) if first and last else None
@@ -153,8 +155,18 @@ def whole_constant(ctx: Context, node: ast.expr, what: str) -> int:
     Raises:
         Rejected: if it is not one.
     """
-    interval = interval_of(ctx.expr(node), ctx.intervals)
+    return int(named_constant(ctx, node, what).value)
+
+
+def named_constant(ctx: Context, node: ast.expr, what: str) -> Const:
+    """Return the same as a constant, with the user's name of it.
+
+    Raises:
+        Rejected: if it is not one.
+    """
+    expr = ctx.expr(node)
+    interval = interval_of(expr, ctx.intervals)
     value = interval.only if interval else None
     if value is None:
         raise ctx.error("SA021", ctx.span(node), f"{what} must be an integer known when the file is loaded")
-    return value
+    return Const(value, INT, ctx.span(node), expr.name if isinstance(expr, Const) else "")

@@ -13,7 +13,12 @@ from slangad.compiler.frontends.lowering.constants import static_int
 from slangad.compiler.frontends.lowering.context import Context, LoopFlow
 from slangad.compiler.frontends.lowering.entities import FormEntity
 from slangad.compiler.frontends.lowering.forms import misplaced_bound
-from slangad.compiler.frontends.lowering.loop_ranges import LoopIterations, range_iterations, whole_constant
+from slangad.compiler.frontends.lowering.loop_ranges import (
+    LoopIterations,
+    named_constant,
+    range_iterations,
+    whole_constant,
+)
 from slangad.compiler.frontends.reading.problems import Rejected
 from slangad.compiler.ir import nodes as ir
 from slangad.compiler.ir import types
@@ -81,6 +86,7 @@ def for_loop(ctx: Context, node: ast.For) -> Sequence[ir.Stmt]:
         body,
         span,
         keep=iterations.keep,
+        limit_name=iterations.limit_name,
     )
     return [*iteration.before, *held, *flag, loop, *_otherwise(ctx, node.orelse, flow, span)]
 
@@ -145,7 +151,7 @@ def while_loop(ctx: Context, node: ast.While) -> Sequence[ir.Stmt]:
     before = ctx.assigned
     ctx.aliases.open()
     try:
-        limit, test_nodes = _bound(ctx, node)
+        bound, test_nodes = _bound(ctx, node)
         tests = operators.conditions(ctx, test_nodes)
     except Rejected:
         ctx.aliases.close()
@@ -159,7 +165,8 @@ def while_loop(ctx: Context, node: ast.While) -> Sequence[ir.Stmt]:
     ctx.aliases.loop(ctx.aliases.close())
     endless = isinstance(test, ir.Const) and test.value is True
     _leave(ctx, flow, before, runs=False, ends=not endless)
-    return [*flag, ir.While(test, limit, body, span), *_otherwise(ctx, node.orelse, flow, span)]
+    loop = ir.While(test, int(bound.value), body, span, limit_name=bound.name)
+    return [*flag, loop, *_otherwise(ctx, node.orelse, flow, span)]
 
 
 def _enter(ctx: Context, node: ast.For | ast.While, span: Span) -> tuple[LoopFlow, Sequence[ir.Stmt]]:
@@ -392,7 +399,7 @@ def _is_bound(ctx: Context, node: ast.Call) -> bool:
     return not isinstance(node.func, (ast.Call, ast.Subscript)) and entity_of(ctx, node.func) == FormEntity("max_iters")
 
 
-def _bound(ctx: Context, node: ast.While) -> tuple[int, list[ast.expr]]:
+def _bound(ctx: Context, node: ast.While) -> tuple[ir.Const, list[ast.expr]]:
     """Return the bound and the remaining conditions of a ``while``."""
     tests = (
         list(node.test.values)
@@ -404,10 +411,10 @@ def _bound(ctx: Context, node: ast.While) -> tuple[int, list[ast.expr]]:
         first = bounds[0]
         if len(first.args) != 1 or first.keywords:
             raise ctx.error("SA015", ctx.span(first.func), "max_iters takes one number")
-        limit = whole_constant(ctx, first.args[0], "the bound")
-        if limit < 1:
+        bound = named_constant(ctx, first.args[0], "the bound")
+        if bound.value < 1:
             raise ctx.error("SA021", ctx.span(first.args[0]), "the bound must be at least 1")
-        return limit, tests[1:]
+        return bound, tests[1:]
     if bounds:
         raise misplaced_bound(ctx, bounds[0])
     raise ctx.error(

@@ -124,7 +124,7 @@ class LoopFunctions:
         )
         stmt = self.loop.stmt
         bounds: list[ir.Param] = []
-        self.start, self.count = _ZERO, ir.Const(self.loop.limit, INT)
+        self.start, self.count = _ZERO, ir.Const(self.loop.limit, INT, name=self.loop.stmt.limit_name)
         if isinstance(stmt, ir.For):
             self.start = stmt.start
             if stmt.stop == self.count and stmt.start == _ZERO and stmt.step == 1:
@@ -270,6 +270,7 @@ class LoopFunctions:
             inner.append(ir.If(state.stopped(held), (ir.Break(),), ()))
         if self.watched:
             body += [ir.Assign(undoable, _ZERO), ir.Assign(undo_from, held)]
+            inner.append(ir.Comment("Iterations can be undone as long as what they have left is not close to 0."))
             grown = (ir.Assign(undoable, binary("+", iteration, _ONE)), ir.Assign(undo_from, held))
             inner.append(ir.If(self._with_undoable_state(ir.Binary("==", undoable, iteration, BOOL)), grown, ()))
         body.append(self._over(iteration, _ZERO, self.count, inner))
@@ -294,12 +295,22 @@ class LoopFunctions:
         return condition
 
     def _over(
-        self, iteration: ir.Var, start: ir.Expr, stop: ir.Expr, body: Block | list[ir.Stmt], step: int = 1
+        self,
+        iteration: ir.Var,
+        start: ir.Expr,
+        stop: ir.Expr,
+        body: Block | list[ir.Stmt],
+        step: int = 1,
+        limit: int = 0,
     ) -> ir.For:
-        span = self.loop.stmt.span
+        """Return a loop of at most ``limit`` iterations; 0 means as many as the loop has."""
+        stmt = self.loop.stmt
+        name = "" if limit else stmt.limit_name
+        limit = limit or self.loop.limit
         return ir.For(
-            iteration.name, start, stop, step, self.loop.limit, bounded=False, unroll=False, body=tuple(body), span=span
-        )
+            iteration.name, start, stop, step, limit, bounded=False, unroll=False, body=tuple(body), span=stmt.span,
+            limit_name=name,
+        )  # fmt: skip
 
     def loop_function(self) -> ir.Function:
         """Return the function whose derivatives are those of the loop."""
@@ -459,10 +470,18 @@ class LoopFunctions:
                 ir.Assign(first, binary("+", begin, ir.Binary("*", block, every, INT))),
                 ir.Assign(last, call("min", INT, ran, ir.Binary("+", first, every, INT))),
                 *load(kept, block), again, back,
-            ), -1,
+            ), -1, blocks,
         )  # fmt: skip
         zeros = tuple(ir.Assign(array, zero(array.type)) for array in (*kept, *inside))
-        return (*zeros, ir.Assign(at, start), sweep, walk)
+        words = f"one state of every {self.plan.every}" if self.plan.every > 1 else "each state"
+        forth, back_again = (
+            ir.Comment(text)
+            for text in (
+                f"The loop again: {words} is kept.",
+                f"Blocks of {self.plan.every} iterations, last first: their states again, then their gradients.",
+            )
+        )
+        return (*zeros, ir.Assign(at, start), forth, sweep, back_again, walk)
 
     # --- the comment ---
 
@@ -480,7 +499,7 @@ class LoopFunctions:
                 (f"for …, last first: state = {self.name}_undo(state, {index}…)", f"    {pull.format('state')}"),
             ),
             "recompute": (
-                f"the same; every {self.plan.every}th state is kept",
+                f"the same; one state of every {self.plan.every} is kept",
                 ("for each kept state, last first: states of its block again, then", f"    {pull.format('states[…]')}"),
             ),
         }[self.plan.way]
@@ -506,7 +525,7 @@ def _flows(param: ir.Param) -> bool:
 
 def iterations(stmt: ir.For) -> ir.Expr:
     """Return the number of iterations of a loop, at most its limit."""
-    limit = ir.Const(stmt.limit, INT)
+    limit = ir.Const(stmt.limit, INT, name=stmt.limit_name)
     up = stmt.step > 0
     distance = binary("-", stmt.stop, stmt.start) if up else binary("-", stmt.start, stmt.stop)
     size = abs(stmt.step)

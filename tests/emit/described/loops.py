@@ -1,7 +1,7 @@
 """Loops: scalars that meet vectors in and after them, bounds, nesting, early exits."""
 
 import slangad as sa
-from slangad import Each, NoDiff, Uniform, float2x2, float3
+from slangad import Each, NoDiff, Uniform, float2, float2x2, float3
 
 
 @sa.kernel
@@ -49,6 +49,32 @@ def in_branch(v: Each[float3], y: Each[float]) -> Each[float3]:
 @sa.kernel
 def straight(v: Each[float3], y: Each[float]) -> Each[float3]:
     return v * y + y / v - 2.0 * v
+
+
+@sa.struct
+class Lens:
+    power: float
+    shift: float2
+
+
+@sa.kernel
+def computed(
+    v: Each[float3], y: Each[float], z: Each[float], lens: Each[Lens], passive: NoDiff[Each[float]]
+) -> Each[float3]:
+    s = y * z + 1.5
+    copy = y
+    pair = float2(z, y)
+    near = s * v - s / v + (v - s) + y * z * v
+    far = lens.power * v + lens.shift.y - v * lens.shift.x
+    return near * far + copy * v + copy / v - pair.y * v + passive * v + passive + sa.sin(y) * v - z
+
+
+@sa.kernel
+def passive_in_loop(v: Each[float3], y: Each[float], passive: NoDiff[Each[float]]) -> Each[float3]:
+    r = passive * v
+    for _ in range(3):
+        r += passive * v * y + passive
+    return r * passive + passive / r
 
 
 @sa.kernel
