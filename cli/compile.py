@@ -232,9 +232,10 @@ def _results(
     from slangad.compiler.driver.compile import compile_inputs
 
     with session.progress("compiling") as progress:
-        compiled = compile_inputs(stale, options, progress)
-        if current and has_clash(compiled, current.values()):
-            return list(compile_inputs(inputs, options, progress))
+        headers = destination.has_headers
+        compiled = compile_inputs(stale, options, progress, headers=headers)
+        if current and has_clash(compiled, current.values(), in_cpp=destination.is_in_cpp(options)):
+            return list(compile_inputs(inputs, options, progress, headers=headers))
     fresh = dict(zip(stale, compiled, strict=True))
     return [current.get(item) or fresh[item] for item in inputs]
 

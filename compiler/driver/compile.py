@@ -59,9 +59,19 @@ def describe_module(item: Input, options: Options, compilers: SlangCompilers, lo
 
 
 def compile_inputs(
-    inputs: Sequence[Input], options: Options, progress: Callable[[int, int], None] | None = None
+    inputs: Sequence[Input],
+    options: Options,
+    progress: Callable[[int, int], None] | None = None,
+    *,
+    headers: bool = False,
 ) -> tuple[CompiledInput, ...]:
     """Compile all inputs.
+
+    Args:
+        inputs: The inputs.
+        options: Their settings.
+        progress: Called with the number of results so far, and of all.
+        headers: True if C++ headers or libraries will be printed: kernels of one name are refused.
 
     Raises:
         CompileError: A description was rejected, by slangad or by Slang. It holds the errors of all inputs.
@@ -70,7 +80,7 @@ def compile_inputs(
     with SlangCompilers(options) as compilers:
         steps = [_wrapped(item, options, compilers) for item in inputs]
         emitted = _all_emitted(steps)
-        refuse_equal_names(emitted)
+        refuse_equal_names(emitted, headers=headers)
         refuse_specializations((slang.module for slang in emitted if slang.module is not None), options.specialize)
         jobs = [job_of(slang, options) for slang in emitted if slang.entries and options.targets]
         codes = dict(zip((job.name for job in jobs), compilers.compile(jobs, progress), strict=True))

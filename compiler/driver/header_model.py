@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from slangad.compiler.driver.blocks import blocks_of
+from slangad.compiler.driver.model import CPP
 from slangad.compiler.driver.requirements import requirements_of
 from slangad.compiler.emit.launch_plan import Start, plan_mode, tensor_name, tensors_of
 from slangad.compiler.emit.model import Mode, ParameterRole
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
     Json = Mapping[str, Any]
 
-HOST: Final = "cpp"
+HOST: Final = CPP
 _ADJOINT: Final = "adjoint."
 _INTERNAL: Final = (ParameterRole.PARTIALS, ParameterRole.TOTALS, ParameterRole.TANGENT_TOTALS)
 _CHANNELS: Final = 3, 4

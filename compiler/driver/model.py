@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 OutputKind = Literal["slang", "library", "ir", "artefact", "reflection", "header", "source", "manifest", "depfile"]
 Emit = Literal["slang", "lines", "ir", "artefacts", "header", "library", "rust", "typescript"]
+CPP: Final = "cpp"
+"""The target whose artefacts are linked into one program."""
 LANGUAGES: Final = {"rust": ".rs", "typescript": ".ts"}
 """Languages of launch tables, and the endings of their files."""
 
@@ -90,6 +92,15 @@ class Destination:
     depfile: Path | None = None
     depfile_targets: tuple[str, ...] = ()
     namespace: str = "slangad"
+
+    @property
+    def has_headers(self) -> bool:
+        """Return True if C++ headers or libraries are written."""
+        return not self.emit.isdisjoint(("header", "library"))
+
+    def is_in_cpp(self, options: Options) -> bool:
+        """Return True if a C++ program may have all kernels, so that their names must differ."""
+        return self.has_headers or options.own_targets or CPP in options.targets
 
 
 @dataclass(frozen=True, slots=True)

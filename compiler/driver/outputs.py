@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from slangad.compiler.driver.emitted import unique_files
 from slangad.compiler.driver.merge_failures import MISSING_TOOL, merge_failures
-from slangad.compiler.driver.model import CompiledInput, Output
+from slangad.compiler.driver.model import CPP, CompiledInput, Output
 from slangad.compiler.driver.requirements import limit_notes
 from slangad.compiler.driver.slang_compilers import user_names
 from slangad.compiler.driver.unsupported import supported_targets
@@ -79,13 +79,18 @@ def artefact_name(slang: EmittedInput, entry: EntryPoint, target: str) -> str:
     return f"{'.'.join(words)}{TARGETS[target].extension}"
 
 
-def refuse_equal_names(units: Sequence[EmittedInput]) -> None:
-    """Refuse inputs whose files or kernels have equal names.
+def refuse_equal_names(units: Sequence[EmittedInput], *, headers: bool = False) -> None:
+    """Refuse inputs whose files have equal names, or whose kernels in C++ do.
+
+    Args:
+        units: The inputs.
+        headers: True if C++ headers or libraries are printed.
 
     Raises:
-        CompileError: Two inputs have one stem, or two kernels one name, or two files would have one name.
+        CompileError: Two inputs have one stem, or two kernels one name in C++, or two files would have one name.
     """
-    problems = [*_same_stems(units), *_same_kernels(units)] or [*_same_files(units)]
+    in_cpp = [unit for unit in units if headers or CPP in unit.asked]
+    problems = [*_same_stems(units), *_same_kernels(in_cpp)] or [*_same_files(units)]
     if problems:
         raise CompileError(problems)
 
@@ -113,9 +118,9 @@ def _same_kernels(units: Sequence[EmittedInput]) -> Iterable[Diagnostic]:
         if first is not kernel:
             yield Diagnostic(
                 "SA402",
-                f"there are two kernels called {kernel.name}",
+                f"there are two kernels called {kernel.name} for C++",
                 kernel.span,
-                help="rename one of the two, or compile them in two runs with different output folders",
+                help="no C++ program can have both: rename one of the two, or compile them without cpp and headers",
                 notes=(f"the other one is at {first.span}",),
             )
 

@@ -95,16 +95,16 @@ def current_inputs(inputs: Sequence[Input], options: Options, to: Destination) -
         return {}
     reader = _Reader(options, to)
     found = {item: current for item in inputs if (current := reader.read(item)) is not None}
-    return {} if has_clash((), tuple(found.values())) else found
+    return {} if has_clash((), tuple(found.values()), in_cpp=to.is_in_cpp(options)) else found
 
 
-def has_clash(compiled: Iterable[CompiledInput], current: Iterable[CurrentInput]) -> bool:
-    """Return True if two inputs have a kernel or a file of one name. Equal library modules do not count."""
+def has_clash(compiled: Iterable[CompiledInput], current: Iterable[CurrentInput], *, in_cpp: bool) -> bool:
+    """Return True if two inputs have a file of one name, or a kernel ``in_cpp``. Equal library modules do not count."""
     kernels: set[str] = set()
     files: dict[str, str] = {}
     described = [(one.slang.input, [k.name for k in one.slang.kernels], _hashes(one)) for one in compiled]
     for item, names, hashes in (*described, *((one.input, one.kernels, one.hashes) for one in current)):
-        own = () if is_slang(item.path) else names
+        own = names if in_cpp and not is_slang(item.path) else ()
         if not kernels.isdisjoint(own):
             return True
         kernels.update(own)

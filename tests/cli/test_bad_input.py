@@ -116,12 +116,15 @@ def test_compile__more_errors_than_are_shown__tells_how_many_more(built: Project
     assert ended.stderr.rstrip().endswith("note: and 5 more")
 
 
-def test_compile__two_kernels_of_one_name__are_refused_naming_both(built: Project) -> None:
+@pytest.mark.parametrize("words", [("-t", "cpp"), ("--emit", "header"), ("--emit", "library")])
+def test_compile__two_kernels_of_one_name_for_cpp__are_refused_naming_both(
+    built: Project, words: tuple[str, ...]
+) -> None:
     before = built.files()
     built.write("other.py", HEAD + KERNEL.format("x"))
-    ended = built.run("compile", "k.py", "other.py", code=1)
+    ended = built.run("compile", "k.py", "other.py", *words, code=1)
     (error,) = _errors(ended.stderr)
-    assert error == "other.py:6:5: error[SA402]: there are two kernels called fit"
+    assert error == "other.py:6:5: error[SA402]: there are two kernels called fit for C++"
     assert "k.py:6:5" in ended.stderr
     assert built.files() == before
 

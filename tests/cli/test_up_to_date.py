@@ -90,11 +90,24 @@ def test_compile__other_options__compiles_again(copied: Project, built: Project,
     assert "2 of 2 up to date" in copied.run(*COMPILE, *words).stderr
 
 
-def test_compile__two_up_to_date_kernels_of_one_name__are_refused(project: Project) -> None:
-    for name in ("first", "second"):
-        project.kernel(name, kernel="same")
-        project.run("compile", f"{name}.py", "--emit", "slang")
-    assert "SA402" in project.run("compile", "first.py", "second.py", "--emit", "slang", code=1).stderr
+def test_compile__two_up_to_date_kernels_of_one_name__are_refused_for_cpp_alone(project: Project) -> None:
+    inputs = ("first.py", "second.py")
+    for name in inputs:
+        project.kernel(name.removesuffix(".py"), kernel="same")
+        project.run("compile", name, "-t", "cpp", "-o", "cpp")
+    assert "SA402" in project.run("compile", *inputs, "-t", "cpp", "-o", "cpp", code=1).stderr
+    words = (*inputs, "-t", "spirv", "-t", "wgsl", "--emit", "artefacts", "--emit", "typescript")
+    project.run("compile", *words)
+    assert "2 of 2 up to date" in project.run("compile", *words).stderr
+    found = project.manifest()["inputs"]
+    assert [(one["path"], one["kernels"][0]["name"]) for one in found] == [
+        ("../first.py", "same"),
+        ("../second.py", "same"),
+    ]
+    entries = [entry for one in found for kernel in one["kernels"] for entry in kernel["entry_points"]]
+    artefacts = {artefact["file"] for entry in entries for artefact in entry["artefacts"]}
+    assert artefacts == {name for name in project.files() if name.endswith((".spv", ".wgsl"))}
+    assert len(artefacts) == 2 * 2 * 3
 
 
 def test_compile__notes__are_shown_again(project: Project) -> None:

@@ -79,13 +79,14 @@ folders.""",
         .run("slangad compile a/shade.py b/curve.py"),
     ),
     "SA402": Explanation(
-        "two kernels have the same name",
-        """Programs look kernels up by name, so one run compiles every name once. Rename one of the kernels, or compile
-the two inputs in two runs with different output folders. Functions of several Slang files may have the same name.""",
-        wrong=python(_SECOND, "one.py").plus(python(_SECOND, "two.py")).run("slangad compile one.py two.py"),
+        "two kernels have the same name in C++",
+        """A C++ program can't have two kernels of one name: neither their functions in a header nor the symbols of the
+cpp artefacts. Rename one of the kernels, or compile the two inputs in two runs, with another --namespace for the
+second library. Files for other targets begin with the name of the input, so their kernels may have any name.""",
+        wrong=python(_SECOND, "one.py").plus(python(_SECOND, "two.py")).run("slangad compile one.py two.py -t cpp"),
         right=python(_SECOND, "one.py")
         .plus(python(_SECOND.replace("tone", "curve"), "two.py"))
-        .run("slangad compile one.py two.py"),
+        .run("slangad compile one.py two.py -t cpp"),
     ),
     "SA403": Explanation(
         "no kernel has this name",
