@@ -88,9 +88,10 @@ _FORMATS = OneOf(["text", "json"])
 @click.option(
     "--emit",
     multiple=True,
-    type=OneOf(["slang", "lines", "ir", "artefacts", "header", "library", "rust", "typescript"]),
-    help="Write this kind of output: lines is Slang with #line directives, header a C++ header, library a C++ source "
-    "file with its header, rust and typescript modules with all that launches need.  "
+    type=OneOf(["slang", "functions", "lines", "ir", "artefacts", "header", "library", "rust", "typescript"]),
+    help="Write this kind of output: functions is Slang without kernels, which other Slang can import, lines is Slang "
+    "with #line directives, header a C++ header, library a C++ source file with its header, rust and typescript are "
+    "modules with all that launches need.  "
     "[default: slang, artefacts]",
 )
 @click.option(
@@ -261,7 +262,8 @@ def print_output(session: Session, arguments: CompileArguments) -> None:
         raise CompileError(one.refusals)
     if one.failures:
         raise ToolchainError(one.failures)
-    kinds = {"artefacts": "artefact", "library": "source", "lines": "slang", **dict.fromkeys(LANGUAGES, "header")}
+    kinds = {"artefacts": "artefact", "library": "source", **dict.fromkeys(("lines", "functions"), "slang")}
+    kinds |= dict.fromkeys(LANGUAGES, "header")
     kind = kinds.get(emit[0], emit[0])
     outputs = [output for output in wanted_outputs(one, frozenset(emit), arguments["namespace"]) if output.kind == kind]
     if len(outputs) != 1:
@@ -281,7 +283,7 @@ def _options_of(session: Session, arguments: CompileArguments) -> Options:
     emit = frozenset(arguments["emit"] or ("artefacts",))
     targets = (*arguments["targets"], *(("cpp",) if "library" in emit else ())) or ("spirv",)
     return Options(
-        targets=tuple(dict.fromkeys(targets)) if emit - {"slang", "lines", "ir"} else (),
+        targets=tuple(dict.fromkeys(targets)) if emit - {"slang", "functions", "lines", "ir"} else (),
         own_targets=arguments.get("own_targets", not arguments["targets"]) and "library" not in emit,
         modes=arguments["modes"] or DEFAULT_MODES,
         include_dirs=arguments["include_dirs"],
@@ -297,7 +299,7 @@ def _options_of(session: Session, arguments: CompileArguments) -> Options:
         cache=None if arguments["no_cache"] else default_cache(arguments["cache_dir"]),
         dump=_dumper(session, arguments["dump_after"]),
         keep_ir="ir" in arguments["emit"],
-        keep_spans="lines" in arguments["emit"],
+        keep_spans=bool({"lines", "functions"}.intersection(arguments["emit"])),
     )
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from slangad.compiler.toolchain.cache import Cache
 
 OutputKind = Literal["slang", "library", "ir", "artefact", "reflection", "header", "source", "manifest", "depfile"]
-Emit = Literal["slang", "lines", "ir", "artefacts", "header", "library", "rust", "typescript"]
+Emit = Literal["slang", "functions", "lines", "ir", "artefacts", "header", "library", "rust", "typescript"]
 CPP: Final = "cpp"
 """The target whose artefacts are linked into one program."""
 LANGUAGES: Final = {"rust": ".rs", "typescript": ".ts"}
@@ -38,7 +38,7 @@ class Options:
         specialize: Generic functions of Slang files to compile, with their arguments: ``f<float, 4>``.
         dump: Called with the name of each pass and the module after it.
         keep_ir: Keep the IR in the result.
-        keep_spans: Keep the span map of the Slang in the result.
+        keep_spans: Keep the span map of the Slang, and the IR, in the result.
         deterministic: Make gradients bitwise repeatable, at the cost of memory and time.
         slang_flags: Further arguments of Slang, given last.
         pack_buffers: Put the read-only buffers of WGSL that have one element type into one: in every entry point, in

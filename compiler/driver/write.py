@@ -33,7 +33,7 @@ class Written:
 def wanted_outputs(compiled: CompiledInput, emit: frozenset[Emit], namespace: str = "slangad") -> list[Output]:
     """Return the outputs of an input that are asked for."""
     of_slang = ("slang", "library")
-    kinds = {"slang": of_slang, "lines": of_slang, "artefacts": ("artefact", "reflection")}
+    kinds = {"slang": of_slang, "lines": of_slang, "functions": ("library",), "artefacts": ("artefact", "reflection")}
     wanted = {kind for name in emit for kind in kinds.get(name, ())}
     outputs = [output for output in compiled.outputs if output.kind in wanted]
     if "lines" in emit:
@@ -41,6 +41,13 @@ def wanted_outputs(compiled: CompiledInput, emit: frozenset[Emit], namespace: st
 
         text = with_line_directives(compiled.slang.emitted).encode()
         outputs = [replace(output, data=text) if output.kind == "slang" else output for output in outputs]
+    if "functions" in emit and compiled.slang.module is not None:
+        from slangad.compiler.emit.functions_alone import emit_functions
+
+        alone = emit_functions(compiled.slang.module, f"{compiled.slang.stem}_functions.slang")
+        kept = {output.name for output in outputs if output.kind != "library"} | alone.libraries.keys()
+        outputs = [output for output in outputs if output.name in kept or emit & {"slang", "lines"}]
+        outputs.append(Output(alone.file_name, alone.text.encode(), "slang"))
     if "ir" in emit and compiled.slang.module is not None:
         from slangad.compiler.ir.text_form.printer import show
 
