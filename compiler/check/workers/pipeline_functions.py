@@ -72,12 +72,14 @@ class _Maker:
     def runner(self, pipeline: Pipeline, sizes: Prepared, *, f64: bool) -> PipelineRunner | None:
         """Return the pipeline as the runtime runs it; None if a kernel does not compile."""
         entries: dict[str, tuple[CpuModule, EntryPoint]] = {}
+        points: list[EntryPoint] = []
         for name in _described(pipeline):
             held = self.libraries.holding(name, f64=f64)
             if held is None:
                 return None
-            entries |= {point.name: (held[0], point) for point in held[1]}
-        runnable = self._runnable(pipeline, lambda name: [p for _, p in entries.values() if p.kernel == name])
+            entries |= {point.symbol: (held[0], point) for point in held[1]}
+            points += held[1]
+        runnable = self._runnable(pipeline, lambda name: [p for p in points if p.kernel == name])
         program = LoadedProgram(EmittedModule("", "", {}, (), {}, ()), entries)
         tables = self._tables(runnable, sizes)
         return PipelineRunner(runnable, program, F64 if f64 else F32, sizes, shapes_of(runnable, sizes), *tables)

@@ -425,8 +425,7 @@ class TensorPrinter:
             text = f"({text})" if " " in text else text
             text = f"{text} * {self._extent(axis)} + uint({'ijkl'[axis]})"
         writer.gap()
-        writer.line(f"uint {self.names.at}({self._indices})")
-        with writer.block():
+        with writer.accessor(f"uint {self.names.at}({self._indices})"):
             writer.line(f"return {text};")
 
     def _print_read(self, writer: Writer, modes: tuple[Mode, ...]) -> None:
@@ -435,22 +434,19 @@ class TensorPrinter:
         writer.gap()
         if derived:
             print_attributes(writer, name)
-        writer.line(f"{self.spell(element)} {name}({self._indices})")
-        with writer.block():
+        with writer.accessor(f"{self.spell(element)} {name}({self._indices})"):
             writer.line(f"return {self._load(self.names.values)};")
         if not derived:
             return
         tangent = self._load(self.names.tangent) if Mode.JVP in modes else "{}"
-        writer.gap()
-        writer.line(f"DifferentialPair<{self.spell.generic(element)}> {name}_fwd({self._indices})")
-        with writer.block():
+        writer.accessor_gap()
+        with writer.accessor(f"DifferentialPair<{self.spell.generic(element)}> {name}_fwd({self._indices})"):
             if tangent == "{}":
                 writer.line(f"{self.spell.declare(element, 'none')} = {{}};")
                 tangent = "none"
             writer.line(f"return diffPair({self._load(self.names.values)}, {tangent});")
-        writer.gap()
-        writer.line(f"void {name}_bwd({self._indices}, {self.spell.declare(element, 'd_out')})")
-        with writer.block():
+        writer.accessor_gap()
+        with writer.accessor(f"void {name}_bwd({self._indices}, {self.spell.declare(element, 'd_out')})"):
             if Mode.BACKWARD in modes:
                 self._print_add(writer)
 
@@ -528,8 +524,7 @@ class TensorPrinter:
         writer.gap()
         if derived:
             print_attributes(writer, name)
-        writer.line(f"void {name}({self._indices}, {self.spell.declare(element, 'value')})")
-        with writer.block():
+        with writer.accessor(f"void {name}({self._indices}, {self.spell.declare(element, 'value')})"):
             store = self._store(self.names.values, "value")
             if Mode.BACKWARD in modes:
                 writer.line("if (sa.replay)" if added else "if (!sa.replay)")
@@ -541,9 +536,8 @@ class TensorPrinter:
                 self._print_sums(writer, {self.names.sums: "value"}, self.names.values, self.kept)
         if not derived:
             return
-        writer.gap()
-        writer.line(f"void {name}_fwd({self._indices}, {pair})")
-        with writer.block():
+        writer.accessor_gap()
+        with writer.accessor(f"void {name}_fwd({self._indices}, {pair})"):
             tangent = Mode.JVP in modes
             if added:
                 sums = {self.names.sums: "value.p", **({self.names.tangent_sums: "value.d"} if tangent else {})}
@@ -552,9 +546,8 @@ class TensorPrinter:
                 writer.line(self._store(self.names.values, "value.p"))
                 if tangent:
                     writer.line(self._store(self.names.tangent, "value.d"))
-        writer.gap()
-        writer.line(f"void {name}_bwd({self._indices}, inout {pair})")
-        with writer.block():
+        writer.accessor_gap()
+        with writer.accessor(f"void {name}_bwd({self._indices}, inout {pair})"):
             if Mode.BACKWARD in modes:
                 read = self.accessors.load if added else self.accessors.take
                 writer.line(f"value = diffPair(value.p, {read(self.names.gradient, self._place, element)});")

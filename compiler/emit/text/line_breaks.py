@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-LIMIT: Final = 110
+WIDTH: Final = 110
 _LOOSEST_FIRST: Final = (
     (", ",), (" = ",), (" ? ", " : "), (" || ",), (" && ",), (" == ", " != ", " < ", " <= ", " > ", " >= "),
     (" + ", " - "), (" * ", " / "),
@@ -30,8 +30,8 @@ def wrap(line: str, step: int) -> list[LinePart]:
     pieces: list[LinePart] = []
     start, indent = 0, 0
     body = line
-    while indent + len(body) > LIMIT and not line.lstrip().startswith("//"):
-        cut = _cut(line, start, LIMIT - indent)
+    while indent + len(body) > WIDTH and not line.lstrip().startswith("//"):
+        cut = _cut(line, start, WIDTH - indent)
         if cut is None:
             break
         end, following = cut

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from slangad.compiler.emit.model import Mapped
-from slangad.compiler.emit.text.line_breaks import LinePart, wrap
+from slangad.compiler.emit.text.line_breaks import WIDTH, LinePart, wrap
 from slangad.compiler.errors.spans import NOWHERE, Span
 
 if TYPE_CHECKING:
@@ -77,6 +77,23 @@ class Writer:
         yield
         self._depth -= 1
         self.line("}" + tail)
+
+    @contextmanager
+    def accessor(self, head: str) -> Iterator[None]:
+        """Write a function around the text of the context, which maps to no source; in one line if that fits."""
+        start = len(self._lines)
+        self.line(head)
+        with self.block():
+            yield
+        first, _, *body, _ = self._lines[start:]
+        short = f"{first} {{ {body[0].strip()} }}" if len(body) == 1 else f"{first} {{}}"
+        if first == INDENT * self._depth + head and len(body) <= 1 and len(short) <= WIDTH:
+            self._lines[start:] = [short]
+
+    def accessor_gap(self) -> None:
+        """Make sure one blank line comes next, except after a function in one line."""
+        if not self._lines or not self._lines[-1].endswith(("; }", "{}")):
+            self.gap()
 
     @contextmanager
     def indented(self, levels: int = 1) -> Iterator[None]:
