@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slangad.compiler.emit import emit_module, library
-from slangad.compiler.emit.text.line_breaks import LIMIT, wrap
+from slangad.compiler.emit.text.line_breaks import WIDTH, wrap
 from slangad.compiler.emit.text.literals import literal
 from slangad.compiler.emit.text.names import NameScope, ascii_name
 from slangad.compiler.emit.text.writer import Writer
@@ -112,7 +112,7 @@ def test_wrap__long_line__breaks_at_the_outermost_places() -> None:
         "    float value = function(argument_0 * 2.0, argument_1 * 2.0, argument_2 * 2.0, argument_3 * 2.0)",
         "        + other(argument_0 * 2.0, argument_1 * 2.0, argument_2 * 2.0, argument_3 * 2.0);",
     ]
-    assert all(len(p) <= LIMIT for p in pieces)
+    assert all(len(p) <= WIDTH for p in pieces)
     assert [p.text for p in wrap("// " + "word " * 50, 4)] == ["// " + "word " * 50]
 
 
@@ -153,3 +153,22 @@ def test_library__every_module_that_is_written__begins_with_its_licence() -> Non
     assert len(modules) > 10
     heads = {name: library.library_text(name).splitlines()[0] for name in modules}
     assert set(heads.values()) == {"// SPDX-License-Identifier: Apache-2.0"}, heads
+
+
+@pytest.mark.parametrize(
+    ("body", "wanted"),
+    [
+        (["return a[i];"], "float f(int i) { return a[i]; }\n"),
+        ([], "float f(int i) {}\n"),
+        (["int k = i;", "return a[k];"], "float f(int i)\n{\n    int k = i;\n    return a[k];\n}\n"),
+        ([f"return {'a' * WIDTH};"], f"float f(int i)\n{{\n    return {'a' * WIDTH};\n}}\n"),
+    ],
+)
+def test_writer__accessor__has_one_line_if_that_fits(body: list[str], wanted: str) -> None:
+    writer = Writer()
+    with writer.accessor("float f(int i)"):
+        for line in body:
+            writer.line(line)
+    writer.accessor_gap()
+    gap = "" if wanted.count("\n") == 1 else "\n"
+    assert writer.text == wanted + gap
