@@ -298,3 +298,24 @@ def test_cmake__both_generators__touch_depfile_check(
     assert (build(), build()) == (1, 0)
     assert "7.0" in code.read_text()
     assert "shaders.check" in _run(project, "ctest", "--test-dir", "b", **path)
+
+
+def test_cmake__package_in_small_letters__builds_an_input_with_dots_in_its_name(
+    project: Project, tool: Callable[[str], str]
+) -> None:
+    tool("ninja")
+    project.write("tone.v2.slang", "[Differentiable]\nfloat tone(float x)\n{\n    return x / (x + 1.0);\n}\n")
+    project.write("programs/slangad", f'#!/bin/sh\nexec "{sys.executable}" -m slangad.cli "$@"\n').chmod(0o755)
+    project.write(
+        "CMakeLists.txt",
+        "cmake_minimum_required(VERSION 3.20)\nproject(p LANGUAGES NONE)\n"
+        "execute_process(COMMAND slangad cmake-dir OUTPUT_VARIABLE slangad_DIR OUTPUT_STRIP_TRAILING_WHITESPACE)\n"
+        "find_package(slangad REQUIRED)\n"
+        "slangad_add_shaders(shaders INPUTS tone.v2.slang TARGETS wgsl OPTIONS --mode forward)\n",
+    )
+    path = {"PATH": f"{project.folder / 'programs'}{os.pathsep}{os.environ['PATH']}"}
+    _run(project, tool("cmake"), "-S", ".", "-B", "b", "-G", "Ninja", **path)
+    assert "slangad tone.v2.slang" in _run(project, "cmake", "--build", "b", **path)
+    files = {file.name for file in (project.folder / "b/shaders").iterdir()}
+    assert {"tone.v2.tone.forward.wgsl", "tone.v2.manifest.json", "tone.v2.d"} <= files
+    assert "no work to do" in _run(project, "cmake", "--build", "b", **path)
