@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 import slangad
 from slangad.compiler.emit.entry_points.kernels import modes_of, print_kernel
-from slangad.compiler.emit.library import libraries_of, memory_libraries, sum_libraries
+from slangad.compiler.emit.library import GROUPS, libraries_of, memory_libraries, sum_libraries
 from slangad.compiler.emit.memory.buffers import Accessors
 from slangad.compiler.emit.memory.matrices import MatrixNames, MatrixSums, matrix_sums
 from slangad.compiler.emit.memory.probes import ProbePrinter, name_probes, probes_of
+from slangad.compiler.emit.memory.shared import SharedPrinter, name_shared
 from slangad.compiler.emit.memory.tensors import TensorPrinter, kept_buffers, name_memory
 from slangad.compiler.emit.memory.textures import TexturePrinter
 from slangad.compiler.emit.model import GENERATED, EmittedModule, EntryPoint, Mode
@@ -41,18 +42,25 @@ def emit_module(module: ir.Module) -> EmittedModule:
     writer = Writer()
     accessors = Accessors(scope)
     memory = tuple(_memory_printers(module, names, accessors))
-    probes = tuple(ProbePrinter(*probe, names.probes[probe], names.spell, accessors) for probe in probes_of(module))
+    any_in_step = any(kernel.in_step for kernel in module.kernels)
+    probes = tuple(
+        ProbePrinter(*probe, names.probes[probe], names.spell, accessors, any_in_step) for probe in probes_of(module)
+    )
     modes = {
         kernel.name: modes_of(kernel, names.functions[kernel.function], module.buffers) for kernel in module.kernels
     }
-    entries_text, entries = _print_kernels(names, module, scope, accessors, (*memory, *probes), modes)
-    libraries = libraries_of(module, (*memory_libraries(entries), *sum_libraries(module)))
+    shared = tuple(SharedPrinter(held, names.memory[held.key], names.spell) for held in module.shared)
+    entries_text, entries = _print_kernels(names, module, scope, accessors, (*memory, *shared, *probes), modes)
+    needed = (*memory_libraries(entries), *sum_libraries(module), *([GROUPS] if any_in_step else []))
+    libraries = libraries_of(module, needed)
     _print_header(writer, module, libraries)
     _print_structs(names, writer, module)
     print_converters(names, writer, converted_types(module))
     _print_constants(names, writer, _used(module))
     for printer in memory:
         printer.print(writer, modes[printer.buffer.kernel])
+    for held in shared:
+        held.print(writer, modes[held.memory.kernel])
     for probe in probes:
         probe.print(writer)
     _print_functions(names, writer, module, memory, modes)
@@ -90,7 +98,10 @@ def name_module(module: ir.Module, scope: NameScope) -> ModuleNames:
         spell=TypeSpeller(structs),
         external=frozenset(d.struct.key for d in module.structs if d.external),
         taken=module.taken,
-        memory={b.key: name_memory(scope, b) for b in module.buffers},
+        memory={
+            **{b.key: name_memory(scope, b) for b in module.buffers},
+            **{s.key: name_shared(scope, s) for s in module.shared},
+        },
         probes=name_probes(scope, module),
         wrappers=name_wrappers(module, scope),
         integers={c.key: int(c.values[0]) for c in module.constants if c.type == types.INT},
@@ -268,7 +279,8 @@ def _memory_printers(
         memory_name, kept = names.memory[buffer.key], numbers.get(buffer.key)
         if isinstance(buffer.type, types.Tensor):
             matrix = matrices.get(buffer.key)
-            yield TensorPrinter(buffer, buffer.type, memory_name, names.spell, accessors, kept, matrix)
+            in_step = any(kernel.in_step for kernel in module.kernels if kernel.name == buffer.kernel)
+            yield TensorPrinter(buffer, buffer.type, memory_name, names.spell, accessors, kept, matrix, in_step)
         else:
             uses = {type(e) for e in exprs if isinstance(e, (ir.Read, ir.Sample)) and _is_of(e, buffer)}
             yield TexturePrinter(buffer, buffer.type, memory_name, ir.Sample in uses, ir.Read in uses, kept)

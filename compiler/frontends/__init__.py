@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from slangad.compiler.errors.diagnostics import CompileError, Diagnostic
 from slangad.compiler.errors.spans import Span
+from slangad.compiler.ir.group_operations import size_groups
 from slangad.compiler.slang_text.endings import SLANG_ENDINGS, is_slang
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def load(path: Path | LiveDescription, slang: SlangSetting | None = None) -> Mod
     if not isinstance(path, Path):
         from slangad.compiler.frontends.python.module import load_live
 
-        return load_live(path)
+        return size_groups(load_live(path))
     if is_slang(path):
         return _slang(path, slang)
     loader = _LOADERS.get(path.suffix)
@@ -68,7 +69,7 @@ def load(path: Path | LiveDescription, slang: SlangSetting | None = None) -> Mod
                 )
             ]
         )
-    return loader(path)
+    return size_groups(loader(path))
 
 
 def _near_input(path: Path) -> str:

@@ -5,7 +5,21 @@ from __future__ import annotations
 from enum import Enum
 
 from slangad.compiler.errors.exhaustive import assert_never
-from slangad.compiler.ir.nodes import Assign, Break, Comment, Continue, Expr, For, If, Let, Return, Stmt, Var, While
+from slangad.compiler.ir.nodes import (
+    Assign,
+    Barrier,
+    Break,
+    Comment,
+    Continue,
+    Expr,
+    For,
+    If,
+    Let,
+    Return,
+    Stmt,
+    Var,
+    While,
+)
 from slangad.compiler.ir.walk import stmt_exprs, walk
 
 
@@ -47,7 +61,7 @@ def _statement(stmt: Stmt, name: str) -> LocalState:
             return LocalState.READ if state_after(body, name) is LocalState.READ else LocalState.OPEN
         case Return() | Break() | Continue():
             return LocalState.SET
-        case Assign() | Comment():
+        case Assign() | Barrier() | Comment():
             return LocalState.OPEN
         case _:
             assert_never(stmt)

@@ -16,6 +16,7 @@ from slangad.compiler.ir.nodes import (
     Expr,
     Extent,
     ForwardCall,
+    GroupOperation,
     Index,
     Intrinsic,
     Linear,
@@ -90,9 +91,9 @@ def default_type(expr: Expr, known: KnownTypes) -> Type:
             return _operation(expr)
 
 
-def _operation(expr: Unary | Binary | Ternary | Intrinsic | NoDiff | MakePair | Probe) -> Type:
+def _operation(expr: Unary | Binary | Ternary | Intrinsic | NoDiff | MakePair | GroupOperation | Probe) -> Type:
     match expr:
-        case Unary(operand=x) | NoDiff(value=x) | Probe(value=x):
+        case Unary(operand=x) | NoDiff(value=x) | GroupOperation(value=x) | Probe(value=x):
             return x.type
         case Binary(op=op, left=left):
             return with_element(left.type, BOOL) if op in COMPARISONS else left.type

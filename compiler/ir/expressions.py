@@ -256,6 +256,21 @@ class Linear:
 
 
 @dataclass(frozen=True, slots=True)
+class GroupOperation:
+    """A value that the threads of a group compute together from one value of each, by component.
+
+    ``name`` is that of a word of the language, such as ``group_sum``. All threads of the group come by. Their number is
+    ``size``, 0 before the pass that sets it.
+    """
+
+    name: str
+    value: Expr
+    size: int
+    type: Type
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class Probe:
     """A value whose gradient is recorded under a name, one per element of the domain."""
 
@@ -289,5 +304,6 @@ Expr = (
     | Extent
     | Sample
     | Linear
+    | GroupOperation
     | Probe
 )

@@ -68,6 +68,7 @@ class Kernel:
     shapes of parameters in ``slangad check``; that of an ``Each`` is the domain. ``fused`` is True if it joins two
     stages of a pipeline. ``tile`` has the extents of the tiles in which groups walk the domain; () are rows, as is None
     after ``name_tensors``, which chooses. ``product_of`` is the kernel with whose Hessian its gradients are products.
+    ``in_step`` is True if the threads of a group compute together, in blocks of the domain of the group's extents.
     """
 
     name: str
@@ -83,12 +84,24 @@ class Kernel:
     fused: bool = field(default=False, compare=False)
     tile: tuple[int, ...] | None = None
     product_of: str = field(default="", compare=False)
+    in_step: bool = False
 
 
 def by_value(kernel: Kernel, buffers: Iterable[Buffer]) -> tuple[KernelParam, ...]:
     """Return the parameters of a kernel that its function has too; the others are memory."""
     named = {buffer.param for buffer in buffers if buffer.kernel == kernel.name}
     return tuple(param for param in kernel.params if param.name not in named)
+
+
+@dataclass(frozen=True, slots=True)
+class SharedMemory:
+    """Memory that the threads of a group of a kernel share. Functions refer to it by a ``Var`` of its ``key``."""
+
+    key: str
+    kernel: str
+    name: str
+    type: Tensor
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
 class Accumulation(str, Enum):

@@ -23,6 +23,7 @@ from slangad.compiler.ir.expressions import (
     Expr,
     Extent,
     ForwardCall,
+    GroupOperation,
     Index,
     Intrinsic,
     Linear,
@@ -39,7 +40,16 @@ from slangad.compiler.ir.expressions import (
     Unary,
     Var,
 )
-from slangad.compiler.ir.kernels import Accumulation, Buffer, Kernel, KernelParam, KernelResult, Memory, by_value
+from slangad.compiler.ir.kernels import (
+    Accumulation,
+    Buffer,
+    Kernel,
+    KernelParam,
+    KernelResult,
+    Memory,
+    SharedMemory,
+    by_value,
+)
 
 if TYPE_CHECKING:
     from slangad.compiler.ir.pipelines import Pipeline
@@ -50,6 +60,7 @@ __all__ = [
     "Assign",
     "Automatic",
     "BackwardCall",
+    "Barrier",
     "Binary",
     "Break",
     "Buffer",
@@ -71,6 +82,7 @@ __all__ = [
     "For",
     "ForwardCall",
     "Function",
+    "GroupOperation",
     "If",
     "Index",
     "Intrinsic",
@@ -94,6 +106,7 @@ __all__ = [
     "Return",
     "Role",
     "Sample",
+    "SharedMemory",
     "SlangBody",
     "Stmt",
     "StraightThrough",
@@ -115,7 +128,10 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Let:
-    """Declares a local in its block. Without a value, every path sets it before it reads it."""
+    """Declares a local in its block. Without a value, every path sets it before it reads it.
+
+    One with the type of a group's memory declares that, until it has a name of the module.
+    """
 
     name: str
     type: Type
@@ -196,6 +212,13 @@ class Continue:
 
 
 @dataclass(frozen=True, slots=True)
+class Barrier:
+    """Waits until all threads of the group have come here."""
+
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class Return:
     """Leaves the function with its result."""
 
@@ -211,7 +234,7 @@ class Comment:
     span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
-Stmt = Let | Assign | If | For | While | Break | Continue | Return | Comment
+Stmt = Let | Assign | If | For | While | Break | Continue | Barrier | Return | Comment
 
 # --- derivatives -----------------------------------------------------------------------------------------------------
 
@@ -528,6 +551,7 @@ class Module:
         left_out: Parts of the description that can't be compiled.
         targets: The targets if the command line names none.
         buffers: Tensors and textures of all kernels; empty before functions are specialised to them.
+        shared: The memory that groups of kernels share; empty before it is named as buffers are.
         pipelines: Pipelines of its kernels.
         sampling: Declarations about the samples of its check.
         loops: How reverse mode gets the states of its loops; known after the pass that chooses.
@@ -552,11 +576,17 @@ class Module:
     untried: tuple[str, ...] = ()
     targets: tuple[str, ...] = ()
     buffers: tuple[Buffer, ...] = ()
+    shared: tuple[SharedMemory, ...] = ()
     pipelines: tuple[Pipeline, ...] = ()
     sampling: tuple[Sampling, ...] = ()
     loops: tuple[LoopChoice, ...] = field(default=(), compare=False, repr=False)
     replayed: tuple[ReplayedLoop, ...] = field(default=(), compare=False, repr=False)
     tile_loops: tuple[TileLoop, ...] = field(default=(), compare=False, repr=False)
+
+    @property
+    def named_memory(self) -> tuple[Buffer | SharedMemory, ...]:
+        """All memory that functions refer to by its key."""
+        return (*self.buffers, *self.shared)
 
 
 Node = Expr | Stmt

@@ -22,7 +22,7 @@ def only(module: Module, kernels: Iterable[Kernel]) -> Module:
     module = _without_threads(module, kept)
     names = {kernel.name for kernel in kept}
     module = replace(module, tile_loops=tuple(loop for loop in module.tile_loops if loop.kernel in names))
-    foreign = {buffer.key for buffer in module.buffers if buffer.kernel not in names}
+    foreign = {memory.key for memory in module.named_memory if memory.kernel not in names}
     if not foreign:
         return replace(module, kernels=kept)
     gone = using(module, foreign)
@@ -31,6 +31,7 @@ def only(module: Module, kernels: Iterable[Kernel]) -> Module:
         kernels=kept,
         functions=tuple(function for function in module.functions if function.key not in gone),
         buffers=tuple(buffer for buffer in module.buffers if buffer.kernel in names),
+        shared=tuple(memory for memory in module.shared if memory.kernel in names),
     )
 
 

@@ -85,13 +85,19 @@ class DiffPair:
 class Tensor:
     """Random access to values in memory by ``rank`` indices; ``reads`` and ``writes`` are the permitted accesses.
 
-    Only parameters have this type.
+    Only parameters have this type, and the memory that a group shares, which has ``extents``.
     """
 
     element: Type
     rank: int
     reads: bool = True
     writes: bool = False
+    extents: tuple[int, ...] = ()
+
+    @property
+    def is_shared(self) -> bool:
+        """True for the memory of a group."""
+        return bool(self.extents)
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +163,8 @@ def show(type_: Type) -> str:
 
 def show_memory(type_: Tensor | Texture, show_element: Callable[[Type], str]) -> str:
     """Return the name of the type of a memory, given a function that names the type of its elements."""
+    if isinstance(type_, Tensor) and type_.is_shared:
+        return f"Shared[{show_element(type_.element)}, {', '.join(map(str, type_.extents))}]"
     if isinstance(type_, Tensor):
         form = "InOutTensor" if type_.reads and type_.writes else "OutTensor" if type_.writes else "Tensor"
         return f"{form}[{show_element(type_.element)}, {type_.rank}]"

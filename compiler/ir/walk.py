@@ -10,6 +10,7 @@ from slangad.compiler.errors.exhaustive import assert_never
 from slangad.compiler.ir.nodes import (
     Assign,
     BackwardCall,
+    Barrier,
     Binary,
     Break,
     Call,
@@ -24,6 +25,7 @@ from slangad.compiler.ir.nodes import (
     For,
     ForwardCall,
     Function,
+    GroupOperation,
     If,
     Index,
     Intrinsic,
@@ -85,7 +87,7 @@ def map_children(expr: Expr, f: ExprMap) -> Expr:
             | ForwardCall(args=args)
         ):
             return _with(expr, args=_same(args, f))
-        case Member(value=x) | Swizzle(value=x) | NoDiff(value=x) | Probe(value=x):
+        case Member(value=x) | Swizzle(value=x) | NoDiff(value=x) | Probe(value=x) | GroupOperation(value=x):
             return _with(expr, value=f(x))
         case Read() | Extent() | Sample() | Linear():
             return _map_access(expr, f)
@@ -149,7 +151,7 @@ def stmt_exprs(stmt: Stmt) -> tuple[Expr, ...]:
             return (condition,)
         case For(start=start, stop=stop):
             return (start, stop)
-        case Break() | Continue() | Comment():
+        case Break() | Continue() | Barrier() | Comment():
             return ()
         case _:
             assert_never(stmt)
@@ -177,7 +179,7 @@ def map_stmt_exprs(stmt: Stmt, f: ExprMap) -> Stmt:
             return replace(stmt, condition=f(condition))
         case For(start=start, stop=stop):
             return replace(stmt, start=f(start), stop=f(stop))
-        case Break() | Continue() | Comment():
+        case Break() | Continue() | Barrier() | Comment():
             return stmt
         case _:
             assert_never(stmt)

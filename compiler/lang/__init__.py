@@ -20,7 +20,7 @@ from slangad.compiler.lang.decorators.python_execution import PythonExecution, b
 
 @lru_cache(maxsize=1)
 def _python_execution() -> PythonExecution:
-    from slangad.compiler.lang.execution import bins, differentiate, launch, run
+    from slangad.compiler.lang.execution import bins, differentiate, groups, launch, run
 
     return PythonExecution(
         run.call_from_host,
@@ -30,6 +30,7 @@ def _python_execution() -> PythonExecution:
         differentiate.make_pair,
         differentiate.cut,
         bins.bin_in_python,
+        groups.memory,
     )
 
 

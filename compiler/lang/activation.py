@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -14,6 +15,8 @@ from slangad.compiler.lang.errors import DescriptionError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+Meet = Callable[[str, object], tuple[list[object], int]]
+
 
 @dataclass(slots=True)
 class Activation:
@@ -23,10 +26,13 @@ class Activation:
         index: The thread's index in the domain; empty outside kernels.
         domain: The domain's shape; empty outside kernels.
         probes: Names of probes reached.
+        meet: Gives a value to the group, and returns those of all its threads and the own place among them; None where
+            threads run one after another.
     """
 
     index: tuple[int, ...] = ()
     domain: tuple[int, ...] = ()
+    meet: Meet | None = None
     probes: set[str] = field(default_factory=set)
 
 
@@ -34,9 +40,9 @@ _CURRENT: Final[ContextVar[Activation | None]] = ContextVar("slangad_activation"
 
 
 @contextmanager
-def activation(index: tuple[int, ...] = (), domain: tuple[int, ...] = ()) -> Iterator[None]:
+def activation(index: tuple[int, ...] = (), domain: tuple[int, ...] = (), meet: Meet | None = None) -> Iterator[None]:
     """Start a run for the block; its arithmetic follows IEEE without warnings."""
-    token = _CURRENT.set(Activation(index, domain))
+    token = _CURRENT.set(Activation(index, domain, meet))
     try:
         with np.errstate(all="ignore"):
             yield
@@ -73,6 +79,18 @@ def note_probe(name: str) -> None:
             f"probe {name!r} is reached twice by one thread", "use a different name at each location"
         )
     current.probes.add(name)
+
+
+def meet(word: str, value: object) -> tuple[list[object], int]:
+    """Return the values that all threads of the group give to ``sa.word``, and the own place among them.
+
+    Raises:
+        DescriptionError: outside the body of a kernel.
+    """
+    current = _CURRENT.get()
+    if current is None or current.meet is None:
+        raise DescriptionError(f"sa.{word} is used outside a kernel", "call it in the body of the kernel")
+    return current.meet(word, value)
 
 
 def thread(word: str, axis: object) -> tuple[int, int]:

@@ -8,6 +8,7 @@ from slangad.compiler.lang.decorators.derivatives import bwd_diff, diff_pair, fw
 from slangad.compiler.lang.decorators.external import extern
 from slangad.compiler.lang.decorators.functions import differentiable, function
 from slangad.compiler.lang.decorators.generic import generic
+from slangad.compiler.lang.decorators.groups import Shared, barrier, group_max, group_min, group_scan, group_sum
 from slangad.compiler.lang.decorators.kernels import SGD, Adam, AdamW, kernel, pipeline
 from slangad.compiler.lang.decorators.lists import bin  # noqa: A004  (sa.bin)
 from slangad.compiler.lang.decorators.loops import max_iters, range, static_assert, thread_count, thread_id  # noqa: A004  (sa.range)
@@ -55,6 +56,7 @@ __all__ = [
     "NoDiff",
     "OutTensor",
     "Param",
+    "Shared",
     "Sum",
     "Tensor",
     "Texture2D",
@@ -69,6 +71,7 @@ __all__ = [
     "asuint",
     "atan",
     "atan2",
+    "barrier",
     "bin",
     "bool2",
     "bool3",
@@ -125,6 +128,10 @@ __all__ = [
     "function",
     "fwd_diff",
     "generic",
+    "group_max",
+    "group_min",
+    "group_scan",
+    "group_sum",
     "half",
     "half2",
     "half2x2",

@@ -143,6 +143,17 @@ def blocks_of(kernel: ir.Kernel, function: ir.Function, exprs: Iterable[ir.Expr]
         yield _part(sources.of(expr)).blocks[: kernel.dims]
 
 
+def conditions_of(kernel: ir.Kernel, function: ir.Function) -> Iterator[tuple[ir.Stmt, Uniform]]:
+    """Yield every statement of a kernel's function, with the blocks in which threads come by together."""
+    sources = _IndexSources(_sources_of_params(kernel, function))
+    sources.follow(statements(function))
+    for stmt in walk_stmts(statements(function)):
+        under = sources.conditions[id(stmt)]
+        if isinstance(stmt, (ir.For, ir.While)):
+            under = _joined([under, *(sources.of(e) for e in stmt_exprs(stmt))])
+        yield stmt, under
+
+
 def _sources_of_params(kernel: ir.Kernel, function: ir.Function) -> dict[str, IndexSource]:
     memories = {p.name: p.memory for p in kernel.params}
     return {p.name: _varying(p.name) if memories[p.name] is ir.Memory.EACH else SHARED for p in function.params}
@@ -206,6 +217,8 @@ class _IndexSources:
     changed: bool = False
     inside: dict[int, frozenset[str]] = field(default_factory=dict)
     """By loop, the locals of which only threads that go on in it read values."""
+    conditions: dict[int, Uniform] = field(default_factory=dict)
+    """By statement, the condition under which threads come by."""
 
     def follow(self, body: tuple[ir.Stmt, ...]) -> None:
         """Record the sources of the locals in a body; repeat until nothing changes."""
@@ -229,6 +242,7 @@ class _IndexSources:
     def _block(self, body: tuple[ir.Stmt, ...], under: Uniform, left: _Left) -> None:
         """Record what a block stores; ``under`` is the condition under which its statements run."""
         for stmt in body:
+            self.conditions[id(stmt)] = _joined([under, left.exits])
             match stmt:
                 case ir.Let(name=name, value=value) if value is not None:
                     self._store(name, self.of(value), left.condition(name, under))

@@ -95,7 +95,7 @@ class _Mover:
         return self.call(stmt) if self.may_move(stmt) else (stmt,)
 
     def may_move(self, loop: ir.Stmt) -> bool:
-        if any(isinstance(s, (ir.Return, ir.Let)) for s in walk_stmts((loop,))):
+        if any(isinstance(s, (ir.Return, ir.Let, ir.Barrier)) for s in walk_stmts((loop,))):
             return False
         exprs = list(body_exprs((loop,)))
         if not all(isinstance(e, _PLAIN) for e in exprs):

@@ -99,7 +99,7 @@ class _Finder:
 
     def run(self) -> ir.Module:
         """Return the module with the products."""
-        if not self.candidates or not self._is_simple():
+        if not self.candidates or self.kernel.in_step or not self._is_simple():
             return self.module
         together = {key for key in self._called() if self._comes_by(key)}
         while refused := self._refused(together):
@@ -164,7 +164,7 @@ class _Finder:
         """Yield for each use of a function in another whether all threads come by."""
         for stmt, together in _with_flow(statements(function)):
             for expr in stmt_exprs(stmt):
-                for part, certain in _evaluated(expr):
+                for part, certain in evaluated(expr):
                     if isinstance(part, (ir.Call, ir.BackwardCall, ir.ForwardCall)) and part.function == key:
                         yield together and certain and isinstance(part, ir.Call)
 
@@ -384,9 +384,9 @@ def _is_constant(expr: ir.Expr) -> bool:
     return isinstance(expr, ir.Const)
 
 
-def _evaluated(expr: ir.Expr, certain: bool = True) -> Iterator[tuple[ir.Expr, bool]]:  # noqa: FBT001, FBT002  (recursive)
+def evaluated(expr: ir.Expr, certain: bool = True) -> Iterator[tuple[ir.Expr, bool]]:  # noqa: FBT001, FBT002  (recursive)
     """Yield the parts of an expression, and whether all threads evaluate them."""
     yield expr, certain
     for number, child in enumerate(children(expr)):
         choice = isinstance(expr, ir.Ternary) or (isinstance(expr, ir.Binary) and expr.op in ("&&", "||"))
-        yield from _evaluated(child, certain and not (choice and number > 0))
+        yield from evaluated(child, certain and not (choice and number > 0))

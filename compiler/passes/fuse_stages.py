@@ -116,7 +116,8 @@ class _Fused:
         function = self.functions[kernel.function]
         ids = any(isinstance(e, (ir.ThreadId, ir.ThreadCount)) for e in body_exprs(statements(function)))
         writes = any(isinstance(p.type, Tensor) and p.type.writes for p in kernel.params)
-        return not ids and not writes and not kernel.modes and bool(kernel.results)
+        alone = not ids and not kernel.in_step
+        return alone and not writes and not kernel.modes and bool(kernel.results)
 
     def _joined(self, first: Stage, second: Stage) -> Stage:
         """Return both stages as one call; a value that both take in the same way is passed once."""

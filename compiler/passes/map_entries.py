@@ -342,7 +342,8 @@ def _with_reads(stmt: ir.For, out: ir.Var, locals_: set[str], count: int, *, is_
 
 
 _NEVER: Final = (
-    ir.ThreadId, ir.ThreadCount, ir.BackwardCall, ir.ForwardCall, ir.Probe, ir.Linear, ir.MakePair,
+    ir.ThreadId, ir.ThreadCount, ir.BackwardCall, ir.ForwardCall, ir.Probe, ir.Linear,
+    ir.GroupOperation, ir.MakePair,
 )  # fmt: skip
 
 

@@ -45,7 +45,7 @@ def name_tensors(module: ir.Module) -> ir.Module:
 
     Tensors that have names already keep them.
     """
-    if not any(_takes_memory(f) for f in module.functions):
+    if not any(_takes_memory(f) or _shares(f) for f in module.functions):
         return module
     clones = _Clones({f.key: f for f in module.functions}, module.buffers)
     kernels = {kernel.function: kernel for kernel in module.kernels}
@@ -54,12 +54,19 @@ def name_tensors(module: ir.Module) -> ir.Module:
             clones.add_kernel(kernels[function.key], function)
         elif not _takes_memory(function):
             clones.made[function.key] = function
-    named = replace(module, functions=tuple(clones.made.values()), buffers=(*module.buffers, *clones.buffers))
+    named = replace(
+        module, functions=tuple(clones.made.values()), buffers=(*module.buffers, *clones.buffers),
+        shared=(*module.shared, *clones.shared),
+    )  # fmt: skip
     return _in_tiles(replace(named, buffers=tuple(_with_accumulation(named, b) for b in named.buffers)))
 
 
 def _takes_memory(function: ir.Function) -> bool:
     return any(_is_memory(p) for p in function.params)
+
+
+def _shares(function: ir.Function) -> bool:
+    return any(isinstance(stmt, ir.Let) and isinstance(stmt.type, Tensor) for stmt in statements(function))
 
 
 def _is_memory(param: ir.Param) -> bool:
@@ -74,6 +81,7 @@ class _Clones:
     known: tuple[ir.Buffer, ...]
     made: dict[str, ir.Function] = field(default_factory=dict)
     buffers: list[ir.Buffer] = field(default_factory=list)
+    shared: list[ir.SharedMemory] = field(default_factory=list)
 
     def add_kernel(self, kernel: ir.Kernel, function: ir.Function) -> None:
         """Add the function of a kernel, and clones of the functions that it calls with tensors."""
@@ -88,6 +96,15 @@ class _Clones:
                 buffer = ir.Buffer(key, kernel.name, name, param.type, passive, path=tuple(path), extents=extents)
                 self.buffers.append(replace(buffer, span=place.span))
                 bound.append((param.name, key))
+        rest = []
+        for stmt in statements(function):
+            if isinstance(stmt, ir.Let) and isinstance(stmt.type, Tensor):
+                key = f"{kernel.name}.{stmt.name}"
+                self.shared.append(ir.SharedMemory(key, kernel.name, stmt.name, stmt.type, stmt.span))
+                bound.append((stmt.name, key))
+            else:
+                rest.append(stmt)
+        function = replace(function, body=tuple(rest)) if isinstance(function.body, tuple) else function
         self.made[function.key] = self._clone(function, function.key, tuple(bound))
 
     def _clone(self, function: ir.Function, key: str, tensors: Given) -> ir.Function:
@@ -116,6 +133,7 @@ class _Clones:
     def _reads(self, body: tuple[ir.Stmt, ...]) -> bool:
         """Return True if statements, or functions they call, read memory that gets a gradient."""
         passive = {b.key for b in (*self.known, *self.buffers) if b.no_diff}
+        passive |= {s.key for s in self.shared if not carries_gradient(s.type.element)}
         for expr in (e for s in walk_stmts(body) for e in _read_exprs(s)):
             match expr:
                 case ir.Read(source=ir.Var(key)) | ir.Sample(source=ir.Var(key)) if key not in passive:

@@ -12,6 +12,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from slangad.compiler.errors.diagnostics import CompileError, Diagnostic
 from slangad.compiler.ir.nodes import Accumulation
 from slangad.compiler.ir.types import Tensor, carries_gradient
 
@@ -22,7 +23,16 @@ _IN_ANY_ORDER: Final = (Accumulation.SCATTER, Accumulation.SHARED, Accumulation.
 
 
 def sum_exactly(module: Module) -> Module:
-    """Return the module with exact sums for every gradient that threads add to in any order."""
+    """Return the module with exact sums for every gradient that threads add to in any order.
+
+    Raises:
+        CompileError: Threads add up the gradient of memory that their group shares.
+    """
+    for memory in module.shared:
+        if carries_gradient(memory.type.element):
+            message = f"the gradient of '{memory.name}' is added up in any order"
+            help_ = "leave out --deterministic, or use group_sum and the like, which add up in a fixed order"
+            raise CompileError([Diagnostic("SA309", message, memory.span, "memory of the group", help_)])
     return replace(module, buffers=tuple(map(_exact, module.buffers)))
 
 

@@ -216,6 +216,7 @@ _SECTIONS: Final = {
     "decorators.derivatives": "Derivatives in bodies",
     "decorators.policies": "Derivative policies",
     "decorators.loops": "Loops and threads",
+    "decorators.groups": "Groups of threads",
     "decorators.lists": "Stages of pipelines",
     "types.annotations": "Annotations",
     "types.arrays": "Types",

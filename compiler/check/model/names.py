@@ -25,8 +25,11 @@ _PER_THREAD: Final = (Memory.EACH, Memory.UNIFORM, Memory.PARAM, Memory.SUM, Mem
 
 
 def is_launch(kernel: Kernel) -> bool:
-    """Return True if threads share memory that no function takes by value: a launch is one function then."""
-    if is_stage(kernel):
+    """Return True if threads share memory that no function takes by value, or compute together.
+
+    A launch is one function then.
+    """
+    if is_stage(kernel) or kernel.in_step:
         return True
     memories = [*(param.memory for param in kernel.params), *(result.memory for result in kernel.results)]
     large = any(p.memory is Memory.PARAM and scalar_count(p.type) > tol.PARAM_BY_VALUE for p in kernel.params)

@@ -96,6 +96,7 @@ class LaunchRunner:
         sums: The split of sums over threads.
         alone: The only thread that runs; None if all run.
         held: Inputs that are the same in all launches; None if rows have all inputs.
+        backwards: Threads that compute together in their group run in the opposite order.
     """
 
     module: CpuModule
@@ -108,6 +109,7 @@ class LaunchRunner:
     sums: Sums = field(default_factory=Sums)
     alone: int | None = None
     held: Held | None = None
+    backwards: bool = False
 
     @property
     def threads(self) -> int:
@@ -209,7 +211,8 @@ class _Launches:
                     else:
                         buffers[parameter.name] = self._array(parameter)
                 left = np.zeros(self.count, np.bool_) if watched else None
-                launch_rows(self.runner.module, entry.symbol, self._threads(entry), buffers, uniforms, left)
+                threads, backwards = self._threads(entry), self.runner.backwards
+                launch_rows(self.runner.module, entry.symbol, threads, buffers, uniforms, left, backwards=backwards)
                 if left is not None:
                     self.left |= left
 

@@ -107,13 +107,17 @@ class ShapeSearch:
         return Extents(domain, shapes)
 
     def _chosen(self) -> Shape:
-        """Return a small domain that exceeds the numbers that a thread's own number is compared with, up to a limit."""
+        """Return a small domain that exceeds the numbers that a thread's own number is compared with, up to a limit.
+
+        Where threads compute together, it has more than one group if that fits.
+        """
         extents = list(tol.DOMAINS[self.kernel.dims])
         for axis, number in self.integers.threads:
             wanted = [*extents[:axis], max(extents[axis], number + 2), *extents[axis + 1 :]]
             if math.prod(wanted) <= tol.DOMAIN_MOST:
                 extents = wanted
-        return tuple(extents)
+        more = [*extents[:-1], max(extents[-1], self.kernel.group_size[-1] + 1)]
+        return tuple(more if self.kernel.in_step and math.prod(more) <= tol.DOMAIN_MOST else extents)
 
     def _rules(self, param: KernelParam) -> bool:
         """Return True if the shape of a tensor is the domain, because nothing else determines the domain."""

@@ -100,7 +100,7 @@ def has_index_twins(module: ir.Module) -> bool:
 
 def _only_values(module: ir.Module) -> ir.Module:
     """Return the module without derivatives of the twins' callees, since memory of twins has no gradient."""
-    memory = {buffer.key for buffer in module.buffers if buffer.kernel.startswith("oracle_")}
+    memory = {buffer.key for buffer in module.named_memory if buffer.kernel.startswith("oracle_")}
     plain = using(module, memory)
     return replace(
         module,

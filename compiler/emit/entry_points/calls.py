@@ -44,7 +44,7 @@ def print_call(entry: PrintedEntry, writer: Writer, more: Sequence[str] = ()) ->
 @contextmanager
 def _active(entry: PrintedEntry, writer: Writer) -> Iterator[Writer]:
     """Yield a writer of statements that only threads with an element of their own run."""
-    if not entry.matrices:
+    if not entry.in_step:
         yield writer
         return
     inner = Writer()
@@ -93,7 +93,7 @@ def _print_forward(entry: PrintedEntry, writer: Writer, arguments: list[str]) ->
 
 def _print_stored(entry: PrintedEntry, writer: Writer, call: str, parts: Sequence[ElementResult | SumPart]) -> None:
     """Print a call and store some of its results; a plain one without a local."""
-    if len(entry.results) == 1 and not parts[0].access and _is_plain(parts[0]) and not entry.matrices:
+    if len(entry.results) == 1 and not parts[0].access and _is_plain(parts[0]) and not entry.in_step:
         parts[0].store(writer, call)
         return
     _print_plain(entry, writer, call, parts)
@@ -136,7 +136,7 @@ def _print_backward(entry: PrintedEntry, writer: Writer, arguments: list[str]) -
 def _own_seed(entry: PrintedEntry, writer: Writer, result: ElementResult | SumPart) -> str:
     """Return the cotangent of a result; zero in threads that repeat another one's element."""
     seed = result.seed(writer)
-    if not entry.matrices:
+    if not entry.in_step:
         return seed
     names, seed_local, type_ = entry.scope.names, entry.scope.local(f"{result.result.name}_own"), result.result.type
     writer.line(f"{spell_differential(names, type_)} {seed_local} = {zero_differential(names, type_)};")

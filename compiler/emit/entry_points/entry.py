@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -92,7 +93,12 @@ class PrintedEntry:
     @property
     def strided(self) -> bool:
         """Return True if anything is added up over all elements."""
-        return bool(self.slots.all) or bool(self.keepers) or bool(self.matrices)
+        return bool(self.slots.all) or bool(self.keepers) or self.in_step
+
+    @property
+    def in_step(self) -> bool:
+        """Return True if all threads of a group take every turn, because they compute together."""
+        return bool(self.matrices) or self.kernel.in_step
 
     @property
     def tile(self) -> tuple[int, ...]:
@@ -110,6 +116,8 @@ class PrintedEntry:
         """Thread-group extents as the device counts them: x is the domain's last axis; one axis for a share."""
         if self.tile_loop is not None:
             return self.tile_loop.threads(self.tile), 1, 1
+        if self.kernel.in_step:
+            return math.prod(self.kernel.group_size), 1, 1
         if self.strided:
             return summing_group(self.kernel.group_size), 1, 1
         x, y, z = (*reversed(self.kernel.group_size), 1, 1)[:3]

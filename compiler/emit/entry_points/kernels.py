@@ -108,7 +108,7 @@ def print_kernel(
         matrices = tuple(m.matrix for m in memory if isinstance(m, TensorPrinter) and m.matrix)
         together = summing_group(kernel.group_size) if matrices else 0
         scope = KernelScope(names, NameScope(taken, ()), accessors, kernel.dims, together=together)
-        slots = Slots(together=bool(matrices or kernel.tile))
+        slots = Slots(together=bool(matrices or kernel.tile or kernel.in_step))
         places = tuple(_places(scope, kernel, function, slots, values))
         results = _results(scope, kernel, function, slots)
         for part in (*results, *places):
@@ -196,7 +196,7 @@ def _print_entry(entry: PrintedEntry, writer: Writer) -> EntryPoint:
     values = [f"uint3 {entry.scope.local('thread')} : SV_DispatchThreadID"]
     if entry.strided:
         values.append(f"uint {entry.scope.local('lane')} : SV_GroupIndex")
-    if any(scattered(entry.memory, entry.mode)) or entry.matrices or entry.tile:
+    if any(scattered(entry.memory, entry.mode)) or entry.in_step or entry.tile:
         values.append(f"uint3 {entry.scope.local('group')} : SV_GroupID")
     print_head(writer, entry.name, entry.group, values, parameters)
     with writer.block():
@@ -229,6 +229,8 @@ def _print_state(entry: PrintedEntry, writer: Writer) -> None:
                 writer.line(f"{part.names.first} = {part.first_of(group)};")
     if entry.matrices:
         writer.line(f"sa.lane = {entry.scope.local('lane')};")
+    if entry.kernel.in_step:
+        writer.line(f"sa.place_in_group = sa.enter({entry.scope.local('lane')}, {entry.group[0]});")
 
 
 def _prepare(entry: PrintedEntry, writer: Writer) -> None:

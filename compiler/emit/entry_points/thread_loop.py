@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.emit.entry_points.calls import print_call
 from slangad.compiler.emit.entry_points.tile_loop import elements_one_by_one, flat_index
+from slangad.compiler.emit.memory.shared import SharedPrinter
 from slangad.compiler.emit.model import ParameterRole
 from slangad.compiler.emit.print.functions import thread_values
 
@@ -36,7 +37,7 @@ def print_share(entry: PrintedEntry, writer: Writer) -> None:
     if entry.keepers:
         kept = "together" if all(part.together for part in entry.keepers) else "sums"
         writer.line(f"sa.keep_{kept}<{size}>({local('lane')});")
-    if not entry.matrices and not entry.tile:
+    if not entry.in_step and not entry.tile:
         names = (f"{local('thread')}.x", local("count"), local("parts"))
         library, share = _library(entry), local("share")
         made = f"rows<{size}>({', '.join(names)}, {_row(entry)})" if ways else f"share<{size}>({', '.join(names)})"
@@ -44,11 +45,13 @@ def print_share(entry: PrintedEntry, writer: Writer) -> None:
     with (
         _iterations(entry, writer)
         if entry.matrices
+        else _blocks(entry, writer)
+        if entry.kernel.in_step
         else _tiles(entry, writer)
         if entry.tile
         else _elements(entry, writer)
     ):
-        if entry.kernel.dims > 1 and thread_values(entry.function) and not entry.tile:
+        if entry.kernel.dims > 1 and thread_values(entry.function) and not entry.tile and not entry.kernel.in_step:
             _print_id(entry, writer)
         print_call(entry, writer)
     for part in entry.keepers:
@@ -58,6 +61,8 @@ def print_share(entry: PrintedEntry, writer: Writer) -> None:
     _print_tensors(entry, writer, "{sums} += {own};")
     for group in (group for group in entry.slots.groups if group.summed_scalars):
         sums = local(group.named("sums"))
+        if entry.kernel.in_step:
+            writer.line(f"sa.join<{size}, {group.summed_scalars}, {group.library}.Sum>({sums});")
         merged = f"{group.library}.merged({sums})" if entry.slots.side_by_side else sums
         place = (f"{local('thread')}.x", local("lane"), local("parts"))
         arguments = (local(group.named("partials")), merged, *place)
@@ -103,6 +108,35 @@ def _iterations(entry: PrintedEntry, writer: Writer) -> Iterator[None]:
     with writer.block():
         writer.line(f"bool {local('active')} = {turns}.has({turn});")
         writer.line(f"uint {i} = {turns}.element({turn});")
+        yield
+
+
+@contextmanager
+def _blocks(entry: PrintedEntry, writer: Writer) -> Iterator[None]:
+    """Yield the loop in which a group takes a block of the domain after the other, all threads every turn."""
+    local, dims = entry.scope.local, entry.kernel.dims
+    domain, turn, blocks = local("count" if dims == 1 else "domain"), local("turn"), local("blocks")
+    lane = local("lane")
+    extents = ", ".join(str(size) for size in entry.kernel.group_size)
+    writer.line(f"sa.Blocks {blocks} = sa.blocks<{extents}>({domain}, {local('group')}.x, {local('parts')});")
+    writer.line(f"for (uint {turn} = {blocks}.first; {turn} < {blocks}.last; {turn} += {blocks}.step)")
+    with writer.block():
+        place = local("place") if dims == 1 else local("id")
+        type_, all_ = ("uint", "") if dims == 1 else (f"uint{dims}", "all")
+        writer.line(f"{type_} {place} = sa.in_block<{extents}>({turn}, {lane}, {domain});")
+        writer.line(f"bool {local('active')} = {all_}({place} < {domain});")
+        writer.line(f"sa.present = {local('active')};")
+        if dims == 1:
+            writer.line(f"uint {entry.scope.index} = min({place}, {domain} - 1);")
+        else:
+            writer.line(f"{place} = min({place}, {domain} - 1);")
+            writer.line(f"uint {entry.scope.index} = {flat_index(place, domain, dims)};")
+        shared = [part for part in entry.memory if isinstance(part, SharedPrinter)]
+        if shared:
+            writer.line("sa.meet(); // nobody is in the last turn")
+            for part in shared:
+                part.print_clear(writer, entry.mode, lane, local("k"), entry.group[0])
+            writer.line("sa.meet();")
         yield
 
 

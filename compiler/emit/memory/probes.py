@@ -58,6 +58,7 @@ class ProbePrinter:
     names: ProbeNames
     spell: TypeSpeller
     accessors: Accessors
+    in_step: bool = False
 
     @property
     def kept(self) -> None:
@@ -121,5 +122,8 @@ class ProbePrinter:
         writer.gap()
         writer.line(f"void {function}_bwd(inout {pair}, {self.spell.declare(self.type, 'd_out')})")
         with writer.block():
-            writer.line(self.accessors.add(self.names.buffer, "sa.element", self.type, "d_out"))
+            if self.in_step:
+                writer.line("if (sa.present)")
+            with writer.indented(int(self.in_step)):
+                writer.line(self.accessors.add(self.names.buffer, "sa.element", self.type, "d_out"))
             writer.line("value = diffPair(value.p, d_out);")

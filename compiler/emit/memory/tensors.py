@@ -234,7 +234,8 @@ class TensorPrinter:
     """One tensor. It prints its declarations and functions, and lists the parameters that entry points need for it.
 
     ``kept`` is its number among the tensors whose sums groups keep in shared memory; None if it is not one of them.
-    ``matrix`` is there if all its uses are products.
+    ``matrix`` is there if all its uses are products. ``in_step`` is True if threads without an element repeat another
+    one's: they store and add nothing.
     """
 
     buffer: Buffer
@@ -244,6 +245,7 @@ class TensorPrinter:
     accessors: Accessors
     kept: int | None = None
     matrix: MatrixSums | None = None
+    in_step: bool = False
 
     # --- what entry points need ---
 
@@ -448,6 +450,7 @@ class TensorPrinter:
         writer.accessor_gap()
         with writer.accessor(f"void {name}_bwd({self._indices}, {self.spell.declare(element, 'd_out')})"):
             if Mode.BACKWARD in modes:
+                self._print_return_of_absent(writer)
                 self._print_add(writer)
 
     def _load(self, buffer: str) -> str:
@@ -526,6 +529,7 @@ class TensorPrinter:
             print_attributes(writer, name)
         with writer.accessor(f"void {name}({self._indices}, {self.spell.declare(element, 'value')})"):
             store = self._store(self.names.values, "value")
+            self._print_return_of_absent(writer)
             if Mode.BACKWARD in modes:
                 writer.line("if (sa.replay)" if added else "if (!sa.replay)")
                 with writer.indented():
@@ -538,6 +542,7 @@ class TensorPrinter:
             return
         writer.accessor_gap()
         with writer.accessor(f"void {name}_fwd({self._indices}, {pair})"):
+            self._print_return_of_absent(writer)
             tangent = Mode.JVP in modes
             if added:
                 sums = {self.names.sums: "value.p", **({self.names.tangent_sums: "value.d"} if tangent else {})}
@@ -550,7 +555,25 @@ class TensorPrinter:
         with writer.accessor(f"void {name}_bwd({self._indices}, inout {pair})"):
             if Mode.BACKWARD in modes:
                 read = self.accessors.load if added else self.accessors.take
-                writer.line(f"value = diffPair(value.p, {read(self.names.gradient, self._place, element)});")
+                given = read(self.names.gradient, self._place, element)
+                writer.line(f"value = diffPair(value.p, {self._of_present(writer, given)});")
+
+    def _of_present(self, writer: Writer, given: str) -> str:
+        """Return what reverse mode gets of an element; zero in a thread without an element of the domain."""
+        if not self.in_step:
+            return given
+        writer.line(f"{self.spell.declare(self.tensor.element, 'd')} = {{}};")
+        writer.line("if (sa.present)")
+        with writer.indented():
+            writer.line(f"d = {given};")
+        return "d"
+
+    def _print_return_of_absent(self, writer: Writer) -> None:
+        """Print the return of a thread without an element."""
+        if self.in_step:
+            writer.line("if (!sa.present)")
+            with writer.indented():
+                writer.line("return;")
 
     def _store(self, buffer: str, value: str) -> str:
         return self.accessors.store(buffer, self._place, self.tensor.element, value)

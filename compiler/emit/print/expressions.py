@@ -76,7 +76,7 @@ def _print(ctx: PrintContext, expr: ir.Expr, precedence: int) -> None:
             _no_diff(ctx, expr)
         case ir.MakePair() | ir.BackwardCall() | ir.ForwardCall():
             _derivative(ctx, expr)
-        case ir.Read() | ir.Extent() | ir.Sample() | ir.Linear() | ir.Probe():
+        case ir.Read() | ir.Extent() | ir.Sample() | ir.Linear() | ir.GroupOperation() | ir.Probe():
             _access(ctx, expr)
         case _:
             assert_never(expr)
@@ -122,7 +122,9 @@ def _operation(ctx: PrintContext, expr: ir.Unary | ir.Binary | ir.Ternary, prece
             print_expr(ctx, other, precedence)
 
 
-def _access(ctx: PrintContext, expr: ir.Read | ir.Extent | ir.Sample | ir.Linear | ir.Probe) -> None:
+def _access(
+    ctx: PrintContext, expr: ir.Read | ir.Extent | ir.Sample | ir.Linear | ir.GroupOperation | ir.Probe
+) -> None:
     match expr:
         case ir.Read(source=source, indices=indices):
             ctx.writer.write(memory_names(ctx, source).read)
@@ -137,6 +139,10 @@ def _access(ctx: PrintContext, expr: ir.Read | ir.Extent | ir.Sample | ir.Linear
         case ir.Linear(source=source, indices=indices, value=value, bias_indices=bias_indices):
             ctx.writer.write(memory_names(ctx, source).times)
             print_args(ctx, (*indices, *bias_indices, value))
+        case ir.GroupOperation(name=name, value=value, size=size, type=type_):
+            sizes = f"{size}, {type_.size}" if isinstance(type_, types.Vector) else f"{size}"
+            ctx.writer.write(f"sa.{name}<{sizes}>")
+            print_args(ctx, (value,))
         case ir.Probe(name=name, value=value, type=type_):
             ctx.writer.write(ctx.names.probes[name, type_].function)
             print_args(ctx, (value,))

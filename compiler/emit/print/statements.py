@@ -14,6 +14,7 @@ from slangad.compiler.ir.types import Matrix
 Returner = Callable[[PrintContext, ir.Return], None]
 """A printer of returns; derivative functions store into their pairs instead."""
 
+_PLAIN: Final = {ir.Break: "break;", ir.Continue: "continue;", ir.Barrier: "sa.barrier(0.0);"}
 _COMPOUND: Final = ("+", "-", "*", "/")
 
 
@@ -45,10 +46,8 @@ def _print(ctx: PrintContext, stmt: ir.Stmt, returner: Returner) -> None:
             _for(ctx, stmt, returner)
         case ir.While():
             raise AssertionError("a while loop was not bounded")
-        case ir.Break():
-            ctx.writer.line("break;")
-        case ir.Continue():
-            ctx.writer.line("continue;")
+        case ir.Break() | ir.Continue() | ir.Barrier():
+            ctx.writer.line(_PLAIN[type(stmt)])
         case ir.Return():
             returner(ctx, stmt)
         case ir.Comment(text):

@@ -547,6 +547,28 @@ depends on a value that is known only at run time.""",
                 return x / SIZE
         """),
     ),
+    "SA033": Explanation(
+        "the threads of a group can't compute this together",
+        """sa.group_sum and the like take a value of every thread of the group, so all of them must come by: in the body
+of a kernel, outside of branches and loops that depend on what a thread has. A condition may depend on constants,
+Uniform and Param values, the size of the domain, and thread_id // n with n a multiple of the group's extent. The value
+is a number or a vector.""",
+        wrong=python("""
+            @sa.kernel
+            def shade(x: Each[float]) -> Each[float]:
+                if x > 0.0:
+                    x /= sa.group_sum(x)
+                return x
+        """),
+        right=python("""
+            @sa.kernel
+            def shade(x: Each[float]) -> Each[float]:
+                total = sa.group_sum(x if x > 0.0 else 0.0)
+                if x > 0.0:
+                    x /= total
+                return x
+        """),
+    ),
     "SA034": Explanation(
         "the target can't be assigned",
         """Names, fields, components without repetition and entries of locals can be assigned. A tuple on the left

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from slangad.compiler.errors.diagnostics import Diagnostic
 from slangad.compiler.frontends.kernel_rules.additions import check_additions
+from slangad.compiler.frontends.kernel_rules.groups import check_groups
 from slangad.compiler.frontends.kernel_rules.in_place import check_in_place
 from slangad.compiler.frontends.kernel_rules.shared_stores import check_shared_stores
 from slangad.compiler.ir.calls import needed_first, reached_in_order
@@ -27,6 +28,7 @@ def check_kernels(functions: Mapping[str, Function], kernels: Iterable[Kernel], 
         check_in_place(kernel, functions[kernel.function], problems)
         check_shared_stores(kernel, functions[kernel.function], problems)
         check_additions(functions[kernel.function], problems)
+        check_groups(kernel, functions[kernel.function], problems)
 
 
 def _check_names(kernel: Kernel, functions: Mapping[str, Function], problems: Problems) -> None:

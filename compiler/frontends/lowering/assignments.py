@@ -63,6 +63,8 @@ def _names_in(target: ast.expr) -> set[str]:
 def _assign(ctx: Context, target: ast.expr, value: ast.expr) -> Sequence[ir.Stmt]:
     if isinstance(target, (ast.Tuple, ast.List)):
         return _unpack(ctx, target, value)
+    if isinstance(value, ast.Call) and (declared := memories.declare_shared(ctx, target, value)) is not None:
+        return [declared]
     return store(ctx, target, ctx.expr(value), ctx.span(value))
 
 
@@ -327,7 +329,7 @@ def assign_name(ctx: Context, name: str, value: ir.Expr, span: Span, target: Spa
     if name in ctx.steady and name not in ctx.params:
         values = interval_of(value, ctx.intervals)
         ctx.intervals |= {name: values} if values else {}
-    declared = ctx.params.get(name)
+    declared = ctx.shared.get(name, ctx.params.get(name))
     if isinstance(declared, (types.Tensor, types.Texture)):
         raise ctx.error(
             "SA034", target, f"'{name}' is {types.show(declared)} in the whole function", help="use another name"

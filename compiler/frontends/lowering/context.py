@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from slangad.compiler.frontends.reading.locations import SourceLocations
     from slangad.compiler.frontends.reading.signatures import CallSignature
     from slangad.compiler.ir.intervals import Interval
-    from slangad.compiler.ir.types import Type
+    from slangad.compiler.ir.types import Tensor, Type
 
 
 UsedConstant: TypeAlias = "tuple[str, Type, tuple[int | float | bool, ...]]"
@@ -63,6 +63,7 @@ class Context:
         bound_in_loop: Names bound inside the loop whose head is being lowered.
         copies: Expressions that share nothing although they look like a name.
         in_kernel: The dimensions of the body's kernel, or 0.
+        shared: The memory of the group, by name.
         steady: Locals that one statement of the body sets.
         intervals: The values of locals that are known integers at the current point.
     """
@@ -78,6 +79,7 @@ class Context:
     constants: Constants
     lower_expr: Callable[[Context, ast.expr, Type | None], Expr]
     in_kernel: int = 0
+    shared: dict[str, Tensor] = field(default_factory=dict)
     steady: frozenset[str] = frozenset()
     intervals: dict[str, Interval] = field(default_factory=dict)
     declared: dict[str, Type] = field(default_factory=dict)

@@ -84,6 +84,9 @@ def name(ctx: Context, node: ast.Name) -> Expr:
 def local(ctx: Context, node: ast.Name) -> Expr:
     """Lower a parameter or local; it must be set on every path that leads here."""
     span = ctx.span(node)
+    source = memories.memory(ctx, node)
+    if source is not None:
+        raise memories.not_a_value(ctx, source)
     if node.id not in ctx.assigned and ctx.reachable:
         known = any(
             isinstance(t, object) for t in (ctx.inferred.get(node.id), ctx.locals.get(node.id)) if t is not None
@@ -92,9 +95,6 @@ def local(ctx: Context, node: ast.Name) -> Expr:
             raise Rejected(node.id)
         how = "has no value on some paths to this line" if known else "is used before it is set"
         raise ctx.error("SA019", span, f"'{node.id}' {how}", help=f"set '{node.id}' before the branch or loop")
-    source = memories.memory(ctx, node)
-    if source is not None:
-        raise memories.not_a_value(ctx, source)
     ctx.aliases.read(node.id)
     if node.id in ctx.names and node.id not in ctx.params:
         type_ = ctx.locals.get(node.id) or ctx.inferred.get(node.id)

@@ -11,6 +11,7 @@ from slangad.compiler.frontends.lowering.entities import Entity, FormEntity, Fun
 from slangad.compiler.frontends.reading.signatures import MISSING, CallSignature, Parameter, gradient_types
 from slangad.compiler.ir import nodes as ir
 from slangad.compiler.ir import types
+from slangad.compiler.lang.decorators.groups import GROUP_OPERATIONS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,6 +33,11 @@ def form(ctx: Context, node: ast.Call, name: str) -> ir.Expr:
         raise misplaced_bound(ctx, node)
     if name in ("bwd_diff", "fwd_diff"):
         raise ctx.error("SA026", ctx.span(node.func), f"sa.{name}(g) must be called", help=f"write sa.{name}(g)(…)")
+    if name == "barrier":
+        raise ctx.error("SA026", ctx.span(node.func), "sa.barrier() must be a separate statement")
+    if name == "Shared":
+        help_ = "row = sa.Shared[float, 64]()"
+        raise ctx.error("SA033", ctx.span(node.func), "sa.Shared needs its type and size", help=help_)
     if name == "static_assert":
         raise ctx.error("SA026", ctx.span(node.func), "sa.static_assert must be a separate statement")
     raise ctx.error("SA026", ctx.span(node.func), f"'{name}' can't be used here")
@@ -151,6 +157,25 @@ def _probe(ctx: Context, node: ast.Call) -> ir.Expr:
     return ir.Probe(text, value, value.type, ctx.span(node))
 
 
+def _group_operation(name: str) -> Callable[[Context, ast.Call], ir.Expr]:
+    def lowered(ctx: Context, node: ast.Call) -> ir.Expr:
+        if not ctx.in_kernel:
+            raise ctx.error(
+                "SA033",
+                ctx.span(node.func),
+                f"sa.{name} is allowed only in the body of a kernel",
+                help="take it in the kernel and pass it on",
+            )
+        argument = single_argument(ctx, node, name)
+        value = strong(ctx, ctx.expr(argument))
+        if not isinstance(value.type, (types.Scalar, types.Vector)) or types.element_of(value.type) == types.BOOL:
+            shown, help_ = types.show(value.type), "give it a number or a vector"
+            raise ctx.error("SA033", ctx.span(argument), f"sa.{name} of {shown}", label=shown, help=help_)
+        return ir.GroupOperation(name, value, 0, value.type, ctx.span(node))
+
+    return lowered
+
+
 _FORMS: Final[dict[str, Callable[[Context, ast.Call], ir.Expr]]] = {
     "no_diff": _no_diff,
     "copy": _copy,
@@ -160,6 +185,7 @@ _FORMS: Final[dict[str, Callable[[Context, ast.Call], ir.Expr]]] = {
     "thread_id": _thread_id,
     "thread_count": _thread_count,
     "probe": _probe,
+    **{name: _group_operation(name) for name in GROUP_OPERATIONS},
 }
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.frontends.lowering.constants import static_int
 from slangad.compiler.frontends.lowering.conversions import coerce, strong
+from slangad.compiler.frontends.lowering.entities import FormEntity
 from slangad.compiler.frontends.reading.problems import Rejected, did_you_mean
 from slangad.compiler.ir import nodes as ir
 from slangad.compiler.ir import types
@@ -22,11 +23,14 @@ if TYPE_CHECKING:
     from slangad.compiler.frontends.lowering.context import Context
     from slangad.compiler.frontends.reading.signatures import Parameter
 
+_SHARED_USAGE: Final = "row = sa.Shared[float, 64]()"
 _METHODS: Final = {"sample": ("uv",), "load": ("row", "column")}
 
 
 def memory(ctx: Context, node: ast.expr) -> ir.Var | None:
     """Return the tensor or texture that an expression names; None for other expressions."""
+    if isinstance(node, ast.Name) and node.id in ctx.shared:
+        return ir.Var(node.id, ctx.shared[node.id], ctx.span(node))
     if isinstance(node, ast.Name) and isinstance(ctx.params.get(node.id), (types.Tensor, types.Texture)):
         return ir.Var(node.id, ctx.params[node.id], ctx.span(node))
     return None
@@ -154,6 +158,12 @@ def _places(ctx: Context, nodes: Sequence[ast.expr], source: ir.Var) -> tuple[ir
 def _place(ctx: Context, index: ir.Expr, span: Span, source: ir.Var, axis: int) -> ir.Expr:
     """Return an index as an int; constants below 0 count from the end."""
     static = static_int(index)
+    if static is not None and isinstance(source.type, types.Tensor) and source.type.is_shared:
+        extent = source.type.extents[axis]
+        if not -extent <= static < extent:
+            label = types.show(source.type)
+            raise ctx.error("SA025", span, f"index {static} is outside of '{source.name}'", label=label)
+        return ir.Const(static % extent, types.INT, span)
     if static is not None:
         count = ir.Const(abs(static), types.INT, span)
         return (
@@ -173,7 +183,7 @@ def member(ctx: Context, node: ast.Attribute, source: ir.Var) -> ir.Expr:
     """Lower ``w.shape``, several ints, and ``t.size``, an int2: width, height."""
     span = ctx.span(node)
     if isinstance(source.type, types.Tensor) and node.attr == "shape":
-        extents = tuple(ir.Extent(source, axis, types.INT, span) for axis in range(source.type.rank))
+        extents = tuple(extent(source, axis, span) for axis in range(source.type.rank))
         return ir.Construct(extents, types.Tuple((types.INT,) * source.type.rank), span)
     if isinstance(source.type, types.Texture) and node.attr == "size":
         return ir.Construct(
@@ -227,7 +237,43 @@ def length(ctx: Context, node: ast.expr) -> ir.Expr | None:
     source = memory(ctx, node)
     if source is None or not isinstance(source.type, types.Tensor):
         return None
-    return ir.Extent(source, 0, types.INT, ctx.span(node))
+    return extent(source, 0, ctx.span(node))
+
+
+def extent(source: ir.Var, axis: int, span: Span) -> ir.Expr:
+    """Return the size of a tensor along an axis."""
+    assert isinstance(source.type, types.Tensor)  # noqa: S101  (callers ask)
+    if source.type.is_shared:
+        return ir.Const(source.type.extents[axis], types.INT, span)
+    return ir.Extent(source, axis, types.INT, span)
+
+
+def declare_shared(ctx: Context, target: ast.expr, value: ast.Call) -> ir.Stmt | None:
+    """Lower ``row = sa.Shared[float, 64]()``; return None for other calls."""
+    from slangad.compiler.frontends.lowering.expressions import entity_of
+
+    if not isinstance(value.func, ast.Subscript) or entity_of(ctx, value.func.value) != FormEntity("Shared"):
+        return None
+    span = ctx.span(value)
+    if not ctx.in_kernel:
+        raise ctx.error("SA033", span, "sa.Shared is allowed only in the body of a kernel")
+    parts = value.func.slice.elts if isinstance(value.func.slice, ast.Tuple) else [value.func.slice]
+    sizes = [static_int(ctx.expr(part)) for part in parts[1:]]
+    if value.args or value.keywords or not 1 <= len(sizes) <= 3 or not isinstance(target, ast.Name):
+        raise ctx.error("SA033", span, "sa.Shared takes a type and one to three sizes", help=_SHARED_USAGE)
+    element = ctx.annotation(parts[0])
+    held = types.element_of(element) if isinstance(element, (types.Scalar, types.Vector)) else None
+    if held not in (types.FLOAT, types.INT, types.UINT):
+        shown = types.show(element)
+        raise ctx.error("SA033", ctx.span(parts[0]), f"sa.Shared of {shown}", help="it holds floats, ints, and vectors")
+    known = tuple(size for size in sizes if size is not None and size > 0)
+    if len(known) < len(sizes):
+        raise ctx.error("SA033", span, "the sizes of sa.Shared are positive constants", help=_SHARED_USAGE)
+    if target.id in ctx.shared or target.id in ctx.assigned:
+        raise ctx.error("SA033", span, f"'{target.id}' is something else before", help="use another name")
+    type_ = types.Tensor(element, len(known), reads=True, writes=True, extents=known)
+    ctx.shared[target.id] = type_
+    return ir.Let(target.id, type_, None, span)
 
 
 def argument(ctx: Context, name: str, param: Parameter, node: ast.expr) -> ir.Expr:

@@ -203,7 +203,7 @@ def _returned_tuple(ctx: Context, value: ir.Construct, wanted: types.Tuple, node
 
 
 def _expression(ctx: Context, node: ast.Expr) -> Sequence[ir.Stmt]:
-    """Lower an expression statement: a docstring or ``sa.static_assert``."""
+    """Lower an expression statement: a docstring ``sa.static_assert`` or ``sa.barrier``."""
     from slangad.compiler.frontends.lowering.expressions import entity_of
 
     value = node.value
@@ -214,8 +214,18 @@ def _expression(ctx: Context, node: ast.Expr) -> Sequence[ir.Stmt]:
         if entity == FormEntity("static_assert"):
             _static_assert(ctx, value)
             return []
+        if entity == FormEntity("barrier"):
+            return [_barrier(ctx, value)]
     strong(ctx, ctx.expr(value))
     raise ctx.error("SA004", ctx.span(node), "the value of this expression is not used", help="assign or return it")
+
+
+def _barrier(ctx: Context, node: ast.Call) -> ir.Stmt:
+    if not ctx.in_kernel:
+        raise ctx.error("SA033", ctx.span(node.func), "sa.barrier is allowed only in the body of a kernel")
+    if node.args or node.keywords:
+        raise ctx.error("SA015", ctx.span(node.func), "barrier takes no arguments")
+    return ir.Barrier(ctx.span(node))
 
 
 def _static_assert(ctx: Context, node: ast.Call) -> None:

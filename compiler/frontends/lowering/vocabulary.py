@@ -17,6 +17,7 @@ from slangad.compiler.frontends.lowering.entities import (
     TypeEntity,
 )
 from slangad.compiler.ir.types import BOOL, FLOAT, INT
+from slangad.compiler.lang.decorators.groups import GROUP_OPERATIONS
 from slangad.compiler.lang.errors import AnnotationError
 from slangad.compiler.lang.intrinsics import INTRINSICS, python_equivalents
 from slangad.compiler.lang.other_names import other_name
@@ -24,7 +25,7 @@ from slangad.compiler.lang.types.annotations import ir_type
 
 _SA_FORMS: Final = (
     "no_diff", "bwd_diff", "fwd_diff", "diff_pair", "zeros", "copy", "max_iters", "thread_id", "thread_count",
-    "static_assert", "probe",
+    "static_assert", "probe", "Shared", "barrier", *GROUP_OPERATIONS,
 )  # fmt: skip
 _BUILTIN_FORMS: Final[dict[object, str]] = {
     builtins.range: "range", builtins.len: "len", builtins.enumerate: "enumerate", builtins.zip: "zip",

@@ -92,7 +92,7 @@ class ExpressionReader:
                     return ir.MakePair(primal, tangent, VOID)
                 case "thread_id" | "thread_count":
                     return self._thread(word)
-                case "extent" | "sample" | "linear" | "probe":
+                case "extent" | "sample" | "linear" | "group" | "probe":
                     return self._access(word)
                 case _:
                     pass
@@ -122,6 +122,9 @@ class ExpressionReader:
 
     def _access(self, word: str) -> ir.Expr:
         tokens = self._tokens
+        if word == "group":
+            name, size = tokens.word(), tokens.integer()
+            return ir.GroupOperation(name, self._args()[0], size, VOID)
         if word == "probe":
             return ir.Probe(tokens.string(), self._args()[0], VOID)
         tokens.expect("(")

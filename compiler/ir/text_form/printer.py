@@ -61,6 +61,10 @@ def _module(module: ir.Module) -> Iterator[str]:
     for buffer in module.buffers:
         known.buffers[buffer.key] = buffer.type
         yield from ("", _buffer(buffer))
+    for memory in module.shared:
+        known.buffers[memory.key] = memory.type
+        words = " ".join(_word(word) for word in (memory.key, memory.kernel, memory.name))
+        yield from ("", f"shared {words}: {show_type(memory.type)}")
     for function in module.functions:
         yield ""
         yield from _function(function, known)
@@ -191,7 +195,7 @@ def _kernel(kernel: ir.Kernel) -> Iterator[str]:
     sizes = ", ".join(str(size) for size in kernel.group_size)
     head = f"kernel {_word(kernel.name)} {_word(kernel.function)} dims {kernel.dims} group ({sizes})"
     tile = f" tile ({', '.join(str(size) for size in kernel.tile)})" if kernel.tile is not None else ""
-    yield f"{head}{tile}{_modes(kernel.modes)} {{"
+    yield f"{head}{tile}{' in_step' if kernel.in_step else ''}{_modes(kernel.modes)} {{"
     yield from (f"{INDENT}doc {_quote(line)}" for line in kernel.doc)
     for name, shape in kernel.shapes:
         yield f"{INDENT}shape {_word(name)} ({', '.join(str(extent) for extent in shape)})"
@@ -235,7 +239,9 @@ def _loop_head(stmt: ir.For | ir.While, known: KnownTypes) -> str:
     return f"for {_word(stmt.variable)} = {start} to {stop} step {stmt.step} limit {stmt.limit}{flags}{keep}"
 
 
-def _simple(stmt: ir.Let | ir.Assign | ir.Break | ir.Continue | ir.Return | ir.Comment, known: KnownTypes) -> str:
+def _simple(
+    stmt: ir.Let | ir.Assign | ir.Break | ir.Continue | ir.Barrier | ir.Return | ir.Comment, known: KnownTypes
+) -> str:
     match stmt:
         case ir.Let(name, type_, value):
             initial = "" if value is None else f" = {show_expr(value, known)}"
@@ -246,6 +252,8 @@ def _simple(stmt: ir.Let | ir.Assign | ir.Break | ir.Continue | ir.Return | ir.C
             return "break"
         case ir.Continue():
             return "continue"
+        case ir.Barrier():
+            return "barrier"
         case ir.Return(value):
             return "return nothing" if value is None else f"return {show_expr(value, known)}"
         case ir.Comment(text):
@@ -278,13 +286,15 @@ def _bare(expr: ir.Expr, known: KnownTypes) -> str:
             return f"thread_id({axis})"
         case ir.ThreadCount(axis):
             return f"thread_count({axis})"
-        case ir.Read() | ir.Extent() | ir.Sample() | ir.Linear() | ir.Probe():
+        case ir.Read() | ir.Extent() | ir.Sample() | ir.Linear() | ir.GroupOperation() | ir.Probe():
             return _access(expr, known)
         case _:
             return _application(expr, known)
 
 
-def _access(expr: ir.Read | ir.Extent | ir.Sample | ir.Linear | ir.Probe, known: KnownTypes) -> str:
+def _access(
+    expr: ir.Read | ir.Extent | ir.Sample | ir.Linear | ir.GroupOperation | ir.Probe, known: KnownTypes
+) -> str:
     match expr:
         case ir.Read(source, indices):
             return f"{show_expr(source, known)}[{', '.join(show_expr(i, known) for i in indices)}]"
@@ -296,6 +306,8 @@ def _access(expr: ir.Read | ir.Extent | ir.Sample | ir.Linear | ir.Probe, known:
             at = "".join(f", {show_expr(i, known)}" for i in indices)
             added = f" plus ({', '.join(show_expr(e, known) for e in (bias, *bias_indices))})" if bias else ""
             return f"linear({show_expr(source, known)}, {columns}, {show_expr(value, known)}{at}){added}"
+        case ir.GroupOperation(name, value, size):
+            return f"group {name} {size}({show_expr(value, known)})"
         case ir.Probe(name, value):
             return f"probe {_quote(name)}({show_expr(value, known)})"
         case _:

@@ -68,6 +68,7 @@ class _Reader:
         structs = tuple(self._many("struct", self._struct))
         constants = tuple(self._many("constant", self._constant))
         buffers = tuple(self._many("buffer", self._buffer))
+        shared = tuple(self._many("shared", self._shared))
         functions = tuple(self._many("function", self._function))
         kernels = tuple(self._many("kernel", self._kernel))
         read = partial(read_pipeline, tokens, self._kernel_param, ir.Memory, self.types.read)
@@ -78,7 +79,7 @@ class _Reader:
         module = ir.Module(
             name, source, *declared, imports, sources, bound, doc, includes, taken, file_name, left_out, targets
         )
-        return replace(module, buffers=buffers, pipelines=pipelines, sampling=sampling)
+        return replace(module, buffers=buffers, shared=shared, pipelines=pipelines, sampling=sampling)
 
     def _many(self, word: str, read: Callable[[], _Item]) -> Iterator[_Item]:
         while self.tokens.accept(word):
@@ -146,6 +147,14 @@ class _Reader:
         accumulation = ir.Accumulation(tokens.word())
         buffer = ir.Buffer(key, kernel, param, type_, no_diff, accumulation, reach=self._numbers("(", ")"))
         return replace(buffer, path=tuple(path), extents=extents, added=added)
+
+    def _shared(self) -> ir.SharedMemory:
+        key, kernel, name = self.tokens.word(), self.tokens.word(), self.tokens.word()
+        type_ = self._typed()
+        if not isinstance(type_, Tensor):
+            raise ReadError("the memory of a group is Shared")
+        self.known.buffers[key] = type_
+        return ir.SharedMemory(key, kernel, name, type_)
 
     def _numbers(self, before: str, after: str) -> tuple[int, ...]:
         values: list[int] = []
@@ -255,6 +264,7 @@ class _Reader:
         tokens.expect("group")
         group = self._sizes()
         tile = self._sizes() if tokens.accept("tile") else None
+        in_step = bool(tokens.accept("in_step"))
         modes = self._modes()
         tokens.expect("{")
         doc = self._docs()
@@ -262,7 +272,8 @@ class _Reader:
         params = tuple(self._many("param", self._kernel_param))
         results = tuple(self._many("result", self._kernel_result))
         tokens.expect("}")
-        return ir.Kernel(name, function, params, results, dims, group, doc, modes=modes, shapes=shapes, tile=tile)
+        made = ir.Kernel(name, function, params, results, dims, group, doc, modes=modes, shapes=shapes, tile=tile)
+        return replace(made, in_step=in_step)
 
     def _shape(self) -> tuple[str, tuple[int, ...]]:
         return self.tokens.word(), self._sizes()

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.ir import nodes as ir
 
 if TYPE_CHECKING:
     from slangad.compiler.ir.text_form.expressions import ExpressionReader
     from slangad.compiler.ir.text_form.tokens import Tokens
+
+
+_WORDS: Final = ("let", "set", "if", "for", "while", "break", "continue", "barrier", "return", "comment")
 
 
 class StatementReader:
@@ -27,7 +30,7 @@ class StatementReader:
         return tuple(body)
 
     def _statement(self) -> ir.Stmt:
-        word = self._tokens.expect("let", "set", "if", "for", "while", "break", "continue", "return", "comment")
+        word = self._tokens.expect(*_WORDS)
         match word:
             case "let":
                 return self._let()
@@ -51,6 +54,8 @@ class StatementReader:
                 return ir.Break()
             case "continue":
                 return ir.Continue()
+            case "barrier":
+                return ir.Barrier()
             case "comment":
                 return ir.Comment(self._tokens.string())
             case _:

@@ -33,6 +33,8 @@ class TypeReader:
                 return self._tensor(word)
             case "Texture2D":
                 return self._texture()
+            case "Shared":
+                return self._shared()
             case _:
                 return _shaped(word) or self._struct(word)
 
@@ -70,6 +72,15 @@ class TypeReader:
         rank = self._tokens.integer()
         self._tokens.expect("]")
         return types.Tensor(element, rank, word != "OutTensor", word != "Tensor")
+
+    def _shared(self) -> types.Tensor:
+        self._tokens.expect("[")
+        element = self.read()
+        extents: list[int] = []
+        while self._tokens.accept(","):
+            extents.append(self._tokens.integer())
+        self._tokens.expect("]")
+        return types.Tensor(element, len(extents), reads=True, writes=True, extents=tuple(extents))
 
     def _texture(self) -> types.Texture:
         self._tokens.expect("[")

@@ -105,7 +105,7 @@ def _stmt(stmt: ir.Stmt, scope: _Scope) -> Iterator[Diagnostic]:
 def _let(stmt: ir.Let, scope: _Scope) -> Iterator[Diagnostic]:
     if stmt.name in scope.names and scope.declared:
         yield Diagnostic("SA902", f"{stmt.name!r} is declared twice", stmt.span)
-    if isinstance(stmt.type, (Tensor, Texture)):
+    if isinstance(stmt.type, Texture) or (isinstance(stmt.type, Tensor) and not stmt.type.is_shared):
         yield Diagnostic("SA902", f"{stmt.name!r} is a local {show(stmt.type)}", stmt.span)
     if stmt.value is not None:
         yield from _same(stmt.value, stmt.type, f"the value of {stmt.name!r}")
@@ -158,7 +158,7 @@ def _expr(expr: ir.Expr, scope: _Scope) -> Iterator[Diagnostic]:
             yield from _same(other, type_, "second choice")
         case ir.Member() | ir.Swizzle() | ir.Index():
             yield from _part(expr)
-        case ir.Read() | ir.Extent() | ir.Sample() | ir.Linear() | ir.Probe():
+        case ir.Read() | ir.Extent() | ir.Sample() | ir.Linear() | ir.GroupOperation() | ir.Probe():
             yield from _access(expr)
         case _:
             yield from _construct(expr)
@@ -178,7 +178,9 @@ def _element(expr: ir.Read, use: str) -> Iterator[Diagnostic]:
         yield Diagnostic("SA902", f"{show(source)} allows no {use}", expr.span)
 
 
-def _access(expr: ir.Read | ir.Extent | ir.Sample | ir.Linear | ir.Probe) -> Iterator[Diagnostic]:
+def _access(
+    expr: ir.Read | ir.Extent | ir.Sample | ir.Linear | ir.GroupOperation | ir.Probe,
+) -> Iterator[Diagnostic]:
     match expr:
         case ir.Read():
             yield from _element(expr, "reads")
@@ -195,6 +197,8 @@ def _access(expr: ir.Read | ir.Extent | ir.Sample | ir.Linear | ir.Probe) -> Ite
             yield from _same(uv, Vector(FLOAT, 2), "a coordinate")
         case ir.Linear():
             yield from _linear(expr)
+        case ir.GroupOperation(value=value):
+            yield from _same(expr, value.type, "what a group computes")
         case ir.Probe(_, value):
             yield from _same(expr, value.type, "a probe")
             if not carries_gradient(value.type):

@@ -44,7 +44,7 @@ def _verify(module: ir.Module, *, declared: bool) -> Iterator[Diagnostic]:
     yield from _verify_keys(module)
     by_key = {f.key: f for f in module.functions}
     earlier: set[str] = set()
-    buffers: dict[str, Type] = {b.key: b.type for b in module.buffers}
+    buffers: dict[str, Type] = {b.key: b.type for b in module.named_memory}
     for function in module.functions:
         yield from _verify_references(function, module, by_key, earlier)
         yield from verify_body(function, buffers, declared=declared)

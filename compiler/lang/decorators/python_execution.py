@@ -24,6 +24,7 @@ class PythonExecution:
         make_pair: Make a pair of a value and its tangent.
         cut: Return a value without its derivative.
         bin_items: Run ``sa.bin``: lower, upper, depth, tiles, capacity.
+        group_memory: Make the memory of a group: what stands in the brackets of ``Shared``.
     """
 
     call: Callable[..., object]
@@ -33,6 +34,7 @@ class PythonExecution:
     make_pair: Callable[..., object]
     cut: Callable[..., object]
     bin_items: Callable[..., Any]
+    group_memory: Callable[[object], object]
 
 
 _LOADERS: Final[list[Callable[[], PythonExecution]]] = []

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from slangad.compiler.ir.types import VOID, Tensor, Texture, Tuple, Type, carries_gradient
-from slangad.compiler.lang.activation import activation
+from slangad.compiler.lang.activation import Meet, activation
 from slangad.compiler.lang.decorators.resolve import annotations_of
 from slangad.compiler.lang.decorators.signature import python_parameters
 from slangad.compiler.lang.errors import AnnotationError
@@ -20,6 +20,7 @@ from slangad.compiler.lang.execution.elements import (
     SumResult,
     common_domain,
 )
+from slangad.compiler.lang.execution.groups import blocks_of, computes_together, run_in_step
 from slangad.compiler.lang.execution.memories import TensorArgument, tensor_argument, texture_argument
 from slangad.compiler.lang.execution.run import as_result, body_of
 from slangad.compiler.lang.types.annotations import (
@@ -115,11 +116,19 @@ def launch(
     """
     ready = prepare(kernel, args, kwargs, domain)
     results = ready.results()
-    for index in np.ndindex(ready.shape):
-        with activation(index, ready.shape):
+
+    def run(index: Domain, meet: Meet | None = None) -> None:
+        with activation(index, ready.shape, meet):
             parts = ready.run([seen(a, index) for a in ready.arguments.values()])
         for result, part in zip(results, parts, strict=True):
             result.put(index, part)
+
+    if computes_together(kernel.python):
+        for block in blocks_of(ready.shape, kernel.group_size):
+            run_in_step(block, run)
+    else:
+        for index in np.ndindex(ready.shape):
+            run(index)
     return ready.kernel.finished([r.finish() for r in results])
 
 

@@ -32,6 +32,7 @@ _NEVER: Final = {
     ir.ForwardCall: "differentiates a function",
     ir.MakePair: "differentiates a function",
     ir.Probe: "has a probe",
+    ir.GroupOperation: "computes with the group",
     ir.Linear: "multiplies by a matrix that the group shares",
 }
 """Expressions that keep a loop where it is, each with what the reason says of it."""
@@ -101,6 +102,8 @@ def obstacle(stmt: ir.For | ir.While) -> str:
     inside = tuple(walk_stmts(stmt.body))
     if any(isinstance(s, ir.Return) for s in inside):
         return "returns several values, or from an inner loop"
+    if any(isinstance(s, ir.Barrier) for s in inside):
+        return "waits for the group"
     if any(isinstance(s, ir.Let) for s in inside):
         return "declares locals"
     if any(isinstance(s, ir.Assign) and root(s.target) is None for s in inside):
@@ -110,6 +113,8 @@ def obstacle(stmt: ir.For | ir.While) -> str:
     for expr in body_exprs((stmt,)):
         if type(expr) in _NEVER:
             return _NEVER[type(expr)]
+        if isinstance(expr, ir.Read) and isinstance(expr.source.type, Tensor) and expr.source.type.is_shared:
+            return "reads memory that the group shares"
         if isinstance(expr.type, (Tuple, DiffPair)) and isinstance(expr, ir.Var):
             return "has a local of several values"
     return ""

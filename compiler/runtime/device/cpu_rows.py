@@ -38,8 +38,11 @@ struct SlangadBlock
 SLANG_PRELUDE_EXPORT
 void slangad_rows(
     void (*entry)(ComputeThreadVaryingInput*, void*, void*), const uint32_t* threads, size_t count,
-    const SlangadBlock* own, const SlangadBlock* shared, size_t rows, bool* left)
+    const SlangadBlock* own, const SlangadBlock* shared, size_t rows, bool* left, bool backwards)
 {
+#if defined(SLANGAD_GROUPS_HPP)
+    slangad_groups::group().backwards = backwards;
+#endif
     slangad_watches = left != nullptr;
     for (size_t row = 0; row < rows; ++row)
     {
@@ -57,6 +60,9 @@ void slangad_rows(
         shared->next();
     }
     slangad_watches = false;
+#if defined(SLANGAD_GROUPS_HPP)
+    slangad_groups::group().backwards = false;
+#endif
 }
 """
 
@@ -79,6 +85,8 @@ def launch_rows(
     buffers: Mapping[str, npt.NDArray[Any]],
     uniforms: Mapping[str, object],
     left: npt.NDArray[np.bool_] | None = None,
+    *,
+    backwards: bool = False,
 ) -> None:
     """Launch an entry point once for each row of its buffers.
 
@@ -88,6 +96,7 @@ def launch_rows(
         threads: Its threads, shape (count, 6): the group's place and the thread's in it, along x, y and z.
         buffers: C-contiguous arrays with the launches along the first axis; each launch sees its row.
         uniforms: Values that all launches share.
+        backwards: The threads of a group that compute together run in the opposite order.
         left: Where to note the rows at which an index leads outside an array; it is taken for the first one there.
     """
     rows = len(next(iter(buffers.values())))
@@ -103,6 +112,7 @@ def launch_rows(
         ctypes.byref(shared),
         ctypes.c_size_t(rows),
         None if left is None else ctypes.c_void_p(left.ctypes.data),
+        ctypes.c_bool(backwards),
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from slangad.compiler.toolchain.jobs.cpp_groups import with_groups
 from slangad.compiler.toolchain.jobs.cpp_linkage import with_internal_linkage
 from slangad.compiler.toolchain.jobs.cpp_prelude import with_whole_prelude
 
@@ -24,7 +25,7 @@ def finished(target: str, code: bytes) -> bytes:
     if target == "wgsl":
         return _negated_as_a_whole(_spelled_out(code))
     if target == "cpp":
-        return with_internal_linkage(with_whole_prelude(code))
+        return with_internal_linkage(with_groups(with_whole_prelude(code)))
     if target == "cuda" and b"__half" in code.rpartition(b"\n#endif")[2]:
         return _HALF + code
     return code

@@ -1,4 +1,4 @@
-"""Find threads that store to one element, as the cause of a launch's failures.
+"""Find threads that store to one element, or that miss a barrier, as the cause of a launch's failures.
 
 Of several stores to one element the last one remains, and devices differ in the order. Reverse mode gives each store
 the cotangent of the element. A twin that records indices runs thread by thread to find such stores.
@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from slangad.compiler.report.model import Failure
 
 
+_ORDER: Final = (
+    "the results depend on the order in which the threads of a group run: an element of Shared memory is read in one "
+    "thread and stored in another without sa.barrier() between, or two threads store to it"
+)
 _LEGS: Final = frozenset({Leg.REVERSE, Leg.FORWARD, Leg.TRANSPOSE, Leg.REPEAT, Leg.ACCUMULATION, Leg.FLOAT32})
 
 
@@ -35,6 +39,8 @@ def with_races(failures: Sequence[Failure], reach: object, rows: Floats) -> list
         reach: The twin that records indices. Anything else shows no race.
         rows: The samples.
     """
+    if isinstance(reach, LaunchRunner) and reach.kernel.in_step and _depends_on_order(reach, rows):
+        return [replace(failure, cause=_ORDER) for failure in failures]
     numbers = [failure.sample.number for failure in failures if failure.leg in _LEGS and failure.sample]
     if not isinstance(reach, LaunchRunner) or not numbers or reach.threads > tol.RACE_THREADS:
         return list(failures)
@@ -42,6 +48,13 @@ def with_races(failures: Sequence[Failure], reach: object, rows: Floats) -> list
     if not race:
         return list(failures)
     return [replace(failure, cause=race) if failure.leg in _LEGS else failure for failure in failures]
+
+
+def _depends_on_order(reach: LaunchRunner, rows: Floats) -> bool:
+    """Return True if the results are others when the threads of a group run in the opposite order."""
+    rows = rows[: tol.RACE_SAMPLES]
+    first, second = reach.values(rows), replace(reach, backwards=True).values(rows)
+    return bool(((first != second) & ~np.isnan(first)).any())
 
 
 def _races(reach: LaunchRunner, rows: Floats) -> Iterator[str]:
