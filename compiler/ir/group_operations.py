@@ -38,9 +38,12 @@ def size_groups(module: ir.Module) -> ir.Module:
 def computes_together(function: ir.Function) -> bool:
     """Return True if the threads of a group work together in a function."""
     body = statements(function)
-    if any(isinstance(s, ir.Barrier) or (isinstance(s, ir.Let) and isinstance(s.type, Tensor)) for s in walk_stmts(body)):
-        return True
-    return any(isinstance(e, ir.GroupOperation) for e in body_exprs(body))
+    shares = any(isinstance(s, ir.Barrier) or _is_shared(s) for s in walk_stmts(body))
+    return shares or any(isinstance(e, ir.GroupOperation) for e in body_exprs(body))
+
+
+def _is_shared(stmt: ir.Stmt) -> bool:
+    return isinstance(stmt, ir.Let) and isinstance(stmt.type, Tensor)
 
 
 def _sized(size: int, expr: ir.Expr) -> ir.Expr:

@@ -191,8 +191,8 @@ Give a positive keep=, such as 16, or leave it out: slangad then chooses.""",
     "SA309": Explanation(
         "a gradient can't be added up in a fixed order",
         """The gradient of an element of Shared memory is added up in the group's memory, by the threads that read it,
-in any order. --deterministic wants the same bits on every run. group_sum, group_scan, group_max and group_min compute in
-a fixed order, and so do their derivatives. Ints in Shared memory have no gradient.""",
+in any order. --deterministic wants the same bits on every run. group_sum, group_scan, group_max and group_min compute
+in a fixed order, and so do their derivatives. Ints in Shared memory have no gradient.""",
         wrong=python("""
             @sa.kernel(group_size=(64,))
             def shade(x: Each[float]) -> Each[float]:
