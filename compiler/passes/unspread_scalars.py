@@ -1,14 +1,13 @@
 """Replace ``v * float3(s)`` by ``v * s`` where Slang compiles the short form correctly.
 
-Front ends spread every scalar that meets a vector: ``float3(s)``. Slang accepts ``v * s`` too. But in a differentiated
-function with branches or loops, the compiler crashes or the gradient is zero. With matrices ``v * s`` is always wrong,
-and so is ``s * v``, ``v + s`` or ``s / v`` if ``s`` is a parameter, or a copy of one. So only correct short forms are
-used:
+Front ends spread every scalar that meets a vector: ``float3(s)``. Slang accepts ``v * s`` too. But with matrices the
+gradient is wrong, and with vectors too if ``s`` is a parameter or a copy of one, or a variable that a loop changes
+(docs/slang-notes.md lists the forms that were tested). So only correct short forms are used:
 
     v * float3(2.0)    ->  v * 2.0      always
-    v * float3(s)      ->  v * s        and v / s: in straight-line functions, for vectors
-    float3(a * b) * v  ->  a * b * v    and all others: the same, if s is computed or a field of a parameter
-    float3(s) - v      ->  s - v        and all others: if s is a parameter without gradient, for vectors
+    v * float3(s)      ->  v * s        and v / s: in functions without branches and loops, for vectors
+    float3(a * b) * v  ->  a * b * v    and all others: for vectors, if the scalar is computed, a field of a parameter
+                                        that nothing changes, or a parameter without gradient
     float3(s) - v      ->  s - v        and all others: in functions that are not differentiated, for vectors
 """
 
@@ -51,7 +50,7 @@ class _Allowed:
 
     Attributes:
         left: All of them, everywhere.
-        right: All of them, as factors and divisors on the right; in straight-line functions, what is computed too.
+        right: All of them, as factors and divisors on the right.
         constant: The parameters without gradient that no statement changes.
         computed: The variables that are computed once.
         fields: The parameters whose fields no statement changes.
@@ -67,12 +66,12 @@ class _Allowed:
         """Return True if a scalar may stand alone on both sides of all operators."""
         match scalar:
             case ir.Var(name):
-                free = name in self.constant or (self.right and name in self.computed)
+                free = name in self.constant or name in self.computed
             case ir.Member() | ir.Swizzle() | ir.Index(index=ir.Const()):
                 of = root(scalar)
-                free = self.right and isinstance(of, ir.Var) and of.name in self.fields
+                free = isinstance(of, ir.Var) and of.name in self.fields
             case _:
-                free = self.right and _is_computed(scalar)
+                free = _is_computed(scalar)
         return self.left or free
 
 

@@ -78,6 +78,22 @@ def passive_in_loop(v: Each[float3], y: Each[float], passive: NoDiff[Each[float]
 
 
 @sa.kernel
+def computed_in_loops(v: Each[float3], y: Each[float], z: Each[float], lens: Each[Lens]) -> Each[float3]:
+    once = y * z + 1.5
+    fading = 0.7 * z + 0.4
+    r = v * v + 0.5
+    for i in range(3):
+        inner = fading * y + 0.2
+        r = 0.3 * r + inner * v * once + lens.power * r - v / once
+        if fading * y > 0.4:
+            r = lens.shift.x - r * (fading * z)
+        fading = 0.9 * fading + 0.05 * r.x + 0.01 * i
+    after = fading * z + 0.2
+    r = after * r + r / once + sa.sin(fading) * v - after
+    return r if r.x > 0.0 else 0.5 * (once * r) + lens.power
+
+
+@sa.kernel
 def bounded(x: Each[float], n: Each[int]) -> Each[float]:
     s = x
     for i in sa.range(n, max_iters=5):
