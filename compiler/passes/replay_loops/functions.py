@@ -348,7 +348,8 @@ class LoopFunctions:
         inner = (ir.Assign(pair, ir.ForwardCall(f"{self.key} step", args, pair.type)),)
         body = (self._over(iteration, _ZERO, self.ran(end), inner), ir.Return(pair))
         made = self.make("forward", "loop_fwd", (*params, self._end()), pair.type, body)
-        return replace(made, differentiable=False, role=ir.Role.FORWARD, of=f"{self.key} loop", doc=())
+        doc = ("For forward mode, which does not call the function above: the loop itself, with tangents.",)
+        return replace(made, differentiable=False, role=ir.Role.FORWARD, of=f"{self.key} loop", doc=doc)
 
     def backward_function(self) -> ir.Function:
         """Return the derivative that walks back through the iterations."""
