@@ -769,7 +769,8 @@ RACE_SAMPLES: Final = 4
 RACE_THREADS: Final = 64
 """Threads. Maximum of threads in a launch that is searched. Larger: it takes longer."""
 IN_ANOTHER_ORDER: Final = 1e-9
-"""Of the largest gradient. What two orders of the threads of a group may change in float64. Larger: races may pass."""
+"""Of the largest gradient or value. What two orders of the threads of a group may change in float64. Larger: races may
+pass."""
 TRAPS_SHOWN: Final = 2
 """Traps. Maximum of Slang's traps that are named as causes. Larger: longer reports."""
 STAGE_STEP: Final = 2.0**-9

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 HEAD = """
 import slangad as sa
-from slangad import Each, OutTensor, Param, Sum, Tensor, Uniform, float2
+from slangad import Each, InOutTensor, OutTensor, Param, Sum, Tensor, Texture2D, Uniform, float2
 
 """
 RIGHT = {
@@ -46,6 +46,24 @@ def first(x: Each[float], out: OutTensor[float, 1]):
     total = sa.group_sum(x * x)
     if sa.thread_id() % 4 == 0:
         out[sa.thread_id() // 4] = sa.sqrt(total + 1.0)
+""",
+    "histogram": """
+@sa.kernel(group_size=(4,))
+def histogram(x: Each[float], bins: OutTensor[float, 1]):
+    bins[int(sa.floor(3.0 * sa.saturate(x)))] += x * x / (1.0 + sa.group_sum(x * x))
+""",
+    "extremes": """
+@sa.kernel(dims=3, group_size=(1, 2, 2))
+def extremes(x: Each[float], w: Param[float2]) -> Sum[float]:
+    return sa.group_scan(x) * x + sa.group_max(x) * w.x + sa.group_min(x * x) * w.y
+""",
+    "in_place": """
+@sa.kernel(group_size=(4,))
+def in_place(v: InOutTensor[float, 1], t: Texture2D[float], w: Tensor[float, 1]):
+    i = sa.thread_id()
+    x = v[i] * w[i // 2]
+    s = sa.probe("s", 0.1 * sa.group_sum(x))
+    v[i] = x * s + t.sample(float2(0.3, 0.1 * x))
 """,
 }
 RACES = {

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from slangad.compiler.check import tolerances as tol
+from slangad.compiler.check.legs.repetition import others_in_another_order
 from slangad.compiler.check.run.launch import LaunchRunner
 from slangad.compiler.check.twins.index_ranges import axes_of
 from slangad.compiler.report.model import Leg
@@ -54,7 +55,7 @@ def _depends_on_order(reach: LaunchRunner, rows: Floats) -> bool:
     """Return True if the results are others when the threads of a group run in the opposite order."""
     rows = rows[: tol.RACE_SAMPLES]
     first, second = reach.values(rows), replace(reach, backwards=True).values(rows)
-    return bool(((first != second) & ~np.isnan(first)).any())
+    return bool(others_in_another_order(first, second).any())
 
 
 def _races(reach: LaunchRunner, rows: Floats) -> Iterator[str]:
