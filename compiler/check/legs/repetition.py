@@ -15,15 +15,8 @@ from slangad.compiler.report.model import Leg
 
 if TYPE_CHECKING:
     from slangad.compiler.check.legs.context import LegContext
-    from slangad.compiler.check.model.arrays import Bools, Floats
     from slangad.compiler.check.model.findings import Compared
     from slangad.compiler.check.model.functions import RowFunction
-
-
-def others_in_another_order(first: Floats, second: Floats) -> Bools:
-    """Return True for each row of values that another order of the threads of a group changes, as a column."""
-    size = np.nanmax(abs(first), axis=1, initial=0.0, keepdims=True)
-    return (abs(first - second) > tol.IN_ANOTHER_ORDER * size).any(axis=1, keepdims=True)
 
 
 def compare_repetition(context: LegContext) -> Compared:
@@ -41,10 +34,10 @@ def compare_repetition(context: LegContext) -> Compared:
     first, second = (f.gradients(rows, cotangents)[:, function.inputs.differentiable] for f in (function, again))
     differs = ~((first == second) | (np.isnan(first) & np.isnan(second)))
     message = "two runs with the same inputs give different gradients"
-    if again is not function:
+    if isinstance(again, LaunchRunner) and again.backwards:
         message = "the threads of a group in another order give other gradients"
         differs &= abs(first - second) > tol.IN_ANOTHER_ORDER * abs(first).max(axis=1, initial=0.0, keepdims=True)
-        differs |= others_in_another_order(function.values(rows), again.values(rows))
+        differs |= again.depends_on_order(rows)[:, None]
     numbers, certain = Numbers(second, first, np.zeros_like(first)), np.ones(first.shape, bool)
     return replace(
         compared_numbers(Leg.REPEAT, numbers, certain, differs, message), outcome=CheckOutcome.NOT_REPRODUCIBLE

@@ -7,7 +7,7 @@ interface is that of ``thread.ThreadRunner``, so code that compares derivatives 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -124,6 +124,13 @@ class LaunchRunner:
         """Return the results at rows, with frozen parts as they are at ``base``. The kernel is a twin that freezes."""
         both = np.stack([base, rows], axis=1).reshape(-1, rows.shape[1])
         return self.values(both)[1::2]
+
+    def depends_on_order(self, rows: Floats) -> Bools:
+        """Return True for each row whose results are others if the threads of groups run in the opposite order."""
+        first, second = (replace(self, backwards=backwards).values(rows) for backwards in (False, True))
+        size = np.nanmax(abs(first), axis=1, initial=0.0, keepdims=True)
+        changed: Bools = (abs(first - second) > tol.IN_ANOTHER_ORDER * size).any(axis=1)
+        return changed
 
     def gradients(self, rows: Floats, cotangents: Floats) -> Floats:
         """Return the gradient of every input for one cotangent a row; columns without gradient are zero."""

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from slangad.compiler.check import tolerances as tol
-from slangad.compiler.check.legs.repetition import others_in_another_order
 from slangad.compiler.check.run.launch import LaunchRunner
 from slangad.compiler.check.twins.index_ranges import axes_of
 from slangad.compiler.report.model import Leg
@@ -40,7 +39,8 @@ def with_races(failures: Sequence[Failure], reach: object, rows: Floats) -> list
         reach: The twin that records indices. Anything else shows no race.
         rows: The samples.
     """
-    if isinstance(reach, LaunchRunner) and reach.kernel.in_step and _depends_on_order(reach, rows):
+    in_step = isinstance(reach, LaunchRunner) and reach.kernel.in_step
+    if in_step and reach.depends_on_order(rows[: tol.RACE_SAMPLES]).any():
         return [replace(failure, cause=_ORDER) for failure in failures]
     numbers = [failure.sample.number for failure in failures if failure.leg in _LEGS and failure.sample]
     if not isinstance(reach, LaunchRunner) or not numbers or reach.threads > tol.RACE_THREADS:
@@ -49,13 +49,6 @@ def with_races(failures: Sequence[Failure], reach: object, rows: Floats) -> list
     if not race:
         return list(failures)
     return [replace(failure, cause=race) if failure.leg in _LEGS else failure for failure in failures]
-
-
-def _depends_on_order(reach: LaunchRunner, rows: Floats) -> bool:
-    """Return True if the results are others when the threads of a group run in the opposite order."""
-    rows = rows[: tol.RACE_SAMPLES]
-    first, second = reach.values(rows), replace(reach, backwards=True).values(rows)
-    return bool(others_in_another_order(first, second).any())
 
 
 def _races(reach: LaunchRunner, rows: Floats) -> Iterator[str]:
