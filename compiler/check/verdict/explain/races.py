@@ -39,9 +39,9 @@ def with_races(failures: Sequence[Failure], reach: object, rows: Floats) -> list
         reach: The twin that records indices. Anything else shows no race.
         rows: The samples.
     """
-    in_step = isinstance(reach, LaunchRunner) and reach.kernel.in_step
-    if in_step and reach.depends_on_order(rows[: tol.RACE_SAMPLES]).any():
-        return [replace(failure, cause=_ORDER) for failure in failures]
+    if isinstance(reach, LaunchRunner) and reach.kernel.in_step:
+        ordered = reach.depends_on_order(rows[: tol.RACE_SAMPLES]).any()
+        return [replace(failure, cause=_ORDER) if ordered else failure for failure in failures]
     numbers = [failure.sample.number for failure in failures if failure.leg in _LEGS and failure.sample]
     if not isinstance(reach, LaunchRunner) or not numbers or reach.threads > tol.RACE_THREADS:
         return list(failures)
