@@ -98,6 +98,9 @@ class _Products:
         if (kernel.name, active) in self.kernels:
             return self.kernels[kernel.name, active]
         function = self.tangents.functions[kernel.function]
+        if kernel.in_step:
+            reason = "its threads compute together in their group, which has no second derivative"
+            raise NoTangentError(reason, kernel.span)
         if not active or not function.differentiable or not _has_derivative(kernel):
             raise NoTangentError("no gradient flows from its parameters to its results", kernel.span)
         made = self.tangents.of_kernel(function, tuple(p.name in active for p in function.params))

@@ -137,7 +137,21 @@ def test_groups__what_can_not_be__is_refused(tmp_path: Path, wanted: str) -> Non
     assert wanted.partition(" ")[2].removeprefix("only ") in f"{found.message} {found.label}"
 
 
-def test_groups__second_derivatives__leave_the_kernel_out(tmp_path: Path) -> None:
-    module = run_passes(loaded(tmp_path, HEAD + ROWS.replace("Each[float]:", "Sum[float]:")), second_order=True)
+SHARED = """
+@sa.kernel(group_size=(8,))
+def rows(x: Each[float]) -> Sum[float]:
+    row = sa.Shared[float, 8]()
+    k = sa.thread_id() % 8
+    row[k] = x * x
+    sa.barrier()
+    return row[7 - k] * x
+"""
+
+
+@pytest.mark.parametrize("text", [ROWS, SHARED], ids=["operations", "memory alone"])
+def test_groups__second_derivatives__leave_the_kernel_out(tmp_path: Path, text: str) -> None:
+    module = run_passes(loaded(tmp_path, HEAD + text), second_order=True)
     assert [kernel.name for kernel in module.kernels] == ["rows"]
-    assert any("rows" in left.function for left in module.left_out)
+    (left,) = module.left_out
+    assert (left.function, left.modes) == ("rows", ("hvp",))
+    assert "compute together" in left.reason

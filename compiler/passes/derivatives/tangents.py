@@ -228,8 +228,6 @@ class _Body:
                 return _mapped(expr, source=self.tangent(source))
             case ir.Probe(value=value):
                 return self.tangent(value)
-            case ir.GroupOperation(name=name):
-                _refuse(f"sa.{name} has no second derivative", expr)
             case ir.BackwardCall() | ir.ForwardCall():
                 _refuse("it contains a derivative already: the product would be a third derivative", expr)
             case _:
