@@ -46,7 +46,7 @@ def watch_loops(module: ir.Module, kernels: tuple[ir.Kernel, ...]) -> tuple[ir.M
     called = touched - {k.function for k in kernels if k.function.startswith(LAUNCHED)}
     twins = {key: _twin(functions[key], touched) for key in functions if key in called}
     asked = [watching(functions[kernel.function], kernel, twins[kernel.function]) for kernel in watched]
-    inlined = {kernel.function for kernel in watched if is_launch(kernel)}
+    inlined = {kernel.function for kernel in watched if kernel.in_step}  # they have thread numbers
     kept = (twin for key, twin in twins.items() if key not in inlined)
     added = (*helpers(), *kept, *(function for function, _ in asked))
     made = replace(
