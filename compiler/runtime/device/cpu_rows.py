@@ -40,9 +40,7 @@ void slangad_rows(
     void (*entry)(ComputeThreadVaryingInput*, void*, void*), const uint32_t* threads, size_t count,
     const SlangadBlock* own, const SlangadBlock* shared, size_t rows, bool* left, bool backwards)
 {
-#if defined(SLANGAD_GROUPS_HPP)
-    slangad_groups::group().backwards = backwards;
-#endif
+    slangad_order(backwards);
     slangad_watches = left != nullptr;
     for (size_t row = 0; row < rows; ++row)
     {
@@ -60,11 +58,12 @@ void slangad_rows(
         shared->next();
     }
     slangad_watches = false;
-#if defined(SLANGAD_GROUPS_HPP)
-    slangad_groups::group().backwards = false;
-#endif
+    slangad_order(false);
 }
 """
+_ORDER: Final = b"\nstatic void slangad_order(bool backwards) { slangad_groups::group().backwards = backwards; }\n"
+_NO_ORDER: Final = b"\nstatic void slangad_order(bool) {}\n"
+"""The order of the threads of a group. No line begins with ``#``: the last one that does ends Slang's prelude."""
 
 
 class _Moving(ctypes.Structure):
@@ -75,7 +74,8 @@ class _Moving(ctypes.Structure):
 
 def with_rows(source: bytes) -> bytes:
     """Return the ``cpp`` target's output with the loop, and with indices that can be watched (see ``cpu_bounds``)."""
-    return with_watched_bounds(source) + _LOOP
+    order = _ORDER if b"slangad_groups::" in source else _NO_ORDER
+    return with_watched_bounds(source) + order + _LOOP
 
 
 def launch_rows(
