@@ -74,7 +74,8 @@ PATTERNS: dict[str, Callable[[int, int, np.random.Generator], Places]] = {
 
 ONE, FEW, ALL = ("one element",), ("nine in ten at one", "anywhere"), tuple(PATTERNS)
 SCATTERED = (
-    (1, 1, ONE), (1, 3, FEW), (3, 3, FEW), (1, 3000, ALL), (4, 3000, ALL), (1, 1 << 20, ALL), (4, 1 << 20, ALL),
+    (1, 1, ONE), (1, 3, FEW), (3, 3, FEW), (1, 3000, ALL), (2, 3000, ALL), (4, 3000, ALL), (1, 1 << 20, ALL),
+    (2, 1 << 20, ALL), (4, 1 << 20, ALL),
     (1, (1 << 22) + 1, ALL),
 )  # fmt: skip
 """Components and elements of the tensors that are scattered to, and how threads hit them."""

@@ -1,10 +1,11 @@
 """Measure value and gradients of networks: ``python benchmarks/networks.py --device cuda --device vulkan``.
 
 A network 16-W-W-3 with rectifiers, written as loops (benchmarks/workloads/network.py), over 2^18 samples (2^14 on the
-CPU): the mean squared error, its gradients in all weights and in the inputs. Times as in ``gradients.py``: the median
-of 5 x 10 runs, buffers on the device. JAX has ``jit`` of ``value_and_grad``, once with the highest matmul precision and
-once with its default. ``slangad half`` has products in half, where the device has matrix units. ``error`` is the
-largest distance of a gradient from float64, by the norm of its array.
+CPU): the mean squared error, its gradients in all weights and in the inputs. With ``--grid``, the inputs are features
+of a hash grid of 8 levels with 2^14 entries each (benchmarks/workloads/field.py), and the table has a gradient. Times
+as in ``gradients.py``: the median of 5 x 10 runs, buffers on the device. JAX has ``jit`` of ``value_and_grad``, once
+with the highest matmul precision and once with its default. ``slangad half`` has products in half, where the device has
+matrix units. ``error`` is the largest distance of a gradient from float64, by the norm of its array.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from gradients import median_us, resident_backward
@@ -22,44 +24,90 @@ HERE = Path(__file__).parent
 WIDTHS = (16, 32, 64, 128)
 KINK = 1e-6
 """Samples with a unit this near to its kink are left out: float32 can't decide the side."""
+LEVELS, FEATURES, TABLE, BASE, GROWTH = 8, 2, 1 << 14, 16, 1.5
+PRIME = 2654435761
 Arrays = dict[str, np.ndarray]
+KEYS = {
+    False: {"x": "x", **{f"{kind}{n}": f"net.{kind}{n}" for n in (1, 2, 3) for kind in "wb"}},
+    True: {
+        "table": "field.grid.table",
+        **{f"{kind}{n}": f"field.net.l{n}.{kind}" for n in (1, 2, 3) for kind in "wb"},
+    },
+}
+"""slangad's keys of what has a gradient, without and with a grid."""
 
 
-def made(width: int, samples: int) -> Arrays:
-    """Return weights, inputs and targets by slangad's keys."""
+def made(width: int, samples: int, *, grid: bool) -> Arrays:
+    """Return weights, inputs and targets."""
     rng = np.random.default_rng(width)
     sizes = {"w1": (width, 16), "b1": (width,), "w2": (width, width), "b2": (width,), "w3": (3, width), "b3": (3,)}
-    given = {f"net.{k}": rng.uniform(-1, 1, s) * (3 / s[-1]) ** 0.5 for k, s in sizes.items()}
-    given |= {"x": rng.uniform(-1, 1, (samples, 16)), "target": rng.uniform(-1, 1, (samples, 3))}
+    given = {k: rng.uniform(-1, 1, s) * (3 / s[-1]) ** 0.5 for k, s in sizes.items()}
+    given["target"] = rng.uniform(-1, 1, (samples, 3))
+    if grid:
+        given |= {"at": rng.uniform(0, 1, (samples, 2)), "table": rng.uniform(-1, 1, (LEVELS, TABLE, FEATURES))}
+    else:
+        given["x"] = rng.uniform(-1, 1, (samples, 16))
     given = {k: v.astype(np.float32) for k, v in given.items()}
     _, first, second, _ = forward(given)
     clear = (abs(first).min(1) > KINK) & (abs(second).min(1) > KINK)
-    return given | {"x": np.where(clear[:, None], given["x"], given["x"][np.argmax(clear)])}
+    moved = "at" if grid else "x"
+    return given | {moved: np.where(clear[:, None], given[moved], given[moved][np.argmax(clear)])}
+
+
+def corners(at: Any, np: Any = np) -> list[tuple[Any, Any]]:
+    """Return the entries of each level that samples read, and their weights: (samples, 4) both, in floats of ``at``."""
+    found = []
+    for level in range(LEVELS):
+        scale = BASE * GROWTH**level - 1
+        side = int(scale + 0.5) + 2
+        position = at * at.dtype.type(scale) + at.dtype.type(0.5)
+        cell = np.floor(position)
+        within = position - cell
+        x, y = (cell[:, axis, None].astype(np.uint32) + np.asarray(s, np.uint32) for axis, s in enumerate(_CORNERS))
+        entry = y * np.uint32(side) + x if side * side <= TABLE else (x ^ (y * np.uint32(PRIME))) % np.uint32(TABLE)
+        far = [np.where(np.asarray(s) == 1, within[:, a, None], 1 - within[:, a, None]) for a, s in enumerate(_CORNERS)]
+        found.append((entry.astype(np.int32), far[0] * far[1]))
+    return found
+
+
+_CORNERS = ((0, 1, 0, 1), (0, 0, 1, 1))
+
+
+def features(given: Arrays) -> np.ndarray:
+    """Return the grid's features in float64; positions in cells are those of float32, as everywhere."""
+    levels = zip(corners(given["at"]), given["table"].astype(np.float64), strict=True)
+    return np.concatenate([np.einsum("sc,scf->sf", w, table[entry]) for (entry, w), table in levels], 1)
 
 
 def forward(given: Arrays) -> tuple[np.ndarray, ...]:
     """Return the inputs, those of the rectifiers of both layers, and the answers, in float64."""
-    x, w1, b1, w2, b2, w3, b3 = (given[k].astype(np.float64) for k in ("x", *_WEIGHTS))
+    w1, b1, w2, b2, w3, b3 = (given[k].astype(np.float64) for k in ("w1", "b1", "w2", "b2", "w3", "b3"))
+    x = features(given) if "at" in given else given["x"].astype(np.float64)
     first = x @ w1.T + b1
     second = np.maximum(first, 0) @ w2.T + b2
     return x, first, second, np.maximum(second, 0) @ w3.T + b3
 
 
-_WEIGHTS = ("net.w1", "net.b1", "net.w2", "net.b2", "net.w3", "net.b3")
-
-
 def exact(given: Arrays) -> Arrays:
     """Return the gradients in float64."""
     x, first, second, answer = forward(given)
-    w1, w2, w3 = (given[k].astype(np.float64) for k in ("net.w1", "net.w2", "net.w3"))
-    d_answer = 2 * (answer - given["target"]) / len(x)
+    w1, w2, w3 = (given[k].astype(np.float64) for k in ("w1", "w2", "w3"))
+    d_answer = 2 * (answer - given["target"]) / len(x) / (3 if "at" in given else 1)
     d_second = d_answer @ w3 * (second > 0)
     d_first = d_second @ w2 * (first > 0)
     products = ((d_first, x), (d_second, np.maximum(first, 0)), (d_answer, np.maximum(second, 0)))
-    found = {"grad.x": d_first @ w1}
+    d_x = d_first @ w1
+    found = {}
     for number, (rows, columns) in enumerate(products, 1):
-        found |= {f"grad.net.w{number}": rows.T @ columns, f"grad.net.b{number}": rows.sum(0)}
-    return found
+        found |= {f"w{number}": rows.T @ columns, f"b{number}": rows.sum(0)}
+    if "at" not in given:
+        return found | {"x": d_x}
+    table = np.zeros(given["table"].shape)
+    for level, (entry, weight) in enumerate(corners(given["at"])):
+        for k in range(FEATURES):
+            scattered = weight * d_x[:, level * FEATURES + k, None]
+            table[level, :, k] = np.bincount(entry.ravel(), scattered.ravel(), TABLE)
+    return found | {"table": table}
 
 
 def error_of(given: Arrays, found: Arrays) -> float:
@@ -68,31 +116,39 @@ def error_of(given: Arrays, found: Arrays) -> float:
     return max(float(norm(found[k] - v.reshape(found[k].shape)) / norm(v)) for k, v in exact(given).items())
 
 
-def slangad_time(device_name: str, width: int, samples: int, precision: str) -> dict[str, float]:
+def slangad_time(device_name: str, width: int, samples: int, precision: str, *, grid: bool) -> dict[str, float]:
     """Return slangad's time in microseconds, the error, and the seconds until the first result."""
-    given = made(width, samples)
-    run = resident_backward(f"network.py:loss_{width}_{precision}", given, device_name, cache=None)
-    return {"us": run.us, "error": error_of(given, run.results), "first result s": run.first}
+    given = made(width, samples, grid=grid)
+    keys = KEYS[grid]
+    item = f"{'field' if grid else 'network'}.py:loss_{width}_{precision}"
+    run = resident_backward(item, {keys.get(k, k): v for k, v in given.items()}, device_name, cache=None)
+    found = {k: run.results[f"grad.{key}"] for k, key in keys.items()}
+    return {"us": run.us, "error": error_of(given, found), "first result s": run.first}
 
 
-def jax_time(device_name: str, width: int, samples: int, precision: str) -> dict[str, float]:
+def jax_time(device_name: str, width: int, samples: int, precision: str, *, grid: bool) -> dict[str, float]:
     """Return JAX's time in microseconds and its error."""
     import jax
     import jax.numpy as jnp
 
-    given = made(width, samples)
+    given = made(width, samples, grid=grid)
     jax.config.update("jax_default_matmul_precision", precision)
     where = jax.devices("cpu" if device_name == "cpu" else "gpu")[0]
     values = {k: jax.device_put(v, where) for k, v in given.items()}
-    target = values.pop("target")
+    target, at = values.pop("target"), values.pop("at", None)
 
     def loss(p: dict[str, jax.Array]) -> jax.Array:
-        h = jnp.maximum(p["x"] @ p["net.w1"].T + p["net.b1"], 0)
-        h = jnp.maximum(h @ p["net.w2"].T + p["net.b2"], 0)
-        return jnp.mean(jnp.sum((h @ p["net.w3"].T + p["net.b3"] - target) ** 2, -1))
+        if grid:
+            levels = enumerate(corners(at, jnp))
+            x = jnp.concatenate([(w[..., None] * p["table"][n][entry]).sum(1) for n, (entry, w) in levels], 1)
+        else:
+            x = p["x"]
+        h = jnp.maximum(x @ p["w1"].T + p["b1"], 0)
+        h = jnp.maximum(h @ p["w2"].T + p["b2"], 0)
+        return jnp.mean(jnp.sum((h @ p["w3"].T + p["b3"] - target) ** 2, -1)) / (3 if grid else 1)
 
     step = jax.jit(jax.value_and_grad(loss))
-    found = {f"grad.{k}": np.asarray(v) for k, v in step(values)[1].items()}
+    found = {k: np.asarray(v) for k, v in step(values)[1].items()}
     last = [step(values)]
 
     def run() -> None:
@@ -110,6 +166,7 @@ def main() -> None:
     parser.add_argument("--device", action="append", help="cpu, cuda or vulkan; repeatable")
     parser.add_argument("--width", action="append", type=int, choices=WIDTHS, help="repeatable")
     parser.add_argument("--samples", type=int, help="samples in place of 2^18, or 2^14 on the CPU")
+    parser.add_argument("--grid", action="store_true", help="with a hash grid before the network")
     parser.add_argument("--peers", action="store_true", help="JAX too")
     parser.add_argument("--one", nargs=4, metavar=("LIBRARY", "DEVICE", "WIDTH", "SAMPLES"), help=argparse.SUPPRESS)
     arguments = parser.parse_args()
@@ -117,9 +174,10 @@ def main() -> None:
         library, device, width, samples = arguments.one
         if library.startswith("slangad"):
             precision = "half" if library.endswith("half") else "float"
-            print(json.dumps(slangad_time(device, int(width), int(samples), precision)))
+            print(json.dumps(slangad_time(device, int(width), int(samples), precision, grid=arguments.grid)))
         else:
-            print(json.dumps(jax_time(device, int(width), int(samples), library.partition(" ")[2])))
+            precision = library.partition(" ")[2]
+            print(json.dumps(jax_time(device, int(width), int(samples), precision, grid=arguments.grid)))
         return
     print("| device | W | library | µs | error by norm | first result, s |")
     print("|---|---|---|---|---|---|")
@@ -128,6 +186,7 @@ def main() -> None:
         for width in arguments.width or WIDTHS:
             for library in ("slangad", "slangad half", *(("jax highest", "jax default") if arguments.peers else ())):
                 command = [sys.executable, __file__, "--one", library, device, str(width), samples]
+                command += ["--grid"] if arguments.grid else []
                 done = subprocess.run(command, capture_output=True, text=True, check=False)
                 if done.returncode:
                     print(f"| {device} | {width} | {library} | {done.stderr.strip().splitlines()[-1]} | | |")

@@ -44,6 +44,11 @@ def pair(at: Each[int], v: Tensor[float, 1], w: Tensor[float, 1]) -> Each[float]
 
 
 @sa.kernel
+def scatter2(at: Each[int], w: Tensor[float2, 1]) -> Each[float2]:
+    return w[at]
+
+
+@sa.kernel
 def scatter3(at: Each[int], w: Tensor[float3, 1]) -> Each[float3]:
     return w[at]
 

@@ -17,6 +17,12 @@ SCALAR_LAYOUT = ("-fvk-use-scalar-layout",)
 TILES: Final = "SLANGAD_TILES"
 """The macro of targets with products of 16 x 16 tiles in half, with sums in float, by waves of 32 threads."""
 
+VECTOR_ATOMICS: Final = "SLANGAD_VECTOR_ATOMICS"
+"""The macro of CUDA devices from compute capability 9.0 on: they add vectors of two and four floats to memory at once.
+
+A launch defines it; CUDA text has it where it is asked for, since it says nothing of devices.
+"""
+
 NOT_FINITE: Final = "table with inf or nan"
 """No type, but there is no way to write it: constants that are not finite, except plain floats."""
 TRANSCENDENTAL: Final = "exponential, logarithm, power or angle function of double"

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 import slangad as sa
-from slangad import Array, float2, float3
+from slangad import Array, float2, float3, float4
 from slangad.compiler.nn.arguments import MOST, check_positive, check_size, refuse, storage_of
 
 LIMIT = 1e-4
@@ -81,7 +81,7 @@ def _corners(dims):
     def corner_weight(within: position, corner: int) -> float:
         """The weight of a corner: bit ``axis`` of its number is set on the far side of the axis."""
         weight = 1.0
-        for axis in range(dims):
+        for axis in sa.range(dims, unroll=True):
             if ((corner >> axis) & 1) == 1:
                 weight *= within[axis]
             else:
@@ -92,16 +92,43 @@ def _corners(dims):
     def corner_vertex(cell: position, corner: int) -> vertex:
         """The vertex of a corner."""
         at = vertex(cell)
-        for axis in range(dims):
+        for axis in sa.range(dims, unroll=True):
             at[axis] += (corner >> axis) & 1
         return at
 
     return corner_weight, corner_vertex
 
 
+def _rows(features, storage):
+    """Return the type of an entry and of a level's features: vectors up to four numbers, read and added to whole."""
+    if not 2 <= features <= 4:
+        return Array[storage, features], Array[float, features]
+    vectors = {float: (float2, float3, float4), sa.half: (sa.half2, sa.half3, sa.half4)}
+    return vectors[storage][features - 2], vectors[float][features - 2]
+
+
+def _added(features, row, entry):
+    """Return a function that adds an entry, times its weight, to a level's features."""
+    whole = 2 <= features <= 4
+
+    @sa.differentiable
+    def added(total: row, weight: float, found: entry) -> row:
+        """The features with those of one more corner."""
+        if whole:
+            return total + weight * row(found)
+        result = sa.copy(total)
+        for k in range(features):
+            result[k] += weight * float(found[k])
+        return result
+
+    return added
+
+
 def _hash_grid(levels, features, table, base, growth, dims=2, storage=float):
     position, vertex = (float2, sa.int2) if dims == 2 else (float3, sa.int3)
     corner_weight, corner_vertex = _corners(dims)
+    entry_type, row = _rows(features, storage)
+    added = _added(features, row, entry_type)
     scales = tuple(scale(base, growth, level) for level in range(levels))
     sides = tuple(vertices(base, growth, level) for level in range(levels))
     strides = tuple(side if side**dims <= table else 0 for side in sides)  # 0: hashed
@@ -113,7 +140,7 @@ def _hash_grid(levels, features, table, base, growth, dims=2, storage=float):
         stride = strides[level]
         if stride > 0:
             index = at[dims - 1]
-            for axis in range(dims - 1):
+            for axis in sa.range(dims - 1, unroll=True):
                 index = index * stride + at[dims - 2 - axis]
             return index
         mixed = sa.uint(at[0]) ^ (sa.uint(at[1]) * sa.uint(2654435761))
@@ -125,18 +152,25 @@ def _hash_grid(levels, features, table, base, growth, dims=2, storage=float):
     class HashGrid:
         """Grids of growing resolution; vertices of the finer ones share entries by a hash."""
 
-        table: Array[Array[Array[storage, features], entries], levels]
+        table: Array[Array[entry_type, entries], levels]
+
+        @sa.differentiable
+        def at_level(self, x: position, level: int) -> row:
+            """The features of one grid: those of the corners of its cell, by weight."""
+            at = sa.saturate(x) * scales[level] + 0.5
+            cell = sa.floor(at)
+            total = row()
+            for corner in sa.range(corners, unroll=True):
+                entry = grid_entry(level, corner_vertex(sa.no_diff(cell), corner))
+                total = added(total, corner_weight(at - cell, corner), self.table[level][entry])
+            return total
 
         def __call__(self, x: position) -> Array[float, outputs]:
             y = Array[float, outputs]()
             for level in range(levels):
-                at = sa.saturate(x) * scales[level] + 0.5
-                cell = sa.floor(at)
-                for corner in range(corners):
-                    weight = corner_weight(at - cell, corner)
-                    entry = grid_entry(level, corner_vertex(sa.no_diff(cell), corner))
-                    for k in range(features):
-                        y[level * features + k] += weight * float(self.table[level][entry][k])
+                found = self.at_level(x, level)
+                for k in sa.range(features, unroll=features <= 4):
+                    y[level * features + k] = found[k]
             return y
 
     return HashGrid
@@ -145,6 +179,8 @@ def _hash_grid(levels, features, table, base, growth, dims=2, storage=float):
 def _dense_grid(levels, features, base, growth, dims=2, storage=float):
     position, vertex = (float2, sa.int2) if dims == 2 else (float3, sa.int3)
     corner_weight, corner_vertex = _corners(dims)
+    entry_type, row = _rows(features, storage)
+    added = _added(features, row, entry_type)
     scales = tuple(scale(base, growth, level) for level in range(levels))
     sides = tuple(vertices(base, growth, level) for level in range(levels))
     starts = tuple(sum(side**dims for side in sides[:level]) for level in range(levels))
@@ -154,7 +190,7 @@ def _dense_grid(levels, features, base, growth, dims=2, storage=float):
     def grid_entry(level: int, at: vertex) -> int:
         """The entry of a vertex."""
         index = at[dims - 1]
-        for axis in range(dims - 1):
+        for axis in sa.range(dims - 1, unroll=True):
             index = index * sides[level] + at[dims - 2 - axis]
         return starts[level] + index
 
@@ -162,18 +198,25 @@ def _dense_grid(levels, features, base, growth, dims=2, storage=float):
     class DenseGrid:
         """Grids of growing resolution with an entry for each vertex, one after the other."""
 
-        table: Array[Array[storage, features], entries]
+        table: Array[entry_type, entries]
+
+        @sa.differentiable
+        def at_level(self, x: position, level: int) -> row:
+            """The features of one grid: those of the corners of its cell, by weight."""
+            at = sa.saturate(x) * scales[level] + 0.5
+            cell = sa.floor(at)
+            total = row()
+            for corner in sa.range(corners, unroll=True):
+                entry = grid_entry(level, corner_vertex(sa.no_diff(cell), corner))
+                total = added(total, corner_weight(at - cell, corner), self.table[entry])
+            return total
 
         def __call__(self, x: position) -> Array[float, outputs]:
             y = Array[float, outputs]()
             for level in range(levels):
-                at = sa.saturate(x) * scales[level] + 0.5
-                cell = sa.floor(at)
-                for corner in range(corners):
-                    weight = corner_weight(at - cell, corner)
-                    entry = grid_entry(level, corner_vertex(sa.no_diff(cell), corner))
-                    for k in range(features):
-                        y[level * features + k] += weight * float(self.table[entry][k])
+                found = self.at_level(x, level)
+                for k in sa.range(features, unroll=features <= 4):
+                    y[level * features + k] = found[k]
             return y
 
     return DenseGrid

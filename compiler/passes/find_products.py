@@ -271,11 +271,17 @@ class _Writer:
     products: Mapping[int, _Product]
 
     def function(self, function: ir.Function) -> ir.Function:
-        """Return the function with its products."""
+        """Return the function with its products.
+
+        Without sums in loops, nothing is left to compute again in the backward pass but the products themselves.
+        """
         if not self.products:
             return function
         body = statements(function)
-        return replace(function, body=self._block(body, fresh_locals(function, body)))
+        body = self._block(body, fresh_locals(function, body))
+        sums = (s for loop in walk_stmts(body) if isinstance(loop, (ir.For, ir.While)) for s in walk_stmts(loop.body))
+        done = function.prefer == "recompute" and not any(isinstance(s, (ir.For, ir.While)) for s in sums)
+        return replace(function, body=body, prefer="" if done else function.prefer)
 
     def _block(self, body: tuple[ir.Stmt, ...], fresh: Fresh) -> tuple[ir.Stmt, ...]:
         made: list[ir.Stmt] = []

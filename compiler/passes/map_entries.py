@@ -7,6 +7,7 @@
 Slang's reverse mode of a store into an array adds up the gradient of the whole array: a loop over 64 entries takes
 64 * 64 additions and copies. The derivatives of ``map`` are loops over those of ``entry``. Only kernels with products
 of matrices have such functions: there arrays are long. A loop that copies all entries of an array becomes ``h = z``.
+A turn may set several entries, ``h[i * 2 + k]``: then ``entry`` returns that row of two.
 """
 
 from __future__ import annotations
@@ -30,13 +31,16 @@ from slangad.compiler.ir.walk import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 _FEWEST: Final = 16
-"""Entries. Slang's own derivative of a shorter loop costs little."""
+"""Entries. Slang's own derivative of a shorter loop costs little, if a turn sets one entry."""
 _ENTRY: Final = "result_entry"
 _INDEX: Final = "place"
-_OWN: Final = frozenset({_ENTRY, _INDEX, "entries", "tangents", "entry_pair", "entry_gradients", "d_out"})
+_ROW: Final = "row"
+_OWN: Final = frozenset({
+    _ENTRY, _INDEX, _ROW, "entries", "tangents", "entry_pair", "entry_gradients", "d_out", "d_row", "place_in_row",
+})  # fmt: skip
 """Locals of the functions that are made. A loop with a local of such a name stays."""
 
 
@@ -70,13 +74,20 @@ class _Loop:
         out: The array.
         arrays: The arrays of which it reads an entry, perhaps ``out``.
         values: The other variables that it reads.
-        count: The number of entries.
+        count: The number of turns.
+        row: The number of entries that a turn sets.
     """
 
     out: ir.Var
     arrays: tuple[ir.Var, ...]
     values: tuple[ir.Var, ...]
     count: int
+    row: int = 1
+
+    @property
+    def entry(self) -> Type:
+        """The type of what a turn sets."""
+        return Array(FLOAT, self.row) if self.row > 1 else FLOAT
 
     @property
     def params(self) -> tuple[ir.Param, ...]:
@@ -119,7 +130,7 @@ class _Mapper:
                 copied = _copied(stmt, loop) if loop else None
                 if loop and copied:
                     result.append(ir.Assign(loop.out, copied, stmt.span))
-                elif loop and loop.count >= _FEWEST:
+                elif loop and (loop.row > 1 or loop.count >= _FEWEST):
                     result.append(self._call(stmt, loop))
                 else:
                     result.append(replace(stmt, body=self.block(stmt.body, (stmt.body, *rest))))
@@ -138,7 +149,7 @@ class _Mapper:
         reads = self.function.reads
         entry = ir.Function(
             f"{key} entry", f"{name}_entry", (*loop.entry_params, ir.Param(stmt.variable, INT)),
-            _element(loop.out.type), _entry_body(stmt, loop), span=stmt.span, reads=reads,
+            loop.entry, _entry_body(stmt, loop), span=stmt.span, reads=reads,
         )  # fmt: skip
         plain = ir.Function(
             key, name, loop.params, loop.out.type, _plain_body(loop, entry),
@@ -153,47 +164,78 @@ class _Mapper:
 
 
 def _entry_body(stmt: ir.For, loop: _Loop) -> tuple[ir.Stmt, ...]:
-    """Return the body of the loop with values in place of entries, and the return of the one that it sets."""
-    out = ir.Var(_ENTRY, _element(loop.out.type))
+    """Return the body of the loop with values in place of entries, and the return of what it sets."""
+    out = ir.Var(_ENTRY, loop.entry)
     entries = {v.name: ir.Var(_entry_of(v), _element(v.type)) for v in loop.arrays}
-    start: tuple[ir.Stmt, ...] = ()
+    start: tuple[ir.Stmt, ...] = (_zeros(out),) if loop.row > 1 else ()
     if loop.out.name in entries:
         start = (ir.Assign(out, entries[loop.out.name], stmt.span),)
     entries[loop.out.name] = out
-    body = tuple(_with_entries(s, stmt.variable, entries) for s in stmt.body)
+    body = tuple(_with_entries(s, stmt.variable, entries, loop.row) for s in stmt.body)
     return (*start, *body, ir.Return(out, stmt.span))
 
 
-def _with_entries(stmt: ir.Stmt, index: str, entries: dict[str, ir.Var]) -> ir.Stmt:
+def _with_entries(stmt: ir.Stmt, index: str, entries: dict[str, ir.Var], row: int = 1) -> ir.Stmt:
     def changed(expr: ir.Expr) -> ir.Expr:
         match expr:
             case ir.Index(value=ir.Var(name), index=ir.Var(variable)) if variable == index and name in entries:
                 return entries[name]
+            case ir.Index(value=ir.Var(name), index=at) if row > 1 and name in entries:
+                place = _place_in_row(at, index, row)
+                return ir.Index(entries[name], place, FLOAT) if place else map_children(expr, changed)
             case _:
                 return map_children(expr, changed)
 
-    inner = map_blocks(stmt, lambda block: tuple(_with_entries(s, index, entries) for s in block))
+    inner = map_blocks(stmt, lambda block: tuple(_with_entries(s, index, entries, row) for s in block))
     return map_stmt_exprs(inner, changed)
 
 
-def _over(loop: _Loop, *body: ir.Stmt) -> ir.For:
-    """Return the loop over all entries."""
-    start, stop = ir.Const(0, INT), ir.Const(loop.count, INT)
-    return ir.For(_INDEX, start, stop, 1, loop.count, bounded=False, unroll=False, body=body)
+def _place_in_row(at: ir.Expr, index: str, row: int) -> ir.Expr | None:
+    """Return ``k`` of an index ``i * row + k``, where ``k`` does not read ``i``; None for any other index."""
+    first, place = (at.left, at.right) if isinstance(at, ir.Binary) and at.op == "+" else (at, ir.Const(0, INT))
+    match first:
+        case ir.Binary("*", ir.Var(name), ir.Const(value=width)) | ir.Binary("*", ir.Const(value=width), ir.Var(name)):
+            found = name == index and width == row and isinstance(place, (ir.Const, ir.Var))
+            return place if found and place != ir.Var(index, INT) else None
+        case _:
+            return None
+
+
+def _over(count: int, index: str, *body: ir.Stmt) -> ir.For:
+    """Return a loop from 0."""
+    return ir.For(index, ir.Const(0, INT), ir.Const(count, INT), 1, count, bounded=False, unroll=False, body=body)
 
 
 _N: Final = ir.Var(_INDEX, INT)
+_K: Final = ir.Var("place_in_row", INT)
 
 
 def _at(array: ir.Expr, element: Type) -> ir.Index:
     return ir.Index(array, _N, element)
 
 
+def _moved(loop: _Loop, whole: ir.Expr, part: ir.Expr, *, out: bool) -> ir.Stmt:
+    """Return the statement that sets what a turn has of an array, out of its part, or the part out of the array."""
+    at: ir.Expr = _N
+    inside = part
+    if loop.row > 1:
+        at = ir.Binary("+", ir.Binary("*", _N, ir.Const(loop.row, INT), INT), _K, INT)
+        inside = ir.Index(part, _K, FLOAT)
+    entry = ir.Index(whole, at, FLOAT)
+    move = ir.Assign(entry, inside) if out else ir.Assign(inside, entry)
+    return _over(loop.row, _K.name, move) if loop.row > 1 else move
+
+
 def _plain_body(loop: _Loop, entry: ir.Function) -> tuple[ir.Stmt, ...]:
     out = ir.Var("entries", loop.out.type)
     args: tuple[ir.Expr, ...] = (*(_at(v, _element(v.type)) for v in loop.arrays), *loop.values, _N)
-    value = ir.Call(entry.key, args, entry.result)
-    return (_zeros(out), _over(loop, ir.Assign(_at(out, entry.result), value)), ir.Return(out))
+    value: ir.Expr = ir.Call(entry.key, args, entry.result)
+    held: tuple[ir.Stmt, ...] = ()
+    if loop.row > 1:
+        own = ir.Var(_ROW, entry.result)
+        held, value = (ir.Assign(own, value),), own
+    turn = _over(loop.count, _INDEX, *held, _moved(loop, out, value, out=True))
+    return (_zeros(out), turn, ir.Return(out))
 
 
 def _zeros(local: ir.Var) -> ir.Assign:
@@ -212,10 +254,15 @@ def _backward(loop: _Loop, entry: ir.Function, plain: ir.Function) -> ir.Functio
     flowing = [v for v in (*loop.arrays, *loop.values) if carries_gradient(v.type)]
     types = tuple(_element(v.type) if v in loop.arrays else v.type for v in flowing)
     entries = (_at(v, _element(v.type)) for v in loop.arrays)
-    args: tuple[ir.Expr, ...] = (*entries, *loop.values, _N, _at(d_out, entry.result))
+    d_entry: ir.Expr = _at(d_out, FLOAT)
+    inner: list[ir.Stmt] = []
+    if loop.row > 1:
+        d_entry = ir.Var(f"d_{_ROW}", entry.result)
+        inner += (_zeros(d_entry), _moved(loop, d_out, d_entry, out=False))
+    args: tuple[ir.Expr, ...] = (*entries, *loop.values, _N, d_entry)
     one = len(flowing) == 1
     variable = ir.Var("entry_gradients", types[0] if one else Tuple(types))
-    inner: list[ir.Stmt] = [ir.Assign(variable, ir.BackwardCall(entry.key, args, variable.type))]
+    inner.append(ir.Assign(variable, ir.BackwardCall(entry.key, args, variable.type)))
     gradients = [ir.Var(f"d_{v.name}", v.type) for v in flowing]
     for number, (value, gradient) in enumerate(zip(flowing, gradients, strict=True)):
         part: ir.Expr = variable if one else ir.Member(variable, f"item{number}", types[number])
@@ -225,7 +272,7 @@ def _backward(loop: _Loop, entry: ir.Function, plain: ir.Function) -> ir.Functio
             inner.append(ir.Assign(gradient, ir.Binary("+", gradient, part, gradient.type)))
     result = gradients[0] if one else ir.Construct(tuple(gradients), Tuple(tuple(g.type for g in gradients)))
     zeros = (_zeros(gradient) for gradient in gradients)
-    body: tuple[ir.Stmt, ...] = (*zeros, _over(loop, *inner), ir.Return(result))
+    body: tuple[ir.Stmt, ...] = (*zeros, _over(loop.count, _INDEX, *inner), ir.Return(result))
     return ir.Function(
         f"{plain.key}.backward", f"{plain.name}_bwd", (*plain.params, ir.Param("d_out", loop.out.type)), result.type,
         body, differentiable=False, role=ir.Role.BACKWARD, of=plain.key, span=plain.span,
@@ -250,14 +297,14 @@ def _forward(loop: _Loop, entry: ir.Function, plain: ir.Function) -> ir.Function
     args = (*(argument(v) for v in (*loop.arrays, *loop.values)), _N)
     inner = (
         ir.Assign(pair, ir.ForwardCall(entry.key, args, pair.type)),
-        ir.Assign(_at(out, entry.result), ir.Member(pair, "p", entry.result)),
-        ir.Assign(_at(tangent, entry.result), ir.Member(pair, "d", entry.result)),
+        _moved(loop, out, ir.Member(pair, "p", entry.result), out=True),
+        _moved(loop, tangent, ir.Member(pair, "d", entry.result), out=True),
     )
     result = ir.MakePair(out, tangent, DiffPair(loop.out.type))
     params = tuple(replace(p, type=DiffPair(p.type)) if carries_gradient(p.type) else p for p in plain.params)
     return ir.Function(
         f"{plain.key}.forward", f"{plain.name}_fwd", params, result.type,
-        (_zeros(out), _zeros(tangent), _over(loop, *inner), ir.Return(result)),
+        (_zeros(out), _zeros(tangent), _over(loop.count, _INDEX, *inner), ir.Return(result)),
         differentiable=False, role=ir.Role.FORWARD, of=plain.key, span=plain.span,
     )  # fmt: skip
 
@@ -272,21 +319,26 @@ def _read_loop(stmt: ir.For, after: tuple[tuple[ir.Stmt, ...], ...]) -> _Loop | 
             pass
         case _:
             return None
-    plain = (ir.Let, ir.Assign, ir.If, ir.Comment)
+    plain = (ir.Let, ir.Assign, ir.If, ir.Comment, ir.For)
     if not all(isinstance(s, plain) for s in walk_stmts(stmt.body)):
         return None
     out = _set_array(stmt)
-    if out is None or out.type != Array(FLOAT, count):
+    if out is None or not isinstance(out.type, Array) or out.type.element != FLOAT or out.type.size % count:
+        return None
+    row = out.type.size // count
+    if row > 1 and not _sets_row(stmt, out, row):
         return None
     locals_ = {s.name for s in walk_stmts(stmt.body) if isinstance(s, ir.Let)}
     targets = (root(s.target) for s in walk_stmts(stmt.body) if isinstance(s, ir.Assign))
     locals_ |= {target.name for target in targets if target and target != out}
+    locals_ |= {s.variable for s in walk_stmts(stmt.body) if isinstance(s, ir.For)}
     body = tuple(_with_entries(s, stmt.variable, {out.name: ir.Var(_ENTRY, FLOAT)}) for s in stmt.body)
     if any(_needs(body, name) or any(_needs(block, name) for block in after) for name in locals_):
         return None
     if any(_needs(block, stmt.variable) for block in after):
         return None
-    return _with_reads(stmt, out, locals_, count, is_read=_needs(body, _ENTRY) or not _sets(body, _ENTRY))
+    is_read = row == 1 and (_needs(body, _ENTRY) or not _sets(body, _ENTRY))
+    return _with_reads(stmt, _Loop(out, (out,) if is_read else (), (), count, row), locals_)
 
 
 def _copied(stmt: ir.For, loop: _Loop) -> ir.Var | None:
@@ -305,36 +357,84 @@ def _copied(stmt: ir.For, loop: _Loop) -> ir.Var | None:
 
 
 def _set_array(stmt: ir.For) -> ir.Var | None:
-    """Return the array of which a loop sets the entry of its own index, if it sets no other part of anything."""
+    """Return the array of which a loop sets entries of its own index, if it sets no other part of anything."""
     result: set[ir.Var] = set()
     for inner in walk_stmts(stmt.body):
         match inner:
-            case ir.Assign(target=ir.Index(value=ir.Var() as array, index=ir.Var(name))) if name == stmt.variable:
+            case ir.Assign(target=ir.Index(value=ir.Var() as array, index=index)) if _is_own(
+                index, stmt.variable, array
+            ):
                 result.add(array)
-            case ir.Assign(target=ir.Var()) | ir.Let() | ir.If() | ir.Comment():
+            case ir.Assign(target=ir.Var()) | ir.Let() | ir.If() | ir.Comment() | ir.For():
                 continue
             case _:
                 return None
     return result.pop() if len(result) == 1 else None
 
 
-def _with_reads(stmt: ir.For, out: ir.Var, locals_: set[str], count: int, *, is_read: bool) -> _Loop | None:
+def _is_own(at: ir.Expr, index: str, array: ir.Var) -> bool:
+    """Return True for an index that is the loop's, or may be in its row."""
+    return at == ir.Var(index, INT) or any(_place_in_row(at, index, row) for row in _divisors(array.type))
+
+
+def _divisors(type_: Type) -> tuple[int, ...]:
+    return tuple(n for n in range(2, type_.size) if type_.size % n == 0) if isinstance(type_, Array) else ()
+
+
+def _sets_row(stmt: ir.For, out: ir.Var, row: int) -> bool:
+    """Return True if each turn certainly sets all entries of its row, and no others."""
+    if any(isinstance(s, ir.For) and not _is_over(s, row) for s in walk_stmts(stmt.body)):
+        return False
+    inside = {s.variable for s in walk_stmts(stmt.body) if isinstance(s, ir.For)}
+    places = [_place_in_row(t.index, stmt.variable, row) for t in _entries_set(walk_stmts(stmt.body), out)]
+    if not all(isinstance(p, ir.Const) or (isinstance(p, ir.Var) and p.name in inside) for p in places):
+        return False
+    certain = [_place_in_row(t.index, stmt.variable, row) for t in _entries_set(stmt.body, out)]
+    if {p.value for p in certain if isinstance(p, ir.Const)} == {*range(row)}:
+        return True
+    loops = (s for s in stmt.body if isinstance(s, ir.For))
+    return any(
+        _place_in_row(t.index, stmt.variable, row) == ir.Var(s.variable, INT)
+        for s in loops
+        for t in _entries_set(s.body, out)
+    )
+
+
+def _is_over(stmt: ir.For, count: int) -> bool:
+    return (
+        stmt.start == ir.Const(0, INT)
+        and isinstance(stmt.stop, ir.Const)
+        and stmt.stop.value == count
+        and stmt.step == 1
+    )
+
+
+def _entries_set(body: Iterable[ir.Stmt], out: ir.Var) -> Iterator[ir.Index]:
+    """Yield the entries of an array that statements set, without nested blocks."""
+    for stmt in body:
+        if isinstance(stmt, ir.Assign) and isinstance(stmt.target, ir.Index) and stmt.target.value == out:
+            yield stmt.target
+
+
+def _with_reads(stmt: ir.For, loop: _Loop, locals_: set[str]) -> _Loop | None:
     """Return the loop with all that it reads; None if that is more than entries, numbers and vectors."""
-    arrays = {out.name: out} if is_read else {}
+    arrays = {v.name: v for v in loop.arrays}
     values: dict[str, ir.Var] = {}
-    for expr in _reads(stmt, out):
+    for expr in _reads(stmt, loop):
         match expr:
+            case ir.Index(value=ir.Var(name, Vector()) as vector) if name not in locals_:
+                values.setdefault(name, vector)
             case ir.Index(value=ir.Var(name) as array, index=ir.Var(variable)) if variable == stmt.variable:
-                if array.type != Array(FLOAT, count) or name in locals_:
+                if array.type != Array(FLOAT, loop.count) or name in locals_:
                     return None
                 arrays.setdefault(name, array)
             case ir.Var(name) if name == stmt.variable or name in locals_:
                 continue
-            case ir.Var(name, type_) if isinstance(type_, (Scalar, Vector)) and name != out.name:
+            case ir.Var(name, type_) if isinstance(type_, (Scalar, Vector)) and name != loop.out.name:
                 values.setdefault(name, expr)
             case _:
                 return None
-    loop = _Loop(out, tuple(arrays.values()), tuple(values.values()), count)
+    loop = replace(loop, arrays=tuple(arrays.values()), values=tuple(values.values()))
     flowing = any(carries_gradient(v.type) for v in (*loop.arrays, *loop.values))
     names = [p.name for p in (*loop.params, *loop.entry_params)]
     hidden = _OWN & {*names, *locals_, stmt.variable} or any(f"d_{name}" in names for name in names)
@@ -347,11 +447,13 @@ _NEVER: Final = (
 )  # fmt: skip
 
 
-def _reads(stmt: ir.For, out: ir.Var) -> Iterator[ir.Expr]:
+def _reads(stmt: ir.For, loop: _Loop) -> Iterator[ir.Expr]:
     """Yield the entries and locals that a loop reads, without the entry that it sets, and what can't be in a map."""
     for part in walk_stmts(stmt.body):
+        set_ = next(_entries_set((part,), loop.out), None) if loop.row > 1 else None
         for expr in _evaluated(part):
-            yield from (e for e in _parts(expr, stmt.variable) if not _is_entry(e, out, stmt.variable))
+            if expr != set_:
+                yield from (e for e in _parts(expr, stmt.variable) if not _is_entry(e, loop.out, stmt.variable))
 
 
 def _is_entry(expr: ir.Expr, array: ir.Var, index: str) -> bool:

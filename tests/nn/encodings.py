@@ -6,6 +6,8 @@ from slangad import Array, Each, NoDiff, Param, float2, float3
 Hash2 = sa.nn.HashGrid(4, 2, 64, 3, 1.7)
 Hash3 = sa.nn.HashGrid(3, 3, 100, 2, 2.0, dims=3, storage=sa.half)
 Dense2 = sa.nn.DenseGrid(3, 2, 3, 1.5)
+Single = sa.nn.HashGrid(2, 1, 50, 4, 1.6)
+Many = sa.nn.DenseGrid(2, 6, 2, 1.6, storage=sa.half)
 frequency = sa.nn.Frequency(3)
 blob = sa.nn.OneBlob(5)
 harmonics = sa.nn.SphericalHarmonics(4)
@@ -23,6 +25,16 @@ def hash3(x: Each[float3], grid: Param[Hash3]) -> Each[Array[float, 9]]:
 
 @sa.kernel
 def dense2(x: Each[float2], grid: Param[Dense2]) -> Each[Array[float, 6]]:
+    return grid(x)
+
+
+@sa.kernel
+def single(x: Each[float2], grid: Param[Single]) -> Each[Array[float, 2]]:
+    return grid(x)
+
+
+@sa.kernel
+def many(x: Each[float2], grid: Param[Many]) -> Each[Array[float, 12]]:
     return grid(x)
 
 

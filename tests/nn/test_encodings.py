@@ -73,6 +73,8 @@ GRIDS: dict[str, tuple[tuple[int, ...], str, int, Callable[[np.ndarray, np.ndarr
     "hash2": ((4, 64, 2), "f4", 2, lambda x, t: hashed(x, t, 3, 1.7), 1e-5),
     "hash3": ((3, 100, 3), "f2", 3, lambda x, t: hashed(x, t, 2, 2.0), 1e-3),
     "dense2": ((116, 2), "f4", 2, lambda x, t: dense(x, t, 3, 1.5, 3), 1e-5),
+    "single": ((2, 50, 1), "f4", 2, lambda x, t: hashed(x, t, 4, 1.6), 1e-5),
+    "many": ((25, 6), "f2", 2, lambda x, t: dense(x, t, 2, 1.6, 2), 1e-3),
 }
 
 

@@ -20,7 +20,7 @@ from threading import RLock
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from slangad.compiler.errors.diagnostics import ToolchainError
-from slangad.compiler.ir.targets import TARGETS, TILES
+from slangad.compiler.ir.targets import TARGETS, TILES, VECTOR_ATOMICS
 from slangad.compiler.runtime.device.choice import is_software
 from slangad.compiler.runtime.device.cuda_calls import PreparedLaunches, is_primary_at
 from slangad.compiler.runtime.device.cuda_capture import CapturedLaunches, LaunchGraph, is_captured, not_captured
@@ -182,6 +182,10 @@ class GpuBuffer:
         """Do nothing: the memory is freed with the last reference."""
 
 
+_CHIP_9_0: Final = "_cuda_sm_9_0"
+"""Slang's name of what CUDA devices can do from compute capability 9.0 on."""
+
+
 def macros_of(name: str, adapter: str, features: Collection[str]) -> tuple[str, ...]:
     """Return the macros of slangad's libraries for a device: without tiles in half where it has none.
 
@@ -256,6 +260,8 @@ class GpuDevice:
                 return parsed
         folder = self._folder_of(emitted.libraries)
         macros = dict.fromkeys(macros_of(self.name, self.adapter, {f.name for f in self.handle.features}), "")
+        if _CHIP_9_0 in self.handle.capabilities:
+            macros[VECTOR_ATOMICS] = ""
         folders = [folder, *map(Path, source.include_dirs)]
         options = slangpy.SlangCompilerOptions(
             {"include_paths": folders, "defines": {**macros, **dict(source.defines)}}
