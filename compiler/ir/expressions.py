@@ -260,7 +260,7 @@ class GroupOperation:
     """A value that the threads of a group compute together from one value of each, by component.
 
     ``name`` is that of a word of the language, such as ``group_sum``. All threads of the group come by. Their number is
-    ``size``, 0 before the pass that sets it.
+    ``size``, 0 until the description is whole.
     """
 
     name: str

@@ -38,11 +38,12 @@ def size_groups(module: ir.Module) -> ir.Module:
 def computes_together(function: ir.Function) -> bool:
     """Return True if the threads of a group work together in a function."""
     body = statements(function)
-    shares = any(isinstance(s, ir.Barrier) or _is_shared(s) for s in walk_stmts(body))
+    shares = any(isinstance(s, ir.Barrier) or declares_shared(s) for s in walk_stmts(body))
     return shares or any(isinstance(e, ir.GroupOperation) for e in body_exprs(body))
 
 
-def _is_shared(stmt: ir.Stmt) -> bool:
+def declares_shared(stmt: ir.Stmt) -> bool:
+    """Return True for a declaration of memory that the threads of a group share."""
     return isinstance(stmt, ir.Let) and isinstance(stmt.type, Tensor)
 
 

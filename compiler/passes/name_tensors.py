@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.ir import nodes as ir
 from slangad.compiler.ir.gradient_flow import Carrying
+from slangad.compiler.ir.group_operations import declares_shared
 from slangad.compiler.ir.memory_parts import extents_at
 from slangad.compiler.ir.types import Tensor, Texture, carries_gradient, leaves
 from slangad.compiler.ir.walk import (
@@ -66,7 +67,7 @@ def _takes_memory(function: ir.Function) -> bool:
 
 
 def _shares(function: ir.Function) -> bool:
-    return any(isinstance(stmt, ir.Let) and isinstance(stmt.type, Tensor) for stmt in statements(function))
+    return any(declares_shared(stmt) for stmt in statements(function))
 
 
 def _is_memory(param: ir.Param) -> bool:

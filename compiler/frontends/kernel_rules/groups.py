@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 from slangad.compiler.errors.diagnostics import Diagnostic
 from slangad.compiler.ir import nodes as ir
-from slangad.compiler.ir.group_operations import computes_together
-from slangad.compiler.ir.types import Tensor
+from slangad.compiler.ir.group_operations import computes_together, declares_shared
 from slangad.compiler.ir.walk import statements, stmt_exprs
 from slangad.compiler.passes.classify_accesses import conditions_of
 from slangad.compiler.passes.find_products import evaluated
@@ -27,7 +26,7 @@ def check_groups(kernel: ir.Kernel, function: ir.Function, problems: Problems) -
         if isinstance(stmt, ir.Barrier) and not fits:
             help_ = "call it outside of the branch or loop"
             problems.add(_refusal("sa.barrier", stmt.span, f"{under.why} decides", help_))
-        if isinstance(stmt, ir.Let) and isinstance(stmt.type, Tensor) and id(stmt) not in top:
+        if isinstance(stmt, ir.Let) and declares_shared(stmt) and id(stmt) not in top:
             message, help_ = f"'{stmt.name}' is declared in a branch or loop", "declare it at the top of the kernel"
             problems.add(Diagnostic("SA033", message, stmt.span, "", help_))
         parts = [part for expr in stmt_exprs(stmt) for part in evaluated(expr)]

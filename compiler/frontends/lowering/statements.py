@@ -203,7 +203,7 @@ def _returned_tuple(ctx: Context, value: ir.Construct, wanted: types.Tuple, node
 
 
 def _expression(ctx: Context, node: ast.Expr) -> Sequence[ir.Stmt]:
-    """Lower an expression statement: a docstring ``sa.static_assert`` or ``sa.barrier``."""
+    """Lower an expression statement: a docstring, ``sa.static_assert`` or ``sa.barrier``."""
     from slangad.compiler.frontends.lowering.expressions import entity_of
 
     value = node.value

@@ -20,7 +20,7 @@ _ENTERS: Final = re.compile(rb"slangad_groups::enter\([^;]*?\b(\d+)U\)*;")
 _ENTRY: Final = re.compile(
     rb"^void _(\w+)(\(void\* \w+, void\* \w+, void\* \w+\)\n\{\n.*?^\}\n)", re.MULTILINE | re.DOTALL
 )
-_SHARED: Final = re.compile(rb"^ +(\S.*\S) +(\w+);\n +\(&kernelContext_\d+\)->(\w+) = &\2;$", re.MULTILINE)
+_SHARED: Final = re.compile(rb"^( +)(\S.*\S) +(\w+);(\n +\(&kernelContext_\d+\)->\w+ = &\3;)$", re.MULTILINE)
 _RUN: Final = b"""
 void _%(name)s(void* place, void* parameters, void* globals)
 {
@@ -54,7 +54,5 @@ def _in_step(match: re.Match[bytes]) -> bytes:
 
 def _one_for_all(match: re.Match[bytes], number: int) -> bytes:
     """Return the declaration of the same memory for all threads of the group."""
-    type_, local = match[1], match[2]
-    return match[0].replace(
-        type_ + b"  " + local + b";", b"%s& %s = slangad_groups::shared<%s >(%d);" % (type_, local, type_, number), 1
-    )
+    indent, type_, local, use = match.groups()
+    return b"%s%s& %s = slangad_groups::shared<%s >(%d);%s" % (indent, type_, local, type_, number, use)
