@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
+from functools import cache
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -303,6 +305,18 @@ def leaves(type_: Type, path: tuple[str | int, ...] = (), *, no_diff: bool = Fal
         yield Leaf(path, type_, no_diff or not is_floating(type_))
     for step, part, passive in _parts(type_):
         yield from leaves(part, (*path, step), no_diff=no_diff or passive)
+
+
+@cache
+def count_scalars(type_: Type) -> Counter[Scalar]:
+    """Return the number of scalars of each type in a value, in no time for arrays of any size. Don't change it."""
+    match type_:
+        case Scalar():
+            return Counter({type_: 1})
+        case Vector(element, size) | Array(element, size):
+            return Counter({scalar: n * size for scalar, n in count_scalars(element).items()})
+        case _:
+            return sum((count_scalars(part) for _, part, _ in _parts(type_)), Counter())
 
 
 def _parts(type_: Type) -> Iterator[tuple[str | int, Type, bool]]:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from slangad.compiler.ir import nodes as ir
 from slangad.compiler.ir.assignment import sets_before_reading
-from slangad.compiler.ir.types import DOUBLE, Tensor, leaves
+from slangad.compiler.ir.types import DOUBLE, Tensor, count_scalars
 from slangad.compiler.ir.walk import blocks, body_exprs, children, root, statements, stmt_exprs, walk, walk_stmts
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def accumulation_of(module: ir.Module, buffer: ir.Buffer) -> Decision:
 
 
 def _adds_floats(tensor: Tensor) -> bool:
-    return all(leaf.type != DOUBLE for leaf in leaves(tensor.element))
+    return DOUBLE not in count_scalars(tensor.element)
 
 
 def tile_of(blocks: tuple[int, ...]) -> tuple[int, ...]:

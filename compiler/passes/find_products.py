@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.ir import nodes as ir
 from slangad.compiler.ir.calls import differentiated
-from slangad.compiler.ir.types import DOUBLE, FLOAT, INT, Array, Tensor, Texture, Type, leaves
+from slangad.compiler.ir.types import DOUBLE, FLOAT, INT, Array, Tensor, Texture, Type, count_scalars
 from slangad.compiler.ir.walk import blocks, body_exprs, children, root, statements, stmt_exprs, walk, walk_stmts
 from slangad.compiler.passes.store_whole_values import fresh_locals
 
@@ -145,7 +145,7 @@ class _Finder:
         exprs = (e for key in self._called() for e in body_exprs(statements(self.functions[key])))
         probed = any(isinstance(e, ir.Probe) for e in exprs)
         places = [*(p.type for p in self.kernel.params), *(r.type for r in self.kernel.results)]
-        doubles = any(leaf.type == DOUBLE for type_ in places for leaf in leaves(_held(type_)))
+        doubles = any(DOUBLE in count_scalars(_held(type_)) for type_ in places)
         directed = any(result.param for result in self.kernel.results)
         return not (stored or owned or probed or doubles or directed)
 

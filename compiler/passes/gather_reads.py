@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final
 from slangad.compiler.ir import nodes as ir
 from slangad.compiler.ir.build import Fresh, fresh_keys, zero
 from slangad.compiler.ir.gradient_flow import is_differentiated
-from slangad.compiler.ir.types import BOOL, FLOAT, INT, Field, Struct, Type, Vector, leaves
+from slangad.compiler.ir.types import BOOL, FLOAT, INT, Field, Struct, Type, Vector, count_scalars
 from slangad.compiler.ir.walk import (
     blocks,
     body_exprs,
@@ -111,7 +111,7 @@ class _Gatherer:
                 own = {read: leaves_early for read in every if not leaves_early or read.indices in known}
             new = [read for read in own if read not in found]
             changed = any(isinstance(e, ir.Var) and e.name in stored for r in own for e in walk(r))
-            scalars += sum(len(list(leaves(read.type))) for read in new)
+            scalars += sum(count_scalars(read.type).total() for read in new)
             if found and (changed or scalars > _MOST):
                 return number, found
             found |= {read: own[read] for read in new} if scalars <= _MOST else {}

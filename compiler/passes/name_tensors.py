@@ -18,7 +18,7 @@ from slangad.compiler.ir import nodes as ir
 from slangad.compiler.ir.gradient_flow import Carrying
 from slangad.compiler.ir.group_operations import declares_shared
 from slangad.compiler.ir.memory_parts import extents_at
-from slangad.compiler.ir.types import Tensor, Texture, carries_gradient, leaves
+from slangad.compiler.ir.types import Tensor, Texture, carries_gradient, count_scalars
 from slangad.compiler.ir.walk import (
     body_exprs,
     children,
@@ -199,7 +199,7 @@ def _few_elements(module: ir.Module, buffer: ir.Buffer) -> tuple[int, ...]:
         return ()
     kernel = next(k for k in module.kernels if k.name == buffer.kernel)
     reach = buffer.extents or read_extents(module, kernel, buffer)
-    return reach if 0 < math.prod(reach) * len(list(leaves(buffer.type.element))) <= _FEW_SCALARS else ()
+    return reach if 0 < math.prod(reach) * count_scalars(buffer.type.element).total() <= _FEW_SCALARS else ()
 
 
 def _is_followed(module: ir.Module, buffer: ir.Buffer) -> bool:

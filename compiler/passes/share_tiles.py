@@ -31,8 +31,8 @@ from slangad.compiler.ir.types import (
     Tensor,
     Vector,
     carries_gradient,
+    count_scalars,
     is_floating,
-    leaves,
 )
 from slangad.compiler.ir.walk import body_exprs, map_body_exprs, map_stmt_exprs, rewrite, root, statements, walk_stmts
 from slangad.compiler.passes.classify_accesses import blocks_of
@@ -364,9 +364,9 @@ class _Functions:
     def _divided(self, stmt: ir.Stmt) -> ir.Stmt:
         """Return a statement that finds an earlier state by a division of the library's, which has no branch."""
         match stmt:
-            case ir.Assign(ir.Var(name), ir.Binary("/", left, right, type_)) if name in self._earlier and all(
-                leaf.type == FLOAT for leaf in leaves(type_)
-            ):
+            case ir.Assign(ir.Var(name), ir.Binary("/", left, right, type_)) if name in self._earlier and {
+                *count_scalars(type_)
+            } == {FLOAT}:
                 params = (ir.Param("a", type_), ir.Param("b", type_))
                 key = f"{self.loop.key} quotient {type_}"
                 self.quotients[key] = ir.Function(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -9,6 +11,7 @@ import pytest
 from slangad.compiler.errors.codes.passes import CODES
 from slangad.compiler.errors.diagnostics import CompileError
 from slangad.compiler.frontends import load
+from slangad.compiler.ir import types
 from slangad.compiler.ir.text_form.printer import parse, show
 from slangad.compiler.ir.verify.module import InvalidModule
 from slangad.compiler.passes import run_passes
@@ -67,3 +70,50 @@ function table table(x: float) -> float not_differentiable {{ return x }}
 function bucket bucket(x: float) -> int not_differentiable {{ return cast int(x) }}
 function f f(x: float, no_diff k: float) -> float {{ {body.replace("bucket(x)", "bucket(x)::int")} }}""")
     run_passes(module)
+
+
+def test_run_passes__a_param_of_thousands_of_millions_of_scalars__is_no_work(tmp_path: Path) -> None:
+    file = tmp_path / "large.py"
+    file.write_text(
+        """
+import slangad as sa
+from slangad import Array, Each, Mean, NoDiff, Param, float2
+
+Grid = sa.nn.HashGrid(levels=32, features=4, table=1 << 24, base=16, growth=1.3)
+Net = sa.nn.MLP([128, 64, 3])
+
+
+@sa.struct
+class Field:
+    grid: Grid
+    net: Net
+    more: Array[Array[float2, 1 << 24], 64]
+
+
+@sa.kernel
+def fit(at: NoDiff[Each[float2]], k: NoDiff[Each[int]], field: Param[Field]) -> Mean[float]:
+    total = 0.0
+    for c in field.net(field.grid(at)):
+        total += c * c
+    return total * sa.dot(field.more[k % 64][k], at)
+""",
+        encoding="utf-8",
+    )
+    module = run_passes(load(file))
+    sizes = {buffer.key: math.prod(buffer.extents) for buffer in module.buffers}
+    assert (sizes["fit.field.grid.table"], sizes["fit.field.more"]) == (32 << 24, 64 << 24)
+
+
+@pytest.mark.parametrize(
+    "type_",
+    [
+        types.FLOAT,
+        types.Array(types.Vector(types.FLOAT, 3), 5),
+        types.Struct("S", "S", (types.Field("m", types.Matrix(types.DOUBLE, 2, 3)), types.Field("n", types.INT))),
+        types.Tuple((types.INT, types.Array(types.Tuple((types.BOOL, types.FLOAT)), 4))),
+        types.Tensor(types.FLOAT, 2),
+    ],
+    ids=str,
+)
+def test_scalars_of_a_type__are_counted__as_its_leaves(type_: types.Type) -> None:
+    assert types.count_scalars(type_) == Counter(leaf.type for leaf in types.leaves(type_))

@@ -89,7 +89,7 @@ def check_result_memory(memory: Memory, type_: types.Type, spell: Spelling, wher
     if memory is Memory.EACH:
         return True
     word = "added up" if memory is Memory.SUM else "averaged"
-    if _holds_struct(type_) or any(leaf.type == types.BOOL for leaf in types.leaves(type_)):
+    if _holds_struct(type_) or types.BOOL in types.count_scalars(type_):
         help_ = "return its numbers, a tuple for several results"
         problems.error("SA031", where, f"{types.show(type_)} can't be {word}", help=help_)
         return False

@@ -11,7 +11,17 @@ from typing import TYPE_CHECKING, Final
 from slangad.compiler.errors.diagnostics import Diagnostic
 from slangad.compiler.ir import nodes as ir
 from slangad.compiler.ir.memory_parts import memory_parts
-from slangad.compiler.ir.types import DiffPair, Struct, Tensor, Texture, Tuple, Type, carries_gradient, leaves, show
+from slangad.compiler.ir.types import (
+    DiffPair,
+    Struct,
+    Tensor,
+    Texture,
+    Tuple,
+    Type,
+    carries_gradient,
+    count_scalars,
+    show,
+)
 from slangad.compiler.ir.verify.bodies import verify_body
 from slangad.compiler.ir.verify.pipelines import verify_pipeline
 from slangad.compiler.ir.walk import body_exprs, statements
@@ -73,7 +83,7 @@ def _verify_keys(module: ir.Module) -> Iterator[Diagnostic]:
         if function.owner and function.owner not in owners:
             yield Diagnostic("SA900", f"{function.key}: no struct {function.owner!r}", function.span)
     for constant in module.constants:
-        if len(constant.values) != sum(1 for _ in leaves(constant.type)):
+        if len(constant.values) != count_scalars(constant.type).total():
             yield Diagnostic("SA900", f"constant {constant.key!r} has {len(constant.values)} values", constant.span)
 
 

@@ -9,7 +9,7 @@ from slangad.compiler.ir.built_in_stages import BUILT_IN
 from slangad.compiler.ir.kernels import Memory
 from slangad.compiler.ir.optimizers import OPTIMIZERS
 from slangad.compiler.ir.pipelines import Fixed, ValueArgument, used_values
-from slangad.compiler.ir.types import Tensor, Texture, leaves, show
+from slangad.compiler.ir.types import Tensor, Texture, count_scalars, show
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -72,7 +72,7 @@ def _fits(param: KernelParam, argument: Argument, known: Mapping[str, tuple[Memo
     wanted = element(param.type)
     match argument:
         case Fixed(scalars):
-            return param.memory is Memory.UNIFORM and len(scalars) == sum(1 for _ in leaves(wanted))
+            return param.memory is Memory.UNIFORM and len(scalars) == count_scalars(wanted).total()
         case ValueArgument(value):
             memory, type_ = known[value]
             return show(type_) == show(wanted) and (memory in SCALARS) == (param.memory in SCALARS)

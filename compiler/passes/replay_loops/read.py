@@ -7,7 +7,17 @@ from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.ir import nodes as ir
 from slangad.compiler.ir.assignment import sets_before_reading
-from slangad.compiler.ir.types import INT, Array, DiffPair, Struct, Tensor, Texture, Tuple, carries_gradient, leaves
+from slangad.compiler.ir.types import (
+    INT,
+    Array,
+    DiffPair,
+    Struct,
+    Tensor,
+    Texture,
+    Tuple,
+    carries_gradient,
+    count_scalars,
+)
 from slangad.compiler.ir.walk import (
     blocks,
     body_exprs,
@@ -94,7 +104,7 @@ class Loop:
 
 def size_of(type_: Type) -> int:
     """Return the bytes of a value."""
-    return sum(_BYTES.get(leaf.type.name, 4) for leaf in leaves(type_))
+    return sum(_BYTES.get(scalar.name, 4) * count for scalar, count in count_scalars(type_).items())
 
 
 def obstacle(stmt: ir.For | ir.While) -> str:
