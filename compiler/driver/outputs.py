@@ -11,6 +11,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+from slangad.compiler.driver.cpp_names import input_word
 from slangad.compiler.driver.emitted import unique_files
 from slangad.compiler.driver.merge_failures import MISSING_TOOL, merge_failures
 from slangad.compiler.driver.model import CPP, CompiledInput, Output
@@ -87,7 +88,8 @@ def refuse_equal_names(units: Sequence[EmittedInput], *, headers: bool = False) 
         headers: True if C++ headers or libraries are printed.
 
     Raises:
-        CompileError: Two inputs have one stem, or two kernels one name in C++, or two files would have one name.
+        CompileError: Two inputs have one stem, or one name in C++ and kernels of one name, or two files would have one
+            name.
     """
     in_cpp = [unit for unit in units if headers or CPP in unit.asked]
     problems = [*_same_stems(units), *_same_kernels(in_cpp)] or [*_same_files(units)]
@@ -110,18 +112,22 @@ def _same_stems(units: Sequence[EmittedInput]) -> Iterable[Diagnostic]:
 
 
 def _same_kernels(units: Sequence[EmittedInput]) -> Iterable[Diagnostic]:
-    """Yield an error for two described kernels of one name. Functions of Slang files may share names."""
-    seen: dict[str, KernelSummary] = {}
+    """Yield an error for two kernels of one name in inputs of one name in C++: ``my-brdf.py`` and ``my_brdf.py``.
+
+    Functions of Slang files may share names.
+    """
+    seen: dict[tuple[str, str], tuple[EmittedInput, KernelSummary]] = {}
     described = (unit for unit in units if not is_slang(unit.source))
-    for kernel in (kernel for unit in described for kernel in unit.kernels):
-        first = seen.setdefault(kernel.name, kernel)
-        if first is not kernel:
+    for unit, kernel in ((one, kernel) for one in described for kernel in one.kernels):
+        word = input_word(unit.stem)
+        first, known = seen.setdefault((word, kernel.name), (unit, kernel))
+        if first is not unit:
             yield Diagnostic(
                 "SA402",
                 f"there are two kernels called {kernel.name} for C++",
                 kernel.span,
-                help="no C++ program can have both: rename one of the two, or compile them without cpp and headers",
-                notes=(f"the other one is at {first.span}",),
+                help=f"rename {shown_path(unit.source)}: both inputs are from_{word} in C++",
+                notes=(f"the other one is at {known.span}",),
             )
 
 

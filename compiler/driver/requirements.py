@@ -28,6 +28,8 @@ _ENABLED: Final = re.compile(rb"^enable ([\w, ]+);", re.MULTILINE)
 _STORAGE: Final = re.compile(rb"^@binding\(\d+\) @group\(\d+\) var<storage", re.MULTILINE)
 _EXTENSION: Final = re.compile(rb"^#extension (\w+) : require", re.MULTILINE)
 _WGSL_ENTRY: Final = re.compile(rb"@compute\s+@workgroup_size\([^)]*\)\s+fn (\w+)")
+_CPP_ENTRY: Final = re.compile(rb"^void (\w+)\(ComputeVaryingInput\*", re.MULTILINE)
+"""Exported functions of C++ that run whole groups; the last one runs a range of groups, as entry points do."""
 _OP_EXTENSION, _OP_CAPABILITY = 10, 17
 _CAPABILITIES: Final = {
     1: "Shader",
@@ -81,6 +83,8 @@ def requirements_of(artefact: Output) -> Requirements:
             return Requirements(entry, tuple(word.decode() for word in _EXTENSION.findall(code)))
         case "spirv":
             return Requirements(entry, tuple(_spirv(code)))
+        case "cpp":
+            return Requirements([entry.encode(), *_CPP_ENTRY.findall(code)][-1].decode())
         case _:
             return Requirements(entry)
 

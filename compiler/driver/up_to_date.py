@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from slangad import __version__
+from slangad.compiler.driver.cpp_names import input_word
 from slangad.compiler.driver.depfile import CONTINUED, depfile_text, escaped
 from slangad.compiler.errors.diagnostics import Diagnostic, Severity
 from slangad.compiler.errors.spans import Span
@@ -100,14 +101,14 @@ def current_inputs(inputs: Sequence[Input], options: Options, to: Destination) -
 
 def has_clash(compiled: Iterable[CompiledInput], current: Iterable[CurrentInput], *, in_cpp: bool) -> bool:
     """Return True if two inputs have a file of one name, or a kernel ``in_cpp``. Equal library modules do not count."""
-    kernels: set[str] = set()
+    kernels: dict[tuple[str, str], Input] = {}
     files: dict[str, str] = {}
-    described = [(one.slang.input, [k.name for k in one.slang.kernels], _hashes(one)) for one in compiled]
-    for item, names, hashes in (*described, *((one.input, one.kernels, one.hashes) for one in current)):
-        own = names if in_cpp and not is_slang(item.path) else ()
-        if not kernels.isdisjoint(own):
+    fresh = [(one.slang.input, [k.name for k in one.slang.kernels], _hashes(one)) for one in compiled]
+    for item, names, hashes in (*fresh, *((one.input, one.kernels, one.hashes) for one in current)):
+        described = in_cpp and not is_slang(item.path)
+        word = input_word(item.path.stem) if described else ""
+        if described and any(kernels.setdefault((word, name), item) is not item for name in names):
             return True
-        kernels.update(own)
         if any(files.setdefault(name.casefold(), digest) != digest for name, digest in hashes.items()):
             return True
     return False

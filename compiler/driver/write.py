@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from slangad.compiler.driver.cpp_names import NAMESPACE, with_exported_symbols
 from slangad.compiler.driver.depfile import depfile_text
 from slangad.compiler.driver.manifest import FILE_NAME, input_record, manifest_text, record_text
 from slangad.compiler.driver.model import LANGUAGES, Output
@@ -30,12 +31,13 @@ class Written:
     inputs: tuple[str, ...]
 
 
-def wanted_outputs(compiled: CompiledInput, emit: frozenset[Emit], namespace: str = "slangad") -> list[Output]:
-    """Return the outputs of an input that are asked for."""
+def wanted_outputs(compiled: CompiledInput, emit: frozenset[Emit], namespace: str = NAMESPACE) -> list[Output]:
+    """Return the outputs of an input that are asked for; cpp artefacts export symbols that no other input has."""
+    exported = with_exported_symbols(compiled, namespace)
     of_slang = ("slang", "library")
     kinds = {"slang": of_slang, "lines": of_slang, "functions": ("library",), "artefacts": ("artefact", "reflection")}
     wanted = {kind for name in emit for kind in kinds.get(name, ())}
-    outputs = [output for output in compiled.outputs if output.kind in wanted]
+    outputs = [output for output in exported.outputs if output.kind in wanted]
     if "lines" in emit:
         from slangad.compiler.driver.line_directives import with_line_directives
 
@@ -61,7 +63,7 @@ def wanted_outputs(compiled: CompiledInput, emit: frozenset[Emit], namespace: st
         from slangad.compiler.driver.print_launch_tables import launch_tables_text
 
         name = f"{compiled.slang.label}.slangad{LANGUAGES[language]}"
-        outputs.append(Output(name, launch_tables_text(compiled, language).encode(), "header"))
+        outputs.append(Output(name, launch_tables_text(exported, language).encode(), "header"))
     if "library" in emit:
         from slangad.compiler.driver.cpp_library import library_text
 

@@ -117,15 +117,17 @@ def test_compile__more_errors_than_are_shown__tells_how_many_more(built: Project
 
 
 @pytest.mark.parametrize("words", [("-t", "cpp"), ("--emit", "header"), ("--emit", "library")])
-def test_compile__two_kernels_of_one_name_for_cpp__are_refused_naming_both(
+def test_compile__two_inputs_of_one_name_in_cpp__are_refused_naming_both_kernels(
     built: Project, words: tuple[str, ...]
 ) -> None:
     before = built.files()
-    built.write("other.py", HEAD + KERNEL.format("x"))
-    ended = built.run("compile", "k.py", "other.py", *words, code=1)
+    for name in ("a-b", "a_b"):
+        built.write(f"{name}.py", HEAD + KERNEL.format("x"))
+    ended = built.run("compile", "a-b.py", "a_b.py", *words, code=1)
     (error,) = _errors(ended.stderr)
-    assert error == "other.py:6:5: error[SA402]: there are two kernels called fit for C++"
-    assert "k.py:6:5" in ended.stderr
+    assert error == "a_b.py:6:5: error[SA402]: there are two kernels called fit for C++"
+    assert "a-b.py:6:5" in ended.stderr
+    assert "rename a_b.py: both inputs are from_a_b in C++" in ended.stderr
     assert built.files() == before
 
 

@@ -121,3 +121,57 @@ def test_cmake__sample_in_a_folder_with_spaces__builds_trains_and_rebuilds_nothi
     assert again.count("slangad ../mlp/mlp.py") == 2
     if shutil.which("ninja"):
         assert "Building" not in again  # the text is the same
+
+
+LISTS = """
+cmake_minimum_required(VERSION 3.20)
+project(two CXX)
+execute_process(COMMAND slangad cmake-dir OUTPUT_VARIABLE Slangad_DIR OUTPUT_STRIP_TRAILING_WHITESPACE)
+find_package(Slangad REQUIRED)
+slangad_add_library(kernels INPUTS {inputs} OPTIONS --mode forward)
+add_executable(two main.cpp)
+target_link_libraries(two PRIVATE kernels)
+"""
+TWO = """#include "one.slangad.hpp"
+#include "two.slangad.hpp"
+
+#include <cstdio>
+
+template <class Inputs, class Results, class Run>
+float of(float x, Run run)
+{
+    std::vector<float> given = {x}, found(1);
+    Inputs inputs;
+    inputs.x = given;
+    Results results;
+    results.result = found;
+    run(inputs, results, std::array<std::uint32_t, 1>{1}, 1);
+    return found[0];
+}
+
+int main()
+{
+    namespace one = slangad::from_one::fit;
+    namespace two = slangad::from_two::fit;
+    std::printf("%g ", of<one::Inputs, one::Results>(2, one::forward));
+    std::printf("%g", of<two::Inputs, two::Results>(2, two::forward));
+}
+"""
+FIT = "import slangad as sa\n\n\n@sa.kernel\ndef fit(x: sa.Each[float]) -> sa.Each[float]:\n    return {} * x\n"
+
+
+def test_cmake__kernels_of_one_name_in_two_inputs__are_one_library(
+    tmp_path: Path, tool: Callable[[str], str], run: Callable[..., str]
+) -> None:
+    folder = tmp_path / "a ü folder/two"
+    for name, factor in (("one", 3.0), ("two", 5.0), ("other/one", 7.0)):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / f"{name}.py").write_text(FIT.format(factor), encoding="utf-8")
+    (folder / "main.cpp").write_text(TWO, encoding="utf-8")
+    (folder / "CMakeLists.txt").write_text(LISTS.format(inputs="one.py two.py"), encoding="utf-8")
+    run(tool("cmake"), "-S", "two", "-B", "two/build", "-G", "Unix Makefiles")
+    run("cmake", "--build", "two/build")
+    assert run("two/build/two") == "6 10"
+    (folder / "CMakeLists.txt").write_text(LISTS.format(inputs="one.py other/one.py"), encoding="utf-8")
+    with pytest.raises(AssertionError, match="kernels has two inputs called one"):
+        run("cmake", "-S", "two", "-B", "refused")

@@ -33,7 +33,9 @@ def test_cpp__artefacts_of_several_kernels__link_into_one_program(
     second.write_text(second.read_text() + MORE, encoding="utf-8")
     project.run("compile", "first.py", "second.py", "-t", "cpp")
     kernels = [kernel for one in project.manifest()["inputs"] for kernel in one["kernels"]]
-    entries = [*dict.fromkeys(entry["function"] for kernel in kernels for entry in kernel["entry_points"])]
+    every = [artefact for kernel in kernels for entry in kernel["entry_points"] for artefact in entry["artefacts"]]
+    entries = [*dict.fromkeys(artefact["entry"] for artefact in every)]
+    assert {entry.split("_")[1] for entry in entries} == {"first", "second"}
     declared = "\n".join(f'extern "C" void {entry}(void*, void*, void*);' for entry in entries)
     calls = "\n".join(f"    {entry}(none, none, none);" for entry in entries)
     project.write("main.cpp", f"{declared}\nint main()\n{{\n    int none[6] = {{}};\n{calls}\n}}\n")
@@ -110,6 +112,127 @@ def test_cpp__headers_of_two_inputs_and_their_artefacts__are_one_program(
         slope = 2 * r * 2 * (2 * x * 0.5) / (x * x + 0.5) ** 2
         assert [float(word) for word in line.split()] == pytest.approx([slope, r * r], rel=1e-5)
     assert lines[3:] == ["first: x has 1 scalars and needs 3", "first_backward 3"]
+
+
+ONE_NAME = """#include "k-1.slangad.hpp"
+#include "ü.slangad.hpp"
+
+#include <cstdio>
+
+template <class Inputs>
+Inputs inputs_of(const std::vector<float>& x)
+{
+    Inputs inputs;
+    inputs.x = x;
+    inputs.target = x;
+    inputs.k = 0.5f;
+    return inputs;
+}
+
+int main()
+{
+    const std::vector<float> x = {1.5f};
+    std::vector<float> one(1), two(1), slope(1);
+
+    slangad::from_k_1::fit::Results results;
+    results.result = one;
+    slangad::from_k_1::fit::forward(inputs_of<slangad::from_k_1::fit::Inputs>(x), results, {1});
+
+    namespace fit = slangad::from_u::fit;
+    fit::Gradients gradients;
+    gradients.grad_x = slope;
+    fit::backward(inputs_of<fit::Inputs>(x), gradients, {1});
+
+    slangad::alone::Results other; // no other input has a kernel of this name
+    other.result = two;
+    slangad::alone::forward(inputs_of<slangad::alone::Inputs>(x), other, {1});
+    std::printf("%.6g %.6g %.6g\\n", one[0], slope[0], two[0]);
+}
+
+namespace slangad::alone // programs may add to a kernel's namespace
+{
+using Mine = Inputs;
+}
+"""
+
+
+@pytest.mark.parametrize("compiler", ["g++", "clang++"])
+@pytest.mark.parametrize("emit", ["library", "artefacts"])
+def test_cpp__kernels_of_one_name_in_two_inputs__are_called_by_one_program(
+    project: Project, tool: Callable[[str], str], compiler: str, emit: str
+) -> None:
+    text = project.kernel("k-1", kernel="fit").read_text(encoding="utf-8")
+    alone = text[text.index("@sa.kernel") :].replace("def fit", "def alone").replace("r * r", "5.0 * r")
+    project.write("ü.py", f"{text.replace('return r * r', 'return 3.0 * r')}\n\n{alone}")
+    words = ("k-1.py", "ü.py", "--emit", emit, "--emit", "header", "-t", "cpp")
+    project.run("compile", *words)
+    assert "2 of 2 up to date" in project.run("compile", *words).stderr
+    project.write("main.cpp", ONE_NAME)
+    sources = sorted(f"build/{name}" for name in project.files() if name.endswith(".cpp"))
+    command = [tool(compiler), *STRICT, "-Ibuild", "main.cpp", *sources, "-o", "program", "-pthread"]
+    built = subprocess.run(command, cwd=project.folder, capture_output=True, text=True, check=False)
+    assert built.returncode == 0, built.stderr[-3000:]
+    printed = subprocess.run([project.folder / "program"], capture_output=True, text=True, check=True).stdout
+    r, slope = 2 * 1.5**2 / (1.5**2 + 0.5) - 1.5, 2 * 2 * 1.5 * 0.5 / (1.5**2 + 0.5) ** 2
+    assert [float(word) for word in printed.split()] == pytest.approx([r * r, 3 * slope, 5 * r], rel=1e-5)
+
+
+def test_cpp__second_input__renames_nothing_of_the_first(project: Project) -> None:
+    for name in ("first", "second"):
+        project.kernel(name, kernel="fit")
+    for kind in ("library", "artefacts"):
+        project.run("compile", "first.py", "--emit", kind, "--emit", "header", "-t", "cpp", "-o", f"{kind}/one")
+        words = ("first.py", "second.py", "--emit", kind, "--emit", "header", "-t", "cpp")
+        project.run("compile", *words, "-o", f"{kind}/both")
+        one, both = project.files(f"{kind}/one"), project.files(f"{kind}/both")
+        written = [name for name in one if name.endswith((".cpp", ".hpp"))]
+        assert len(written) > 1
+        assert {name: one[name] for name in written} == {name: both[name] for name in written}
+
+
+USE = """#include "FOLDER/fit.slangad.hpp"
+
+float use_FOLDER(const std::vector<float>& x)
+{
+    std::vector<float> result(1);
+    slangad::fit::Inputs inputs;
+    inputs.x = x;
+    inputs.target = x;
+    inputs.k = 0.5f;
+    slangad::fit::Results results;
+    results.result = result;
+    slangad::fit::forward(inputs, results, {1});
+    return result[0];
+}
+"""
+BOTH = """#include <cstdio>
+#include <vector>
+
+float use_one(const std::vector<float>&);
+float use_two(const std::vector<float>&);
+
+int main() { std::printf("%.6g %.6g\\n", use_one({1.5f}), use_two({1.5f})); }
+"""
+
+
+def test_cpp__archives_of_inputs_of_one_name__are_not_mixed_up(project: Project, tool: Callable[[str], str]) -> None:
+    project.kernel("fit")
+    project.run("compile", "fit.py", "--emit", "library", "--mode", "forward", "-o", "one")
+    project.write("fit.py", (project.folder / "fit.py").read_text().replace("return r * r", "return 3.0 * r"))
+    project.run("compile", "fit.py", "--emit", "library", "--mode", "forward", "-o", "two")
+    project.write("main.cpp", BOTH)
+    for name in ("one", "two"):
+        project.write(f"use_{name}.cpp", USE.replace("FOLDER", name))
+        for source in (f"use_{name}.cpp", f"{name}/fit.slangad.cpp"):
+            command = [tool("g++"), *STRICT, "-c", source, "-o", f"{source}.o"]
+            subprocess.run(command, cwd=project.folder, check=True)
+        objects = (f"use_{name}.cpp.o", f"{name}/fit.slangad.cpp.o")
+        subprocess.run(["ar", "rcs", f"{name}.a", *objects], cwd=project.folder, check=True)
+    command = [tool("g++"), "main.cpp", "one.a", "two.a", "-o", "program", "-pthread"]
+    subprocess.run(command, cwd=project.folder, check=True)
+    printed = subprocess.run([project.folder / "program"], capture_output=True, text=True, check=True).stdout
+    r = 2 * 1.5**2 / (1.5**2 + 0.5) - 1.5
+    assert [float(word) for word in printed.split()] == pytest.approx([r * r, 3 * r], rel=1e-5)
 
 
 def test_cpp__libraries_with_kernels_of_one_name__link_in_namespaces_of_their_own(

@@ -90,12 +90,21 @@ def test_compile__other_options__compiles_again(copied: Project, built: Project,
     assert "2 of 2 up to date" in copied.run(*COMPILE, *words).stderr
 
 
-def test_compile__two_up_to_date_kernels_of_one_name__are_refused_for_cpp_alone(project: Project) -> None:
-    inputs = ("first.py", "second.py")
+def test_compile__two_up_to_date_kernels_of_one_name__are_refused_in_cpp_if_their_inputs_have_one_name_there(
+    project: Project,
+) -> None:
+    inputs = ("first-one.py", "first_one.py", "second.py")
     for name in inputs:
         project.kernel(name.removesuffix(".py"), kernel="same")
         project.run("compile", name, "-t", "cpp", "-o", "cpp")
     assert "SA402" in project.run("compile", *inputs, "-t", "cpp", "-o", "cpp", code=1).stderr
+    assert "2 of 2 up to date" in project.run("compile", *inputs[1:], "-t", "cpp", "-o", "cpp").stderr
+
+
+def test_compile__kernels_of_one_name_in_two_inputs__have_files_of_their_own(project: Project) -> None:
+    inputs = ("first.py", "second.py")
+    for name in inputs:
+        project.kernel(name.removesuffix(".py"), kernel="same")
     words = (*inputs, "-t", "spirv", "-t", "wgsl", "--emit", "artefacts", "--emit", "typescript")
     project.run("compile", *words)
     assert "2 of 2 up to date" in project.run("compile", *words).stderr

@@ -80,13 +80,13 @@ folders.""",
     ),
     "SA402": Explanation(
         "two kernels have the same name in C++",
-        """A C++ program can't have two kernels of one name: neither their functions in a header nor the symbols of the
-cpp artefacts. Rename one of the kernels, or compile the two inputs in two runs, with another --namespace for the
-second library. Files for other targets begin with the name of the input, so their kernels may have any name.""",
-        wrong=python(_SECOND, "one.py").plus(python(_SECOND, "two.py")).run("slangad compile one.py two.py -t cpp"),
-        right=python(_SECOND, "one.py")
-        .plus(python(_SECOND.replace("tone", "curve"), "two.py"))
-        .run("slangad compile one.py two.py -t cpp"),
+        """In C++ the kernels of brdf.py are in the namespace slangad::from_brdf, so kernels of several inputs may have
+one name. Signs and letters outside ASCII are replaced there: my-tone.py and my_tone.py have the same namespace, and
+then their kernels need different names. Rename one of the inputs, or one of the kernels.""",
+        wrong=python(_SECOND, "my-tone.py")
+        .plus(python(_SECOND, "my_tone.py"))
+        .run("slangad compile my-tone.py my_tone.py -t cpp"),
+        right=python(_SECOND, "one.py").plus(python(_SECOND, "two.py")).run("slangad compile one.py two.py -t cpp"),
     ),
     "SA403": Explanation(
         "no kernel has this name",
