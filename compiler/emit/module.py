@@ -18,6 +18,7 @@ from slangad.compiler.emit.model import GENERATED, EmittedModule, EntryPoint, Mo
 from slangad.compiler.emit.print.context import ModuleNames
 from slangad.compiler.emit.print.derivatives import print_any, print_gradient
 from slangad.compiler.emit.print.differentials import converted_types, print_converters
+from slangad.compiler.emit.print.formulas import spelled
 from slangad.compiler.emit.print.functions import print_doc
 from slangad.compiler.emit.print.gathers import print_gather
 from slangad.compiler.emit.print.method_wrappers import name_wrappers, print_wrappers
@@ -27,7 +28,7 @@ from slangad.compiler.emit.text.types import TypeSpeller
 from slangad.compiler.emit.text.writer import Writer
 from slangad.compiler.ir import nodes as ir
 from slangad.compiler.ir import types
-from slangad.compiler.ir.walk import body_exprs, statements
+from slangad.compiler.ir.walk import body_exprs, formula_keys, statements
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -104,8 +105,13 @@ def name_module(module: ir.Module, scope: NameScope) -> ModuleNames:
         },
         probes=name_probes(scope, module),
         wrappers=name_wrappers(module, scope),
-        integers={c.key: int(c.values[0]) for c in module.constants if c.type == types.INT},
+        integers=_integers(module),
     )
+
+
+def _integers(module: ir.Module) -> dict[str, int]:
+    """Return the values of the integer constants, by key."""
+    return {c.key: int(c.values[0]) for c in module.constants if c.type == types.INT}
 
 
 def _member_scope(definition: ir.StructDef, module: ir.Module, outside: tuple[str, ...]) -> NameScope:
@@ -208,7 +214,10 @@ def _print_struct(names: ModuleNames, writer: Writer, definition: ir.StructDef, 
 def _used(module: ir.Module) -> tuple[ir.ConstantDef, ...]:
     """Return the constants without ints that the passes have left no name of."""
     exprs = [e for f in module.functions for e in body_exprs(statements(f))]
-    used = {e.name for e in exprs if isinstance(e, ir.Const)} | {e.key for e in exprs if isinstance(e, ir.ConstantRef)}
+    used = {e.key for e in exprs if isinstance(e, ir.ConstantRef)}
+    integers = _integers(module)
+    spelt = (spelled(e, integers) for e in exprs if isinstance(e, ir.Const) and e.formula is not None)
+    used |= {key for formula in spelt for key in formula_keys(formula)}
     text = " ".join(f.body.text for f in module.functions if isinstance(f.body, ir.SlangBody))
     words = set(re.findall(r"\w+", text))
     return tuple(c for c in module.constants if c.type != types.INT or c.key in used or c.name in words)

@@ -17,12 +17,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Const:
-    """A number or bool of a scalar type. ``name`` is the key of the user's integer constant that it comes from."""
+    """A number or bool of a scalar type.
+
+    ``formula`` is how the user wrote it, if not as a number: an expression of named constants that has its value in
+    Slang too, a constant that has it in another type, or else the text.
+    """
 
     value: int | float | bool
     type: Type
     span: Span = field(default=NOWHERE, compare=False, repr=False)
-    name: str = field(default="", compare=False, repr=False)
+    formula: Expr | str | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

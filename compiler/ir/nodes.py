@@ -169,7 +169,7 @@ class For:
     ``limit`` is the maximum of iterations, or more to make room for the values that Slang keeps. With ``bounded``
     the loop stops at the limit (more iterations are the program's error), otherwise at its bounds. With ``unroll``
     Slang unrolls it. ``keep`` is the user's choice for reverse mode: every how many iterations the state is kept, or 0
-    for never. ``limit_name`` is the key of the user's constant that the limit comes from.
+    for never. ``limit_formula`` is how the user wrote the limit, as in ``Const``.
     """
 
     variable: str
@@ -182,19 +182,19 @@ class For:
     body: tuple[Stmt, ...]
     span: Span = field(default=NOWHERE, compare=False, repr=False)
     keep: int | None = field(default=None, kw_only=True)
-    limit_name: str = field(default="", compare=False, repr=False, kw_only=True)
+    limit_formula: Expr | str | None = field(default=None, compare=False, repr=False, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
 class While:
-    """Runs while a condition holds, at most ``limit`` iterations; ``limit_name`` as in ``For``."""
+    """Runs while a condition holds, at most ``limit`` iterations; ``limit_formula`` as in ``For``."""
 
     condition: Expr
     limit: int
     body: tuple[Stmt, ...]
     span: Span = field(default=NOWHERE, compare=False, repr=False)
     keep: int | None = field(default=None, kw_only=True)
-    limit_name: str = field(default="", compare=False, repr=False, kw_only=True)
+    limit_formula: Expr | str | None = field(default=None, compare=False, repr=False, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)

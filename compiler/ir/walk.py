@@ -135,6 +135,17 @@ def walk(expr: Expr) -> Iterator[Expr]:
         pending.extend(reversed(children(node)))
 
 
+def formula_keys(formula: Expr | str | None) -> Iterator[str]:
+    """Yield the keys of the constants in the formula of a number, also in those of its parts."""
+    if formula is None or isinstance(formula, str):
+        return
+    for part in walk(formula):
+        if isinstance(part, ConstantRef):
+            yield part.key
+        elif isinstance(part, Const):
+            yield from formula_keys(part.formula)
+
+
 def rewrite(expr: Expr, f: ExprMap) -> Expr:
     """Return the expression with ``f`` applied to every node, operands first."""
     return f(map_children(expr, lambda child: rewrite(child, f)))

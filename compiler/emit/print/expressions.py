@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.emit.print.differentials import differential_of, value_of
+from slangad.compiler.emit.print.formulas import comment, spelled
 from slangad.compiler.emit.text.intrinsics import spelling
 from slangad.compiler.emit.text.literals import literal
 from slangad.compiler.errors.exhaustive import assert_never
@@ -31,8 +32,11 @@ ANY: Final = 0
 
 def print_expr(ctx: PrintContext, expr: ir.Expr, outer: int = ANY) -> None:
     """Print an expression, in parentheses if it binds less tightly than ``outer``."""
+    span = expr.span
+    if isinstance(expr, ir.Const) and expr.formula is not None:
+        expr = spelled(expr, ctx.names.integers) or expr
     precedence = _precedence(expr)
-    with ctx.writer.origin(expr.span):
+    with ctx.writer.origin(span):
         if precedence < outer:
             ctx.writer.write("(")
         _print(ctx, expr, precedence)
@@ -85,7 +89,7 @@ def _print(ctx: PrintContext, expr: ir.Expr, precedence: int) -> None:
 def _atom(ctx: PrintContext, expr: ir.Const | ir.Var | ir.ConstantRef | ir.ThreadId | ir.ThreadCount) -> None:
     match expr:
         case ir.Const(value=value, type=types.Scalar() as type_):
-            ctx.writer.write(_named(ctx, expr) or literal(value, type_))
+            ctx.writer.write(literal(value, type_) + comment(expr, ctx.names.constants))
         case ir.Const():
             raise TypeError(f"constant of type {expr.type}")
         case ir.Var(name):
@@ -96,14 +100,6 @@ def _atom(ctx: PrintContext, expr: ir.Const | ir.Var | ir.ConstantRef | ir.Threa
             ctx.writer.write(ctx.thread("thread_id", axis))
         case ir.ThreadCount(axis):
             ctx.writer.write(ctx.thread("thread_count", axis))
-
-
-def _named(ctx: PrintContext, expr: ir.Const) -> str:
-    """Return the user's name of an int, converted to the type of the expression if that is float; empty without one."""
-    if expr.type not in (types.INT, types.FLOAT) or ctx.names.integers.get(expr.name) != expr.value:
-        return ""
-    name = ctx.names.constants[expr.name]
-    return name if expr.type == types.INT else f"float({name})"
 
 
 def _operation(ctx: PrintContext, expr: ir.Unary | ir.Binary | ir.Ternary, precedence: int) -> None:

@@ -12,7 +12,7 @@ from slangad.compiler.emit.text.names import NameScope
 from slangad.compiler.ir import nodes as ir
 from slangad.compiler.ir.calls import reached_in_order, value_callees
 from slangad.compiler.ir.types import Struct, carries_gradient
-from slangad.compiler.ir.walk import body_exprs, statements
+from slangad.compiler.ir.walk import body_exprs, formula_keys, statements
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -55,8 +55,8 @@ def _global_names(names: ModuleNames, expr: ir.Expr) -> Iterator[str]:
             yield names.gradients[key]
         case ir.ConstantRef(key):
             yield names.constants[key]
-        case ir.Const(name=key) if key in names.integers:
-            yield names.constants[key]
+        case ir.Const(formula=formula):
+            yield from (names.constants[key] for key in formula_keys(formula) if key in names.constants)
         case _:
             return
 

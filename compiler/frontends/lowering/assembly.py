@@ -9,7 +9,7 @@ from slangad.compiler.frontends.kernel_rules.probes import check_kernels
 from slangad.compiler.ir import nodes as ir
 from slangad.compiler.ir.calls import custom_derivatives, needed_first
 from slangad.compiler.ir.types import Array, DiffPair, Struct, Tuple, Type
-from slangad.compiler.ir.walk import body_exprs, statements, walk_stmts
+from slangad.compiler.ir.walk import body_exprs, formula_keys, statements, walk_stmts
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -127,9 +127,9 @@ def used_constants(
     """
     exprs = [e for f in functions for e in body_exprs(statements(f))]
     named = {e.key for e in exprs if isinstance(e, ir.ConstantRef)}.union(in_slang)
-    named |= {e.name for e in exprs if isinstance(e, ir.Const)}
     loops = (s for f in functions for s in walk_stmts(statements(f)) if isinstance(s, (ir.For, ir.While)))
-    named |= {loop.limit_name for loop in loops}
+    formulas = [*(e.formula for e in exprs if isinstance(e, ir.Const)), *(loop.limit_formula for loop in loops)]
+    named |= {key for formula in formulas for key in formula_keys(formula)}
     return tuple(
         ir.ConstantDef(key, name, type_, values) for key, (name, type_, values) in used.items() if key in named
     )

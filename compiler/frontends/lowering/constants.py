@@ -48,7 +48,8 @@ def constant(ctx: Context, entity: ValueEntity, span: Span) -> Expr:
     if isinstance(value, int):
         low, high = RANGES["int"]
         named = bool(entity.name) and low <= value <= high
-        return Const(value, WEAK_INT, span, _shared(ctx, entity.key, (entity.name, INT, (value,))) if named else "")
+        key = _shared(ctx, entity.key, (entity.name, INT, (value,))) if named else ""
+        return Const(value, WEAK_INT, span, ConstantRef(key, INT, span) if named else None)
     if isinstance(value, float):
         value = as_float(ctx, value, span)
         if not entity.name:

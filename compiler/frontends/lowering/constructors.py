@@ -67,7 +67,8 @@ def convert_scalar(ctx: Context, value: ir.Expr, type_: types.Scalar, span: Span
             else "",
         )
     if isinstance(value, ir.Const) and isinstance(value.type, types.Weak):
-        return ir.Const(_literal_as(ctx, value, type_), type_, value.span)
+        number = _literal_as(ctx, value, type_)
+        return ir.Const(number, type_, value.span, value.formula if number == value.value else None)
     if isinstance(value.type, types.Weak):
         value = retype(ctx, value, types.strengthen(value.type))
     return convert_element(value, type_)

@@ -77,7 +77,7 @@ def does_not_fit(ctx: Context, value: float, type_: types.Scalar, span: Span) ->
 def _retype_constant(ctx: Context, expr: ir.ConstantRef, key: str, type_: types.Type) -> ir.Expr:
     if type_ in (types.Scalar("float"), types.Weak("float")):
         return replace(expr, type=type_)
-    return ir.Const(ctx.constants.weak_value(key), type_, expr.span)
+    return ir.Const(ctx.constants.weak_value(key), type_, expr.span, expr)
 
 
 def convert(expr: ir.Expr, type_: types.Type) -> ir.Expr:

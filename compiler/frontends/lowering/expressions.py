@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.frontends.lowering import calls, constants, memories, operators, subscripts, vocabulary
@@ -174,7 +175,10 @@ def attribute(ctx: Context, node: ast.Attribute) -> Expr:
     entity = entity_of(ctx, node)
     span = ctx.locations.after(node.value, len(node.attr))
     if isinstance(entity, ValueEntity):
-        return constants.constant(ctx, entity, ctx.span(node))
+        value = constants.constant(ctx, entity, ctx.span(node))
+        if isinstance(value, Const) and value.formula is None:
+            return replace(value, formula=ast.unparse(node))
+        return value
     if isinstance(entity, RefusedEntity):
         raise ctx.refused(entity, span)
     if entity is not None:

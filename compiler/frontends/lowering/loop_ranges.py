@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from slangad.compiler.frontends.lowering.constants import static_int
 from slangad.compiler.frontends.lowering.conversions import coerce
 from slangad.compiler.frontends.lowering.intervals import interval_of, most_iterations, values_of_counter
-from slangad.compiler.ir.nodes import Const, Expr
+from slangad.compiler.ir.nodes import Binary, Const, Expr
 from slangad.compiler.ir.types import INT
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ class LoopIterations:
     exact: int | None
     unroll: bool = False
     keep: int | None = None
-    limit_name: str = ""
+    limit_formula: Expr | str | None = None
 
     @staticmethod
     def counted(number: int, span: Span) -> LoopIterations:
@@ -48,15 +48,23 @@ class LoopIterations:
         start, count = static_int(self.start) or 0, self.exact or 0
         last = start + (count - 1) * self.step
         span = self.start.span
+        before_stop, before_start = (_before(bound) if self.step == 1 else None for bound in (self.stop, self.start))
         return LoopIterations(
-            Const(last, INT, span),
-            Const(last - count * self.step, INT, span),
+            Const(last, INT, span, before_stop),
+            Const(last - count * self.step, INT, span, before_start),
             -self.step,
             self.limit,
             self.exact,
             self.unroll,
             self.keep,
         )
+
+
+def _before(bound: Expr) -> Expr | None:
+    """Return the formula of the integer before a bound; None if the bound has none."""
+    if not isinstance(bound, Const) or not isinstance(bound.formula, Expr):
+        return None
+    return Binary("-", bound, Const(1, INT), INT)
 
 
 def range_iterations(ctx: Context, node: ast.Call, name: str) -> LoopIterations:
@@ -95,7 +103,7 @@ def range_iterations(ctx: Context, node: ast.Call, name: str) -> LoopIterations:
             raise ctx.error(
                 "SA021", ctx.span(options["max_iters"]), f"the loop runs {exact} times, more than its bound of {limit}"
             )
-        return LoopIterations(start, stop, step, limit if exact is None else exact, exact, unroll, keep, bound.name)
+        return LoopIterations(start, stop, step, limit if exact is None else exact, exact, unroll, keep, bound.formula)
     if exact is None:
         first, last = interval_of(start, ctx.intervals), interval_of(stop, ctx.intervals)
         most = most_iterations(first, last, step) if first and last else None
@@ -159,7 +167,7 @@ def whole_constant(ctx: Context, node: ast.expr, what: str) -> int:
 
 
 def named_constant(ctx: Context, node: ast.expr, what: str) -> Const:
-    """Return the same as a constant, with the user's name of it.
+    """Return the same as a constant, with the user's formula of it.
 
     Raises:
         Rejected: if it is not one.
@@ -169,4 +177,4 @@ def named_constant(ctx: Context, node: ast.expr, what: str) -> Const:
     value = interval.only if interval else None
     if value is None:
         raise ctx.error("SA021", ctx.span(node), f"{what} must be an integer known when the file is loaded")
-    return Const(value, INT, ctx.span(node), expr.name if isinstance(expr, Const) else "")
+    return Const(value, INT, ctx.span(node), expr.formula if isinstance(expr, Const) else None)

@@ -86,7 +86,7 @@ def for_loop(ctx: Context, node: ast.For) -> Sequence[ir.Stmt]:
         body,
         span,
         keep=iterations.keep,
-        limit_name=iterations.limit_name,
+        limit_formula=iterations.limit_formula,
     )
     return [*iteration.before, *held, *flag, loop, *_otherwise(ctx, node.orelse, flow, span)]
 
@@ -165,7 +165,7 @@ def while_loop(ctx: Context, node: ast.While) -> Sequence[ir.Stmt]:
     ctx.aliases.loop(ctx.aliases.close())
     endless = isinstance(test, ir.Const) and test.value is True
     _leave(ctx, flow, before, runs=False, ends=not endless)
-    loop = ir.While(test, int(bound.value), body, span, limit_name=bound.name)
+    loop = ir.While(test, int(bound.value), body, span, limit_formula=bound.formula)
     return [*flag, loop, *_otherwise(ctx, node.orelse, flow, span)]
 
 

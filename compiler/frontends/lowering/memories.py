@@ -158,14 +158,15 @@ def _places(ctx: Context, nodes: Sequence[ast.expr], source: ir.Var) -> tuple[ir
 def _place(ctx: Context, index: ir.Expr, span: Span, source: ir.Var, axis: int) -> ir.Expr:
     """Return an index as an int; constants below 0 count from the end."""
     static = static_int(index)
+    formula = index.formula if isinstance(index, ir.Const) else None
     if static is not None and isinstance(source.type, types.Tensor) and source.type.is_shared:
         extent = source.type.extents[axis]
         if not -extent <= static < extent:
             label = types.show(source.type)
             raise ctx.error("SA025", span, f"index {static} is outside of '{source.name}'", label=label)
-        return ir.Const(static % extent, types.INT, span)
+        return ir.Const(static % extent, types.INT, span, formula if static >= 0 else None)
     if static is not None:
-        count = ir.Const(abs(static), types.INT, span)
+        count = ir.Const(abs(static), types.INT, span, formula if static >= 0 else None)
         return (
             count if static >= 0 else ir.Binary("-", ir.Extent(source, axis, types.INT, span), count, types.INT, span)
         )

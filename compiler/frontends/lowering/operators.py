@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.frontends.lowering.conversions import coerce, meet, spread, strong
+from slangad.compiler.frontends.lowering.formulas import formula_of, negated_formula
 from slangad.compiler.frontends.lowering.intrinsics import call_intrinsic
 from slangad.compiler.frontends.lowering.powers import power_function
 from slangad.compiler.frontends.reading.problems import Rejected
@@ -100,7 +101,7 @@ def negative(expr: ir.Expr) -> ir.Expr:
     if types.element_of(expr.type) == types.UINT:
         return ir.Binary("-", zero(expr.type), expr, expr.type, expr.span)
     if isinstance(expr, ir.Const):
-        return replace(expr, value=-expr.value)
+        return replace(expr, value=-expr.value, formula=negated_formula(expr))
     return ir.Unary("-", expr, expr.type, expr.span)
 
 
@@ -150,7 +151,8 @@ def _fold(ctx: Context, node: ast.AST, symbol: str, left: ir.Const, right: ir.Co
         raise ctx.error("SA012", ctx.span(node), "a negative number to a fractional power is not real")
     if value != value:  # noqa: PLR0124  (true for nan; there is one nan here)
         value = math.nan
-    return ir.Const(value, types.WEAK_FLOAT if isinstance(value, float) else types.WEAK_INT, ctx.span(node))
+    type_ = types.WEAK_FLOAT if isinstance(value, float) else types.WEAK_INT
+    return ir.Const(value, type_, ctx.span(node), formula_of(node, symbol, left, right, value))
 
 
 def _refuse_huge(ctx: Context, node: ast.AST, symbol: str, left: Number, right: Number) -> None:
@@ -190,7 +192,8 @@ def _bits(ctx: Context, node: ast.AST, symbol: str, left: ir.Expr, right: ir.Exp
         if symbol in ("<<", ">>") and right.value < 0:
             raise ctx.error("SA013", span, "negative shift count")
         _refuse_huge(ctx, node, symbol, left.value, right.value)
-        return ir.Const(_FOLD_BITS[symbol](int(left.value), int(right.value)), types.WEAK_INT, span)
+        value = _FOLD_BITS[symbol](int(left.value), int(right.value))
+        return ir.Const(value, types.WEAK_INT, span, formula_of(node, symbol, left, right, value))
     left, right, type_ = meet(ctx, left, right, span, f"'{symbol}'")
     if symbol in ("<<", ">>") and isinstance(right, ir.Const) and not 0 <= right.value < 32:
         raise ctx.error("SA013", right.span, f"a shift by {right.value} is outside 0 to 31")
@@ -307,7 +310,7 @@ def unary(ctx: Context, node: ast.UnaryOp) -> ir.Expr:
             if symbol == "+":
                 return operand
             if isinstance(operand, ir.Const) and isinstance(operand.type, types.Weak):
-                return ir.Const(-operand.value, operand.type, span)
+                return ir.Const(-operand.value, operand.type, span, negated_formula(operand, node))
             return ir.Unary("-", operand, operand.type, span)
         case _:
             raise ctx.error("SA004", span, "this operator is not supported")

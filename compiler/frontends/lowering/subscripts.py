@@ -123,12 +123,13 @@ def _entry(ctx: Context, node: ast.Subscript, value: ir.Expr, index_node: ast.ex
                 f"index {static} is outside {types.show(value.type)}, which has {size} entries",
                 label=f"0 to {size - 1}",
             )
-        static = static + size if static < 0 else static
+        formula = index.formula if isinstance(index, ir.Const) and static >= 0 else None
+        static %= size
         if isinstance(value.type, types.Tuple) and isinstance(value, ir.Construct):
             return value.args[static]
         if isinstance(value.type, types.Tuple):
             return ir.Member(value, f"item{static}", value.type.elements[static], ctx.span(node))
-        return ir.Index(value, ir.Const(static, types.INT, span), element, ctx.span(node))
+        return ir.Index(value, ir.Const(static, types.INT, span, formula), element, ctx.span(node))
     if isinstance(value.type, types.Tuple):
         raise ctx.error("SA025", span, "the index into several results must be a constant")
     if index.type not in (types.INT, types.UINT, types.WEAK_INT):

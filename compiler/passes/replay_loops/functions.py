@@ -124,7 +124,7 @@ class LoopFunctions:
         )
         stmt = self.loop.stmt
         bounds: list[ir.Param] = []
-        self.start, self.count = _ZERO, ir.Const(self.loop.limit, INT, name=self.loop.stmt.limit_name)
+        self.start, self.count = _ZERO, ir.Const(self.loop.limit, INT, formula=self.loop.stmt.limit_formula)
         if isinstance(stmt, ir.For):
             self.start = stmt.start
             if stmt.stop == self.count and stmt.start == _ZERO and stmt.step == 1:
@@ -305,11 +305,11 @@ class LoopFunctions:
     ) -> ir.For:
         """Return a loop of at most ``limit`` iterations; 0 means as many as the loop has."""
         stmt = self.loop.stmt
-        name = "" if limit else stmt.limit_name
+        formula = None if limit else stmt.limit_formula
         limit = limit or self.loop.limit
         return ir.For(
             iteration.name, start, stop, step, limit, bounded=False, unroll=False, body=tuple(body), span=stmt.span,
-            limit_name=name,
+            limit_formula=formula,
         )  # fmt: skip
 
     def loop_function(self) -> ir.Function:
@@ -526,7 +526,7 @@ def _flows(param: ir.Param) -> bool:
 
 def iterations(stmt: ir.For) -> ir.Expr:
     """Return the number of iterations of a loop, at most its limit."""
-    limit = ir.Const(stmt.limit, INT, name=stmt.limit_name)
+    limit = ir.Const(stmt.limit, INT, formula=stmt.limit_formula)
     up = stmt.step > 0
     distance = binary("-", stmt.stop, stmt.start) if up else binary("-", stmt.start, stmt.stop)
     size = abs(stmt.step)

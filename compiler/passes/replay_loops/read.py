@@ -156,7 +156,7 @@ def read_loop(
     condition: tuple[ir.Expr, ...] = (stmt.condition,) if isinstance(stmt, ir.While) else ()
     condition = tuple(rewrite(e, without_thread) for e in condition)
     if isinstance(stmt, ir.While):
-        stmt = ir.While(condition[0], stmt.limit, body, stmt.span, limit_name=stmt.limit_name)
+        stmt = ir.While(condition[0], stmt.limit, body, stmt.span, limit_formula=stmt.limit_formula)
     types = {v.name: v.type for v in _vars((*body_exprs(body), *(p for e in condition for p in walk(e))))}
     counter = {stmt.variable} if isinstance(stmt, ir.For) else set()
     inner = {s.variable for s in walk_stmts(body) if isinstance(s, ir.For)}
