@@ -9,7 +9,8 @@ from itertools import groupby
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
-from slangad.compiler.driver.cpp_names import NAMESPACE, cpp_names, host_function, identifier
+from slangad.compiler.driver.cpp_names import cpp_names, host_function, identifier
+from slangad.compiler.driver.model import NAMESPACE
 from slangad.compiler.driver.print_header import ENTRIES
 from slangad.compiler.emit.model import ThreadWork
 from slangad.compiler.toolchain.jobs.cpp_groups import GUARD, groups_text

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from slangad.compiler.driver.model import CompiledInput, Output
     from slangad.compiler.emit.model import EntryPoint
 
-NAMESPACE: Final = "slangad"
 _INPUT: Final = "from_"
 _RESERVED: Final = frozenset(
     """

@@ -15,7 +15,7 @@ CONTINUED = " \\"
 
 def depfile_text(targets: Iterable[str], dependencies: Iterable[str]) -> str:
     """Return one rule: all targets depend on all dependencies."""
-    made = " ".join(escaped(path) for path in dict.fromkeys(targets))
+    made = escaped("\0".join(dict.fromkeys(targets))).replace("\0", " ")  # one text: there are many
     lines = [f"{made}:", *(f"  {escaped(path)}" for path in dict.fromkeys(dependencies))]
     return f"{CONTINUED}\n".join(lines) + "\n"
 

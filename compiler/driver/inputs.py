@@ -11,13 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from slangad.compiler.driver.manifest_text import FILE_NAME, REFLECTION
 from slangad.compiler.emit.model import GENERATED
 from slangad.compiler.slang_text.endings import SLANG, SLANG_ENDINGS, is_slang
-from slangad.compiler.slang_text.files import source_of
-from slangad.compiler.slang_text.search import search
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from slangad.compiler.errors.spans import Span
     from slangad.compiler.frontends.python.live import LiveDescription
@@ -69,12 +68,23 @@ def parse_inputs(words: Iterable[str], *, included: bool = True) -> tuple[Input,
     """
     wanted: dict[Path, tuple[str, ...]] = {}
     named: dict[str, Path] = {}
+    folders: dict[str, str] = {}
     for word, kernel in (pair for each in words for pair in _unfolded(*_parse(each), included)):
-        path = named.setdefault(os.path.realpath(word), word)
+        path = named.setdefault(_real_path(str(word), folders), word)
         known = wanted.get(path)
         whole = kernel is None or known == ()
         wanted[path] = () if whole or kernel is None else tuple(dict.fromkeys((*(known or ()), kernel)))
     return tuple(Input(path, kernels) for path, kernels in wanted.items())
+
+
+def _real_path(path: str, folders: dict[str, str]) -> str:
+    """Return a path without links. The folders of earlier paths are known: a thousand files lie in few of them."""
+    folder, name = os.path.split(path)
+    if name in ("", os.curdir, os.pardir) or os.path.islink(path):  # noqa: PTH114
+        return os.path.realpath(path)
+    if folder not in folders:
+        folders[folder] = os.path.realpath(folder)
+    return os.path.join(folders[folder], name)  # noqa: PTH118
 
 
 def has_sign(path: Path) -> bool:
@@ -86,40 +96,65 @@ def has_sign(path: Path) -> bool:
         return False
 
 
-def is_generated(path: Path) -> bool:
-    """Return True if slangad emitted a file."""
-    try:
-        with path.open("rb") as file:
-            return file.read(len(GENERATED)) == GENERATED.encode()
-    except OSError:
-        return False
-
-
 def _unfolded(path: Path, kernel: str | None, included: bool) -> Iterator[tuple[Path, str | None]]:  # noqa: FBT001
     """Yield a file as it is; in place of a folder its files, sorted: no tests, nothing hidden or made by slangad."""
     if not os.path.isdir(path):  # noqa: PTH112  (Path.is_dir raises for long names)
         yield path, kernel
         return
-    inside = (Path(folder, name) for folder, _, names in os.walk(path) for name in names if name.endswith(tuple(SIGNS)))
-    shown = sorted(file for file in inside if _is_shown(file.relative_to(path)))
-    files = [file for file in shown if has_sign(file) and not is_generated(file)]
+    files = [Path(file) for file in sorted(_shown_files(path), key=_parts) if _describes(file)]
     yield from ((file, None) for file in (files if included else _without_included(files)) or [path])
 
 
-def _without_included(files: Sequence[Path]) -> list[Path]:
+def _shown_files(path: Path) -> Iterator[str]:
+    """Yield the files in a folder whose names are those of descriptions: no tests, nothing hidden."""
+    endings = tuple(SIGNS)
+    for folder, folders, names in os.walk(path):
+        folders[:] = [name for name in folders if not name.startswith(".") and name != "__pycache__"]
+        artefacts = _artefacts(names)
+        for name in names:
+            if name.endswith(endings) and name[0] != "." and name not in artefacts and not _TESTS.fullmatch(name):
+                yield os.path.join(folder, name)  # noqa: PTH118  (a Path for each of thousands takes long)
+
+
+def _artefacts(names: Sequence[str]) -> Collection[str]:
+    """Return the files of a folder that slangad compiled, by their names: each has its reflection beside it."""
+    if FILE_NAME not in names:
+        return ()
+    return {name.removesuffix(REFLECTION) for name in names if name.endswith(REFLECTION)}
+
+
+def _parts(file: str) -> list[str]:
+    """Return what paths are sorted by."""
+    return os.path.normcase(file).split(os.sep)  # noqa: PTH206  (a Path for each of thousands takes long)
+
+
+def _describes(file: str) -> bool:
+    """Return True if the text of a file may describe something differentiable, and slangad did not emit it."""
+    start = GENERATED.encode()
+    try:
+        with open(file, "rb") as content:  # noqa: PTH123  (thousands)
+            text = content.read(len(start))
+            return text != start and SIGNS[os.path.splitext(file)[1]].search(text + content.read()) is not None  # noqa: PTH122
+    except OSError:
+        return False
+
+
+def _without_included(files: Sequence[Path]) -> Sequence[Path]:
     """Return files without the headers and parts of modules that another of them includes."""
     slang = [file for file in files if is_slang(file)]
+    if not slang:
+        return files
+    from slangad.compiler.slang_text.files import source_of
+    from slangad.compiler.slang_text.search import search
+
     textual = frozenset[Path]().union(*(search(file, ()).textual for file in slang))
+    if not textual:
+        return files
     return [
         file
         for file in files
         if file.resolve() not in textual or (file.suffix == SLANG and not source_of(str(file)).scan.is_part)
     ]
-
-
-def _is_shown(path: Path) -> bool:
-    hidden = any(part.startswith(".") or part == "__pycache__" for part in path.parts)
-    return not hidden and not _TESTS.fullmatch(path.name)
 
 
 def _parse(word: str) -> tuple[Path, str | None]:

@@ -13,10 +13,10 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from slangad import __version__
 from slangad.compiler.driver.blocks import blocks_of
 from slangad.compiler.driver.header_model import key_of
 from slangad.compiler.driver.limits import limits_of
+from slangad.compiler.driver.manifest_text import REFLECTION
 from slangad.compiler.driver.requirements import requirements_of
 from slangad.compiler.emit.entry_points.accumulations import products
 from slangad.compiler.emit.launch_plan import plan_mode, tensors_of
@@ -26,61 +26,14 @@ from slangad.compiler.ir.targets import TARGETS
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from slangad.compiler.driver.manifest_text import Record
     from slangad.compiler.driver.model import EmittedInput, KernelSummary, Output
     from slangad.compiler.emit.launch_plan import Count, ModePlan
     from slangad.compiler.emit.model import EntryParameter, EntryPoint
     from slangad.compiler.ir.nodes import LeftOut, LoopChoice
 
-SCHEMA = 1
-FILE_NAME = "manifest.json"
-_ONE_LINE = 8
-"""From this depth on (a parameter of an entry point) a record is one line."""
-
 _FILES = ("slang", "library", "ir", "header", "source")
 """Kinds of files that belong to an input rather than to an entry point."""
-
-Record = dict[str, object]
-
-
-def manifest_text(
-    inputs: Sequence[str], targets: Sequence[str], toolchain: Mapping[str, str], build: Record | None = None
-) -> str:
-    """Return the manifest of inputs, given their records as texts (see ``record_text``).
-
-    ``build`` belongs to the manifest of one input: see ``up_to_date``.
-    """
-    fields = {
-        "schema": SCHEMA,
-        "slangad": __version__,
-        "toolchain": dict(toolchain),
-        "targets": list(targets),
-        **({"build": build} if build else {}),
-    }
-    lines = [f" {json.dumps(name)}: {json.dumps(value, ensure_ascii=False)}," for name, value in fields.items()]
-    return "\n".join(("{", *lines, ' "inputs": [', ",\n".join(f"  {text}" for text in inputs), " ]", "}", ""))
-
-
-def record_text(record: Record) -> str:
-    """Return the record of one input as it stands in a manifest."""
-    return _layout(record, 2)
-
-
-def _layout(value: object, depth: int) -> str:
-    """Return readable JSON: innermost values are one line each."""
-    if depth >= _ONE_LINE or not _is_nested(value):
-        return json.dumps(value, ensure_ascii=False)
-    inner, outer = "\n" + " " * (depth + 1), "\n" + " " * depth
-    if isinstance(value, dict):
-        items = (f"{json.dumps(name, ensure_ascii=False)}: {_layout(part, depth + 1)}" for name, part in value.items())
-        return "{" + inner + f",{inner}".join(items) + outer + "}"
-    assert isinstance(value, list)  # noqa: S101  (JSON has no other containers)
-    return "[" + inner + f",{inner}".join(_layout(part, depth + 1) for part in value) + outer + "]"
-
-
-def _is_nested(value: object) -> bool:
-    """Return True if a value holds lists or dicts."""
-    parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return any(isinstance(part, dict | list) for part in parts)
 
 
 def input_record(slang: EmittedInput, outputs: Sequence[Output], sources: Sequence[str], folder: Path) -> Record:
@@ -223,7 +176,7 @@ def _entry_record(entry: EntryPoint, outputs: Sequence[Output]) -> Record:
                 "target": output.target,
                 "file": output.name,
                 "sha256": hashlib.sha256(output.data).hexdigest(),
-                "reflection": f"{output.name}.reflection.json",
+                "reflection": f"{output.name}{REFLECTION}",
                 **_needs(output, blocks := blocks_of(output.target, reflected.get(output.target, {}))),
                 "blocks": blocks,
             }

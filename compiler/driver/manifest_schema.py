@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from slangad.compiler.driver.manifest import SCHEMA
+from slangad.compiler.driver.manifest_text import SCHEMA
 from slangad.compiler.emit.launch_plan import Grid, Start
 from slangad.compiler.emit.model import Mode, ParameterRole, ThreadWork
 from slangad.compiler.ir.targets import TARGETS

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 OutputKind = Literal["slang", "library", "ir", "artefact", "reflection", "header", "source", "manifest", "depfile"]
 Emit = Literal["slang", "functions", "lines", "ir", "artefacts", "header", "library", "rust", "typescript"]
+NAMESPACE: Final = "slangad"
+"""The C++ namespace of all kernels."""
 CPP: Final = "cpp"
 """The target whose artefacts are linked into one program."""
 LANGUAGES: Final = {"rust": ".rs", "typescript": ".ts"}
@@ -91,7 +93,7 @@ class Destination:
     emit: frozenset[Emit] = frozenset({"slang", "artefacts"})
     depfile: Path | None = None
     depfile_targets: tuple[str, ...] = ()
-    namespace: str = "slangad"
+    namespace: str = NAMESPACE
 
     @property
     def has_headers(self) -> bool:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from slangad.compiler.driver.cpp_names import input_word
 from slangad.compiler.driver.emitted import unique_files
+from slangad.compiler.driver.manifest_text import REFLECTION
 from slangad.compiler.driver.merge_failures import MISSING_TOOL, merge_failures
 from slangad.compiler.driver.model import CPP, CompiledInput, Output
 from slangad.compiler.driver.requirements import limit_notes
@@ -68,7 +69,7 @@ def _artefact_outputs(slang: EmittedInput, result: CompileResult) -> list[Output
         reflection = result.reflection_text(artefact.target, artefact.entry)
         if reflection:
             data = reflection.encode()
-            outputs.append(Output(f"{name}.reflection.json", data, "reflection", artefact.target, artefact.entry))
+            outputs.append(Output(f"{name}{REFLECTION}", data, "reflection", artefact.target, artefact.entry))
     return outputs
 
 

@@ -10,8 +10,9 @@ from dataclasses import dataclass, field
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Final
 
-from slangad.compiler.driver.cpp_names import NAMESPACE, cpp_names, host_function, identifier
+from slangad.compiler.driver.cpp_names import cpp_names, host_function, identifier
 from slangad.compiler.driver.header_model import HOST, header_model, host_blocks
+from slangad.compiler.driver.model import NAMESPACE
 from slangad.compiler.emit.launch_plan import HOST as RULES
 from slangad.compiler.emit.launch_plan import Count, Factor, Grid, Start, tensor_name
 from slangad.compiler.emit.model import GROUPS_A_ROW, Mode, ParameterRole, ThreadWork

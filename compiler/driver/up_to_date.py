@@ -16,13 +16,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from slangad import __version__
-from slangad.compiler.driver.cpp_names import input_word
 from slangad.compiler.driver.depfile import CONTINUED, depfile_text, escaped
+from slangad.compiler.driver.manifest_text import record_text
 from slangad.compiler.errors.diagnostics import Diagnostic, Severity
 from slangad.compiler.errors.spans import Span
 from slangad.compiler.ir.targets import TARGETS
 from slangad.compiler.slang_text.endings import is_slang
-from slangad.compiler.slang_text.search import search
 from slangad.compiler.toolchain.identity import fingerprint, own_code
 from slangad.compiler.toolchain.locate import find_library, find_slangc, toolchain_record
 from slangad.compiler.toolchain.tools import tool_of
@@ -73,14 +72,15 @@ def build_record(
     absent = _absent_files(one)
     if one.failures or one.refusals or absent is None:
         return None
-    from slangad.compiler.driver.manifest import record_text, relative_path
+    from slangad.compiler.driver.manifest import relative_path
 
     sources = record["sources"]
     assert isinstance(sources, list)  # noqa: S101  (``input_record`` makes it)
+    item, facts = one.slang.input, _facts(options, to)
     place = {path: relative_path(path, to.folder) for path in one.sources}
     return {
         "record": hashlib.sha256(record_text(record).encode()).hexdigest(),
-        "key": _key(_facts(options, to), one.slang.input, one.targets, one.sources, options),
+        "key": _key(facts, item, _tools(one.targets), _searched(item, one.sources, options)),
         "sources": {source["path"]: source["sha256"] for source in sources},
         "absent": sorted(relative_path(path, to.folder) for path in absent),
         "outputs": {o.name: [len(o.data), hashlib.sha256(o.data).hexdigest()] for o in outputs},
@@ -105,13 +105,19 @@ def has_clash(compiled: Iterable[CompiledInput], current: Iterable[CurrentInput]
     files: dict[str, str] = {}
     fresh = [(one.slang.input, [k.name for k in one.slang.kernels], _hashes(one)) for one in compiled]
     for item, names, hashes in (*fresh, *((one.input, one.kernels, one.hashes) for one in current)):
-        described = in_cpp and not is_slang(item.path)
-        word = input_word(item.path.stem) if described else ""
-        if described and any(kernels.setdefault((word, name), item) is not item for name in names):
+        word = _word_in_cpp(item) if in_cpp else ""
+        if word and any(kernels.setdefault((word, name), item) is not item for name in names):
             return True
         if any(files.setdefault(name.casefold(), digest) != digest for name, digest in hashes.items()):
             return True
     return False
+
+
+def _word_in_cpp(item: Input) -> str:
+    """Return the name of an input in C++; empty for Slang files, whose functions may share names."""
+    from slangad.compiler.driver.cpp_names import input_word
+
+    return "" if is_slang(item.path) else input_word(item.path.stem)
 
 
 def _hashes(one: CompiledInput) -> dict[str, str]:
@@ -129,7 +135,8 @@ class _Reader:
         self._prefix = str(to.folder / "_")[:-1]  # a Path for each of thousands takes as long as all the rest
         self._here = os.path.realpath(os.curdir)
         self._digests: dict[str, str] = {}
-        self._states: dict[str, tuple[int, int] | None] = {}
+        self._states: dict[str, tuple[int, int]] = {}
+        self._tools: dict[tuple[str, ...], list[str]] = {}
         self._relative: dict[str, str] = {}
 
     def read(self, item: Input) -> CurrentInput | None:
@@ -153,13 +160,17 @@ class _Reader:
         paths = {name: os.path.normpath(os.path.join(self._folder, name)) for name in build["sources"]}  # noqa: PTH118
         if not _is_same_file(str(item.path), next(iter(paths.values()))):
             return None
-        if build["key"] != _key(self._facts, item, head["targets"], paths.values(), self._options):
+        targets = tuple(head["targets"])
+        if targets not in self._tools:
+            self._tools[targets] = _tools(targets)
+        searched = _searched(item, paths.values(), self._options)
+        if build["key"] != _key(self._facts, item, self._tools[targets], searched):
             return None
         if any(self._digest(paths[name]) != digest for name, digest in build["sources"].items()):
             return None
         if any(os.path.lexists(os.path.join(self._folder, name)) for name in build["absent"]):  # noqa: PTH118
             return None
-        if not all(self._is_unchanged(name, written, *facts) for name, facts in build["outputs"].items()):
+        if not self._are_unchanged(build["outputs"], written):
             return None
         files = (*build["outputs"], f"{label}.manifest.json")
         sources = self._depfile_sources(item, label, files, tuple(paths.values()))
@@ -169,7 +180,7 @@ class _Reader:
         return CurrentInput(
             input=item,
             record=record,
-            targets=tuple(head["targets"]),
+            targets=targets,
             sources=sources,
             files=(*files, f"{label}.d"),
             hashes={name: digest for name, (_, digest) in build["outputs"].items()},
@@ -178,14 +189,16 @@ class _Reader:
             notes=tuple(_note(fields, names) for fields in build["notes"]),
         )
 
-    def _is_unchanged(self, name: str, written: int, size: int, digest: str) -> bool:
-        path = f"{self._folder}/{name}"
-        if path not in self._states:
-            self._states[path] = _state(path)
-        state = self._states[path]
-        if state is None or state[0] != size:
-            return False
-        return state[1] <= written or self._digest(path) == digest
+    def _are_unchanged(self, outputs: Mapping[str, tuple[int, str]], written: int) -> bool:
+        """Return True if outputs are what a manifest says, which was written at that time. There are many."""
+        prefix, states = f"{self._folder}/", self._states
+        for name, (size, digest) in outputs.items():
+            state = states.get(name)
+            if state is None:
+                state = states[name] = _state(prefix + name)
+            if state[0] != size or (state[1] > written and self._digest(prefix + name) != digest):
+                return False
+        return True
 
     def _digest(self, path: str) -> str:
         if path not in self._digests:
@@ -228,11 +241,12 @@ def _is_same_file(one: str, other: str) -> bool:
     return os.path.abspath(one) == other or os.path.realpath(one) == os.path.realpath(other)  # noqa: PTH100  (thousands)
 
 
-def _state(path: str) -> tuple[int, int] | None:
+def _state(path: str) -> tuple[int, int]:
+    """Return the size and the time of a file; no file has the size -1."""
     try:
         status = os.stat(path)  # noqa: PTH116  (tens of thousands)
     except OSError:
-        return None
+        return -1, 0
     return status.st_size, status.st_mtime_ns
 
 
@@ -251,15 +265,24 @@ def _facts(options: Options, to: Destination) -> str:
     return json.dumps(facts)
 
 
-def _key(facts: str, item: Input, targets: Iterable[str], sources: Iterable[str], options: Options) -> str:
-    tools = [fingerprint(path) for name in targets if (tool := tool_of(TARGETS[name])) and (path := tool.find())]
-    text = json.dumps([facts, item.kernels, tools, _searched(item, sources, options)])
+def _tools(targets: Iterable[str]) -> list[str]:
+    """Return hashes of the programs that targets need besides Slang."""
+    return [fingerprint(path) for name in targets if (tool := tool_of(TARGETS[name])) and (path := tool.find())]
+
+
+def _key(facts: str, item: Input, tools: Sequence[str], searched: Sequence[Sequence[str]]) -> str:
+    text = json.dumps([facts, item.kernels, tools, searched])
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _searched(item: Input, sources: Iterable[str], options: Options) -> list[list[str]]:
     """Return the folders of options, and the files that imports of Slang find: a new file may take a name."""
-    searches = [search(Path(path), options.include_dirs) for path in sources if is_slang(path)]
+    slang = [path for path in sources if is_slang(path)]
+    if not slang and not options.include_dirs:
+        return [[]]
+    from slangad.compiler.slang_text.search import search
+
+    searches = [search(Path(path), options.include_dirs) for path in slang]
     folder = os.path.dirname(os.path.realpath(item.path))  # noqa: PTH120
     found = [[os.path.realpath(path) for path in options.include_dirs], *(one.files for one in searches)]
     missing = [list(one.missing) for one in searches]

@@ -7,10 +7,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from slangad.compiler.driver.cpp_names import NAMESPACE, with_exported_symbols
 from slangad.compiler.driver.depfile import depfile_text
-from slangad.compiler.driver.manifest import FILE_NAME, input_record, manifest_text, record_text
-from slangad.compiler.driver.model import LANGUAGES, Output
+from slangad.compiler.driver.manifest_text import FILE_NAME, manifest_text, record_text
+from slangad.compiler.driver.model import LANGUAGES, NAMESPACE, Output
 from slangad.compiler.driver.up_to_date import CurrentInput, build_record
 from slangad.compiler.driver.write_files import write_files
 from slangad.compiler.emit.model import GENERATED
@@ -33,6 +32,8 @@ class Written:
 
 def wanted_outputs(compiled: CompiledInput, emit: frozenset[Emit], namespace: str = NAMESPACE) -> list[Output]:
     """Return the outputs of an input that are asked for; cpp artefacts export symbols that no other input has."""
+    from slangad.compiler.driver.cpp_names import with_exported_symbols
+
     exported = with_exported_symbols(compiled, namespace)
     of_slang = ("slang", "library")
     kinds = {"slang": of_slang, "lines": of_slang, "functions": ("library",), "artefacts": ("artefact", "reflection")}
@@ -88,6 +89,8 @@ def write_outputs(results: Sequence[CompiledInput | CurrentInput], options: Opti
             texts.append(one.record)
             paths += (f"{prefix}{name}" for name in one.files)
             continue
+        from slangad.compiler.driver.manifest import input_record
+
         outputs = wanted_outputs(one, to.emit, to.namespace)
         record = input_record(one.slang, outputs, one.sources, to.folder)
         build = build_record(one, record, outputs, options, to)
