@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import slangad
 from slangad.compiler.emit.entry_points.kernels import modes_of, print_kernel
@@ -34,6 +34,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from slangad.compiler.emit.entry_points.entry import MemoryPrinter
+
+
+_OF_MATRICES: Final = ("slangad_linear", "slangad_linear_half")
+_NUMBERS: Final = " // numbers in <>: rows, columns, sizes of blocks, threads of a group"
 
 
 def emit_module(module: ir.Module) -> EmittedModule:
@@ -154,7 +158,8 @@ def _print_header(writer: Writer, module: ir.Module, libraries: Iterable[str]) -
     for path in module.slang_includes:
         writer.line(f'#include "{path}"')
     for library in libraries:
-        writer.line(f"import {library.removesuffix('.slang')};")
+        name = library.removesuffix(".slang")
+        writer.line(f"import {name};{_NUMBERS if name in _OF_MATRICES else ''}")
     for path in module.slang_imports:
         writer.line(f'import "{path}";')
 

@@ -116,6 +116,23 @@ def test_wrap__long_line__breaks_at_the_outermost_places() -> None:
     assert [p.text for p in wrap("// " + "word " * 50, 4)] == ["// " + "word " * 50]
 
 
+def test_wrap__generics_and_comments__stay_whole() -> None:
+    names = ", ".join(f"an_argument_{i}" for i in range(4))
+    pieces = [p.text.rstrip() for p in wrap(f"    return sa.times<16, 8, A<B<3>>, 1, 4, 256>({names}, {names}, x);", 4)]
+    assert pieces == [
+        f"    return sa.times<16, 8, A<B<3>>, 1, 4, 256>({names},",
+        f"        {names}, x);",
+    ]
+    shifted = f"    int n = (argument_of_some_length << 3) + f(1) /* {'c + ' * 15}d // 2, 3 */ + g(argument, argument);"
+    assert [p.text.rstrip() for p in wrap(shifted, 4)] == [
+        "    int n = (argument_of_some_length << 3)",
+        f"        + f(1) /* {'c + ' * 15}d // 2, 3 */",
+        "        + g(argument, argument);",
+    ]
+    comment = f"    float value = f({', '.join(f'an_argument_{i}' for i in range(6))}); // of a, b, and c = d + e"
+    assert wrap(comment, 4)[-1].text.endswith("); // of a, b, and c = d + e")
+
+
 def span(number: int) -> Span:
     return Span("m.py", number, 1, number, 2)
 

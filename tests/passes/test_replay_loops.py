@@ -133,7 +133,7 @@ def test_emitted__loop__has_its_listings_and_a_plain_reverse_loop(tmp_path: Path
     text = emit_module(passed(tmp_path, WAYS["guarded product"][0])).text
     for line in (
         "/// The loop over s, t, which keeps nothing for reverse mode (invert).\n",
-        "/// reverse sweep:  for …, last first: state = f_undo(state, k, …)\n",
+        "/// reverse sweep:  for …, last first: state = undo(state, k, …)\n",
         "[ForwardDerivative(f_loop_fwd)]\n[BackwardDerivative(f_loop_bwd)]\n",
         "    for (int k = end.ran - 1; k > -1; --k)\n",
         "    float t_before = t / x;\n",

@@ -122,9 +122,10 @@ def _blocks(entry: PrintedEntry, writer: Writer) -> Iterator[None]:
     writer.line(f"for (uint {turn} = {blocks}.first; {turn} < {blocks}.last; {turn} += {blocks}.step)")
     with writer.block():
         place = local("place") if dims == 1 else local("id")
-        type_, all_ = ("uint", "") if dims == 1 else (f"uint{dims}", "all")
+        type_ = "uint" if dims == 1 else f"uint{dims}"
         writer.line(f"{type_} {place} = sa.in_block<{extents}>({turn}, {lane}, {domain});")
-        writer.line(f"bool {local('active')} = {all_}({place} < {domain});")
+        is_active = f"all({place} < {domain})" if dims > 1 else f"{place} < {domain}"
+        writer.line(f"bool {local('active')} = {is_active}; // the others only take part in what the group does")
         writer.line(f"sa.present = {local('active')};")
         if dims == 1:
             writer.line(f"uint {entry.scope.index} = min({place}, {domain} - 1);")

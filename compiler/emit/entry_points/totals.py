@@ -83,7 +83,7 @@ def _print_total_entry(entry: PrintedEntry, sums: SumGroup, writer: Writer, name
         with writer.indented():
             writer.line("return;")
         count = element_count(inner)
-        print_totals(scope, writer, sums, f"{group}.x", total, f"({count})" if " " in count else count)
+        print_totals(scope, writer, sums, f"{group}.x", total, count)
     extents = tuple(slot.tensor.extents for slot in sums.slots if slot.tensor and slot.tensor.extents)
     return EntryPoint(
         name,

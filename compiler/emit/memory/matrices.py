@@ -109,6 +109,7 @@ class MatrixSums:
 
     def print_declaration(self, writer: Writer) -> None:
         """Print the declaration of a thread's sums, and the type by which the library reaches them."""
+        writer.line("// What a thread adds up of the gradient; alone, as on the CPU, all of it.")
         writer.line(f"static sa.Held {self.names.sums}[{self._held_size}];")
         writer.gap()
         writer.line(f"struct {self.names.holder} : sa.IHeld")

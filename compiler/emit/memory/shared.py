@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from slangad.compiler.emit.memory.buffers import components_of
 from slangad.compiler.emit.memory.tensors import MemoryNames, print_attributes
 from slangad.compiler.emit.model import Mode
+from slangad.compiler.emit.text.literals import literal
 from slangad.compiler.ir import types
 
 if TYPE_CHECKING:
@@ -87,6 +88,11 @@ class SharedPrinter:
         """Return the element's number."""
         return "i" if self.memory.type.rank == 1 else f"{self.names.at}({', '.join('ijk'[: self.memory.type.rank])})"
 
+    @property
+    def _zero(self) -> str:
+        element = self._element
+        return literal(0, element) if isinstance(element, types.Scalar) else f"{self.spell(element)}(0)"
+
     def print_clear(self, writer: Writer, mode: Mode, lane: str, counter: str, threads: int) -> None:
         """Print the loop that clears it for a turn; a thread clears its share."""
         cleared = [self.names.values]
@@ -94,7 +100,7 @@ class SharedPrinter:
         writer.line(f"for (uint {counter} = {lane}; {counter} < {self._count}; {counter} += {threads})")
         with writer.block():
             for name in cleared:
-                writer.line(f"{name}[{counter}] = {self.spell(self._element)}(0);")
+                writer.line(f"{name}[{counter}] = {self._zero};")
         if self._flows((mode,), Mode.BACKWARD):
             count = self._count * components_of(self._element)
             writer.line(f"for (uint {counter} = {lane}; {counter} < {count}; {counter} += {threads})")
@@ -136,8 +142,7 @@ class SharedPrinter:
             writer.line(f"return {self.names.values}[{place}];")
         if not derived:
             return
-        zero = f"{self.spell(self._element)}(0)"
-        tangent = f"{self.names.tangent}[{place}]" if self._flows(modes, Mode.JVP) else zero
+        tangent = f"{self.names.tangent}[{place}]" if self._flows(modes, Mode.JVP) else self._zero
         writer.accessor_gap()
         with writer.accessor(f"DifferentialPair<{self.spell.generic(self._element)}> {name}_fwd({self._indices})"):
             writer.line(f"return diffPair({self.names.values}[{place}], {tangent});")
@@ -185,7 +190,7 @@ class SharedPrinter:
         writer.line(f"void {name}_bwd({self._indices}, inout {pair})")
         with writer.block():
             if self._flows(modes, Mode.BACKWARD):
-                writer.line(f"{self.spell.declare(self._element, 'd')} = {self.spell(self._element)}(0);")
+                writer.line(f"{self.spell.declare(self._element, 'd')} = {self._zero};")
                 writer.line("if (sa.present)")
                 with writer.block():
                     for index, part in self._parts("d"):

@@ -368,7 +368,7 @@ class TensorPrinter:
         for name, type_ in declared.items():
             writer.line(f"{'' if 'Buffer' in type_ else 'uniform '}{type_} {name};")
         if Mode.BACKWARD in modes and self.together:
-            writer.line(f"static uint {self.names.first};")
+            writer.line(f"static uint {self.names.first}; // the first element of the group's copy of the totals")
         if Mode.BACKWARD in modes and self.buffer.accumulation is Accumulation.SUM:
             count = math.prod((*self.buffer.reach, components_of(self.tensor.element)))
             scalar = "double" if total_scalar(self.tensor.element) == types.DOUBLE else "sa.Sum"

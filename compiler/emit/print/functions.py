@@ -103,8 +103,9 @@ def _print_on_host(ctx: PrintContext, function: ir.Function) -> None:
     shown = ", ".join(signature(ctx, function))
     writer.line(f"{names.spell(function.result)} {names.function_names[function.key]}({shown})")
     with writer.block():
-        called = f"{names.function_names[other.key]}({', '.join(given)})"
-        writer.line(f"return {called if function.differentiable else '{}'};")
+        name = names.function_names[other.key]
+        called = f"return {name}({', '.join(given)});"
+        writer.line(called if function.differentiable else f"return {{}}; // not read: {name} is the loop on the CPU")
     writer.line("#else")
 
 

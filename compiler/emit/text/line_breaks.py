@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Final
 
@@ -11,6 +12,9 @@ _LOOSEST_FIRST: Final = (
     (" + ", " - "), (" * ", " / "),
 )  # fmt: skip
 _RANK: Final = {text: rank for rank, texts in enumerate(_LOOSEST_FIRST) for text in texts}
+_OF_GENERICS: Final = 2
+"""The depth of arguments of generics: a line is rather broken between those of the call."""
+_COMMENT: Final = re.compile(r"/\*.*?\*/")
 _BEFORE: Final = frozenset({", ", " = "})
 """Separators that end a line; others begin the next one."""
 
@@ -59,8 +63,11 @@ def _cut(line: str, start: int, room: int) -> tuple[int, int] | None:
 def _separators(line: str) -> list[tuple[int, int, str]]:
     """Return every location where a line may be broken: position, number of open brackets, and separator."""
     result, depth = [], 0
+    line = _COMMENT.sub(lambda comment: "x" * len(comment[0]), line).partition(" // ")[0]  # comments stay whole
     for position, letter in enumerate(line):
         depth += (letter in "([{") - (letter in ")]}")
+        if letter in "<>" and line[:position].rstrip("<>")[-1:].strip():  # of a generic: operators have spaces
+            depth += _OF_GENERICS if letter == "<" else -_OF_GENERICS
         separator = next((s for s in _RANK if line.startswith(s, position)), None)
         if separator is not None:
             result.append((position, depth, separator))

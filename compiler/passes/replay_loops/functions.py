@@ -490,14 +490,14 @@ class LoopFunctions:
         """Return the comment of the loop: what reverse mode does, in three small listings."""
         state = ", ".join(v.name for v in self.state.locals)
         index = f"{self.loop.stmt.variable}, " if isinstance(self.loop.stmt, ir.For) else ""
-        go = f"{self.name}_step({{}}, {index}…)"
-        pull = f"d_state, d_… += bwd_diff({self.name}_step)({{}}, {index}…, d_state)"
+        go = f"step({{}}, {index}…)"
+        pull = f"d_state, d_… += bwd_diff(step)({{}}, {index}…, d_state)"
         original = f"for …: state = {go.format('state')}"
         forward, reverse = {
             "sum": ("the same; nothing is kept", (f"for …, last first: {pull.format('state')}",)),
             "invert": (
                 "the same; nothing is kept",
-                (f"for …, last first: state = {self.name}_undo(state, {index}…)", f"    {pull.format('state')}"),
+                (f"for …, last first: state = undo(state, {index}…)", f"    {pull.format('state')}"),
             ),
             "recompute": (
                 f"the same; one state of every {self.plan.every} is kept",
