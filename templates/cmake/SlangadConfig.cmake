@@ -13,11 +13,14 @@ if(NOT SLANGAD_EXECUTABLE)
   find_program(SLANGAD_EXECUTABLE slangad REQUIRED)
 endif()
 
-function(_slangad_command folder input output)
+# The manifest is touched each time. Make would touch other outputs with it, and compile what has not changed: they are
+# byproducts, which no rule of Make names.
+function(_slangad_command folder input byproducts)
   get_filename_component(stem "${input}" NAME_WLE)
   get_filename_component(path "${input}" ABSOLUTE)
   add_custom_command(
-    OUTPUT ${output}
+    OUTPUT "${folder}/${stem}.manifest.json"
+    BYPRODUCTS ${byproducts}
     COMMAND "${SLANGAD_EXECUTABLE}" -q compile "${path}" -o "${folder}" --depfile-target
             "${folder}/${stem}.manifest.json" ${ARGN}
     COMMAND "${CMAKE_COMMAND}" -E touch "${folder}/${stem}.manifest.json"
@@ -54,14 +57,19 @@ function(slangad_add_library target)
   _slangad_refuse_equal_names(${target} "${arg_INPUTS}")
   set(folder "${CMAKE_CURRENT_BINARY_DIR}/${target}")
   set(sources "")
+  set(manifests "")
   foreach(input IN LISTS arg_INPUTS)
     get_filename_component(stem "${input}" NAME_WLE)
-    set(made "${folder}/${stem}.manifest.json" "${folder}/${stem}.slangad.cpp" "${folder}/${stem}.slangad.hpp")
+    set(made "${folder}/${stem}.slangad.cpp" "${folder}/${stem}.slangad.hpp")
     _slangad_command("${folder}" "${input}" "${made}" --emit library ${arg_OPTIONS})
     list(APPEND sources ${made})
+    list(APPEND manifests "${folder}/${stem}.manifest.json")
   endforeach()
   find_package(Threads REQUIRED)
+  add_custom_target(${target}_slangad DEPENDS ${manifests})
+  set_source_files_properties(${sources} PROPERTIES GENERATED TRUE)
   add_library(${target} STATIC ${sources})
+  add_dependencies(${target} ${target}_slangad)
   target_include_directories(${target} PUBLIC "${folder}")
   target_compile_features(${target} PUBLIC cxx_std_17)
   target_link_libraries(${target} PUBLIC Threads::Threads)
@@ -82,7 +90,7 @@ function(slangad_add_shaders target)
   set(manifests "")
   foreach(input IN LISTS arg_INPUTS)
     get_filename_component(stem "${input}" NAME_WLE)
-    _slangad_command("${folder}" "${input}" "${folder}/${stem}.manifest.json" ${flags})
+    _slangad_command("${folder}" "${input}" "" ${flags})
     list(APPEND manifests "${folder}/${stem}.manifest.json")
   endforeach()
   add_custom_target(${target} ALL DEPENDS ${manifests})

@@ -126,14 +126,16 @@ def test_cmake__sample_in_a_folder_with_spaces__builds_trains_and_rebuilds_nothi
 LISTS = """
 cmake_minimum_required(VERSION 3.20)
 project(two CXX)
+enable_testing()
 execute_process(COMMAND slangad cmake-dir OUTPUT_VARIABLE Slangad_DIR OUTPUT_STRIP_TRAILING_WHITESPACE)
 find_package(Slangad REQUIRED)
 slangad_add_library(kernels INPUTS {inputs} OPTIONS --mode forward)
+slangad_add_shaders(shaders INPUTS {inputs} TARGETS spirv CHECK OPTIONS --mode forward)
 add_executable(two main.cpp)
 target_link_libraries(two PRIVATE kernels)
 """
 TWO = """#include "one.slangad.hpp"
-#include "two.slangad.hpp"
+#include "two 2.slangad.hpp"
 
 #include <cstdio>
 
@@ -152,26 +154,58 @@ float of(float x, Run run)
 int main()
 {
     namespace one = slangad::from_one::fit;
-    namespace two = slangad::from_two::fit;
+    namespace two = slangad::from_two_2::fit;
     std::printf("%g ", of<one::Inputs, one::Results>(2, one::forward));
     std::printf("%g", of<two::Inputs, two::Results>(2, two::forward));
 }
 """
-FIT = "import slangad as sa\n\n\n@sa.kernel\ndef fit(x: sa.Each[float]) -> sa.Each[float]:\n    return {} * x\n"
+FIT = """import slangad as sa
+from shapes import curve
 
 
-def test_cmake__kernels_of_one_name_in_two_inputs__are_one_library(
+@sa.kernel
+def fit(x: sa.Each[float]) -> sa.Each[float]:
+    return FACTOR * curve(x)
+"""
+CURVE = "import slangad as sa\n\n\n@sa.differentiable\ndef curve(x: float) -> float:\n    return FACTOR * x\n"
+
+
+@pytest.mark.parametrize("generator", ["Ninja", "Unix Makefiles"])
+def test_cmake__two_inputs_with_kernels_of_one_name__touch_edit_and_check(
+    tmp_path: Path, tool: Callable[[str], str], run: Callable[..., str], generator: str
+) -> None:
+    tool("ninja" if generator == "Ninja" else "make")
+    folder = tmp_path / "a ü folder/two ö"
+    for name, factor in (("one", "3.0"), ("two 2", "5.0"), ("other/one", "7.0")):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / f"{name}.py").write_text(FIT.replace("FACTOR", factor), encoding="utf-8")
+    (folder / "shapes.py").write_text(CURVE.replace("FACTOR", "1.0"), encoding="utf-8")
+    (folder / "main.cpp").write_text(TWO, encoding="utf-8")
+    (folder / "CMakeLists.txt").write_text(LISTS.format(inputs='one.py "two 2.py"'), encoding="utf-8")
+    for path in (folder, *folder.iterdir()):
+        path.chmod(0o555 if path.is_dir() else 0o444)
+    run(tool("cmake"), "-S", "two ö", "-B", "build", "-G", generator)
+    printed = run("cmake", "--build", "build", "-j", "2")
+    assert printed.count("slangad one.py") == printed.count("slangad two 2.py") == 2
+    assert run("build/two") == "6 10"
+    assert "slangad one" not in run("cmake", "--build", "build")
+    os.utime(folder / "shapes.py")
+    again = run("cmake", "--build", "build")
+    assert again.count("slangad one.py") == again.count("slangad two 2.py") == 2
+    assert "Building" not in again  # the text is the same
+    assert "slangad one" not in run("cmake", "--build", "build")
+    (folder / "shapes.py").chmod(0o644)
+    (folder / "shapes.py").write_text(CURVE.replace("FACTOR", "2.0"), encoding="utf-8")
+    assert run("cmake", "--build", "build").count("Building") == 3
+    assert run("build/two") == "12 20"
+    assert "100% tests passed" in run("ctest", "--test-dir", "build")
+    for path in (folder, *folder.iterdir()):
+        path.chmod(0o755)
+
+
+def test_cmake__two_inputs_of_one_name__are_refused(
     tmp_path: Path, tool: Callable[[str], str], run: Callable[..., str]
 ) -> None:
-    folder = tmp_path / "a ü folder/two"
-    for name, factor in (("one", 3.0), ("two", 5.0), ("other/one", 7.0)):
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / f"{name}.py").write_text(FIT.format(factor), encoding="utf-8")
-    (folder / "main.cpp").write_text(TWO, encoding="utf-8")
-    (folder / "CMakeLists.txt").write_text(LISTS.format(inputs="one.py two.py"), encoding="utf-8")
-    run(tool("cmake"), "-S", "two", "-B", "two/build", "-G", "Unix Makefiles")
-    run("cmake", "--build", "two/build")
-    assert run("two/build/two") == "6 10"
-    (folder / "CMakeLists.txt").write_text(LISTS.format(inputs="one.py other/one.py"), encoding="utf-8")
+    (tmp_path / "a ü folder/CMakeLists.txt").write_text(LISTS.format(inputs="one.py other/one.py"), encoding="utf-8")
     with pytest.raises(AssertionError, match="kernels has two inputs called one"):
-        run("cmake", "-S", "two", "-B", "refused")
+        run(tool("cmake"), "-S", ".", "-B", "build")
