@@ -38,6 +38,7 @@ _FEWEST: Final = 16
 _ENTRY: Final = "result_entry"
 _INDEX: Final = "place"
 _ROW: Final = "row"
+_WHY: Final = "A loop over entries. Its own derivatives go through them once; those of Slang would add up whole arrays."
 _OWN: Final = frozenset({
     _ENTRY, _INDEX, _ROW, "entries", "tangents", "entry_pair", "entry_gradients", "d_out", "d_row", "place_in_row",
 })  # fmt: skip
@@ -129,8 +130,12 @@ class _Mapper:
                 loop = _read_loop(stmt, rest)
                 copied = _copied(stmt, loop) if loop else None
                 if loop and copied:
-                    result.append(ir.Assign(loop.out, copied, stmt.span))
+                    value = _taken_over(result, copied, rest)
+                    _forget_zeros(result, loop.out)
+                    result.append(ir.Assign(loop.out, value, stmt.span))
                 elif loop and (loop.row > 1 or loop.count >= _FEWEST):
+                    if loop.out not in loop.arrays:
+                        _forget_zeros(result, loop.out)
                     result.append(self._call(stmt, loop))
                 else:
                     result.append(replace(stmt, body=self.block(stmt.body, (stmt.body, *rest))))
@@ -149,15 +154,40 @@ class _Mapper:
         reads = self.function.reads
         entry = ir.Function(
             f"{key} entry", f"{name}_entry", (*loop.entry_params, ir.Param(stmt.variable, INT)),
-            loop.entry, _entry_body(stmt, loop), span=stmt.span, reads=reads,
+            loop.entry, _entry_body(stmt, loop), doc=(f"An entry of {name}.",), span=stmt.span, reads=reads,
         )  # fmt: skip
         plain = ir.Function(
             key, name, loop.params, loop.out.type, _plain_body(loop, entry),
-            derivative=ir.Custom(f"{key}.backward", f"{key}.forward"), span=stmt.span, reads=reads,
+            derivative=ir.Custom(f"{key}.backward", f"{key}.forward"), doc=(_WHY,), span=stmt.span, reads=reads,
         )  # fmt: skip
         self.made += (entry, plain, _backward(loop, entry, plain), _forward(loop, entry, plain))
         args = (*loop.arrays, *loop.values)
         return ir.Assign(loop.out, ir.Call(key, args, loop.out.type, stmt.span), stmt.span)
+
+
+def _taken_over(result: list[ir.Stmt], local: ir.Var, after: tuple[tuple[ir.Stmt, ...], ...]) -> ir.Expr:
+    """Return a local; if nothing after it reads the local, the value that the last statement gives it, in its place."""
+    match result[-1:]:
+        case [ir.Assign(target=target, value=value)] if target == local:
+            if not any(_needs(block, local.name) for block in after):
+                result.pop()
+                return value
+    return local
+
+
+def _forget_zeros(result: list[ir.Stmt], local: ir.Var) -> None:
+    """Remove the statement that makes a local zero, if no later one reads or changes it."""
+    for number in range(len(result) - 1, -1, -1):
+        match result[number]:
+            case ir.Assign(target=target, value=ir.Construct(args=())) if target == local:
+                del result[number]
+                return
+            case ir.Comment():
+                continue
+            case ir.Assign(target=ir.Var(name)) as stmt if name != local.name and not _needs((stmt,), local.name):
+                continue
+            case _:
+                return
 
 
 # --- the functions ---
@@ -305,7 +335,8 @@ def _forward(loop: _Loop, entry: ir.Function, plain: ir.Function) -> ir.Function
     return ir.Function(
         f"{plain.key}.forward", f"{plain.name}_fwd", params, result.type,
         (_zeros(out), _zeros(tangent), _over(loop.count, _INDEX, *inner), ir.Return(result)),
-        differentiable=False, role=ir.Role.FORWARD, of=plain.key, span=plain.span,
+        doc=(f"For forward mode, which does not call {plain.name}_bwd.",), differentiable=False, role=ir.Role.FORWARD,
+        of=plain.key, span=plain.span,
     )  # fmt: skip
 
 
