@@ -133,6 +133,19 @@ slangad_add_library(kernels INPUTS {inputs} OPTIONS --mode forward)
 slangad_add_shaders(shaders INPUTS {inputs} TARGETS spirv CHECK OPTIONS --mode forward)
 add_executable(two main.cpp)
 target_link_libraries(two PRIVATE kernels)
+add_executable(launches launches.cpp)
+target_link_libraries(launches PRIVATE shaders)
+"""
+LAUNCHES = """#include "one.slangad.hpp"
+#include "two 2.slangad.hpp"
+
+#include <cstdio>
+
+int main()
+{
+    std::printf("%s ", slangad::from_one::fit::forward_launches[0].artefact("spirv").file);
+    std::printf("%s", slangad::from_two_2::fit::forward_launches[0].artefact("spirv").file);
+}
 """
 TWO = """#include "one.slangad.hpp"
 #include "two 2.slangad.hpp"
@@ -181,6 +194,7 @@ def test_cmake__two_inputs_with_kernels_of_one_name__touch_edit_and_check(
         (folder / f"{name}.py").write_text(FIT.replace("FACTOR", factor), encoding="utf-8")
     (folder / "shapes.py").write_text(CURVE.replace("FACTOR", "1.0"), encoding="utf-8")
     (folder / "main.cpp").write_text(TWO, encoding="utf-8")
+    (folder / "launches.cpp").write_text(LAUNCHES, encoding="utf-8")
     (folder / "CMakeLists.txt").write_text(LISTS.format(inputs='one.py "two 2.py"'), encoding="utf-8")
     for path in (folder, *folder.iterdir()):
         path.chmod(0o555 if path.is_dir() else 0o444)
@@ -188,6 +202,7 @@ def test_cmake__two_inputs_with_kernels_of_one_name__touch_edit_and_check(
     printed = run("cmake", "--build", "build", "-j", "2")
     assert printed.count("slangad one.py") == printed.count("slangad two 2.py") == 2
     assert run("build/two") == "6 10"
+    assert run("build/launches") == "one.fit.forward.spv two 2.fit.forward.spv"
     assert "slangad one" not in run("cmake", "--build", "build")
     os.utime(folder / "shapes.py")
     again = run("cmake", "--build", "build")
@@ -196,7 +211,7 @@ def test_cmake__two_inputs_with_kernels_of_one_name__touch_edit_and_check(
     assert "slangad one" not in run("cmake", "--build", "build")
     (folder / "shapes.py").chmod(0o644)
     (folder / "shapes.py").write_text(CURVE.replace("FACTOR", "2.0"), encoding="utf-8")
-    assert run("cmake", "--build", "build").count("Building") == 3
+    assert run("cmake", "--build", "build").count("Building") == 4
     assert run("build/two") == "12 20"
     assert "100% tests passed" in run("ctest", "--test-dir", "build")
     for path in (folder, *folder.iterdir()):
