@@ -38,6 +38,7 @@ _FEWEST: Final = 16
 _ENTRY: Final = "result_entry"
 _INDEX: Final = "place"
 _ROW: Final = "row"
+_TURN: Final = "What a turn of the loop below sets."
 _WHY: Final = "A loop over entries. Its own derivatives go through them once; those of Slang would add up whole arrays."
 _OWN: Final = frozenset({
     _ENTRY, _INDEX, _ROW, "entries", "tangents", "entry_pair", "entry_gradients", "d_out", "d_row", "place_in_row",
@@ -154,7 +155,7 @@ class _Mapper:
         reads = self.function.reads
         entry = ir.Function(
             f"{key} entry", f"{name}_entry", (*loop.entry_params, ir.Param(stmt.variable, INT)),
-            loop.entry, _entry_body(stmt, loop), doc=(f"An entry of {name}.",), span=stmt.span, reads=reads,
+            loop.entry, _entry_body(stmt, loop), doc=(_TURN,), span=stmt.span, reads=reads,
         )  # fmt: skip
         plain = ir.Function(
             key, name, loop.params, loop.out.type, _plain_body(loop, entry),
@@ -335,7 +336,7 @@ def _forward(loop: _Loop, entry: ir.Function, plain: ir.Function) -> ir.Function
     return ir.Function(
         f"{plain.key}.forward", f"{plain.name}_fwd", params, result.type,
         (_zeros(out), _zeros(tangent), _over(loop.count, _INDEX, *inner), ir.Return(result)),
-        doc=(f"For forward mode, which does not call {plain.name}_bwd.",), differentiable=False, role=ir.Role.FORWARD,
+        doc=("For forward mode, which does not call the function above.",), differentiable=False, role=ir.Role.FORWARD,
         of=plain.key, span=plain.span,
     )  # fmt: skip
 
