@@ -226,8 +226,9 @@ def _place_in_row(at: ir.Expr, index: str, row: int) -> ir.Expr | None:
     first, place = (at.left, at.right) if isinstance(at, ir.Binary) and at.op == "+" else (at, ir.Const(0, INT))
     match first:
         case ir.Binary("*", ir.Var(name), ir.Const(value=width)) | ir.Binary("*", ir.Const(value=width), ir.Var(name)):
-            found = name == index and width == row and isinstance(place, (ir.Const, ir.Var))
-            return place if found and place != ir.Var(index, INT) else None
+            inside = isinstance(place, ir.Const) and 0 <= place.value < row
+            other = isinstance(place, ir.Var) and place.name != index
+            return place if name == index and width == row and (inside or other) else None
         case _:
             return None
 
@@ -358,7 +359,7 @@ def _read_loop(stmt: ir.For, after: tuple[tuple[ir.Stmt, ...], ...]) -> _Loop | 
     if out is None or not isinstance(out.type, Array) or out.type.element != FLOAT or out.type.size % count:
         return None
     row = out.type.size // count
-    if row > 1 and not _sets_row(stmt, out, row):
+    if not (_sets_row(stmt, out, row) if row > 1 else _sets_own(stmt, out)):
         return None
     locals_ = {s.name for s in walk_stmts(stmt.body) if isinstance(s, ir.Let)}
     targets = (root(s.target) for s in walk_stmts(stmt.body) if isinstance(s, ir.Assign))
@@ -411,6 +412,11 @@ def _is_own(at: ir.Expr, index: str, array: ir.Var) -> bool:
 
 def _divisors(type_: Type) -> tuple[int, ...]:
     return tuple(n for n in range(2, type_.size) if type_.size % n == 0) if isinstance(type_, Array) else ()
+
+
+def _sets_own(stmt: ir.For, out: ir.Var) -> bool:
+    """Return True if each turn sets the entry of its own index, and no others."""
+    return all(entry.index == ir.Var(stmt.variable, INT) for entry in _entries_set(walk_stmts(stmt.body), out))
 
 
 def _sets_row(stmt: ir.For, out: ir.Var, row: int) -> bool:
