@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ from support.devices import device_of
 import slangad as sa
 from slangad.cli.main import cli
 from slangad.compiler.runtime.arrays.modes import RunMode
+from slangad.compiler.runtime.device.slangpy_device import opened_apart
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -55,7 +57,7 @@ def launch(request: pytest.FixtureRequest) -> Iterator[Launch]:
     device_of("vulkan")  # or skip
     import slangpy
 
-    device = slangpy.create_device(type=slangpy.DeviceType.vulkan)
+    device = opened_apart(partial(slangpy.create_device, type=slangpy.DeviceType.vulkan))
     program = _module("slangpy").Program
     yield lambda path, *words: program(path, device).launch(*words)
     device.close()

@@ -12,6 +12,7 @@ import sys
 import tempfile
 import weakref
 from collections import deque
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -502,9 +503,8 @@ def open_gpu(name: str, _limit: float | None = None) -> GpuDevice:
         try:
             kind_of = getattr(slangpy.DeviceType, name)
             context, adapter = _torch_context(name), _adapter_of_rank(name, kind_of)
-            device = slangpy.Device(
-                type=kind_of, enable_print=False, existing_device_handles=context, adapter_luid=adapter
-            )
+            options = {"type": kind_of, "existing_device_handles": context, "adapter_luid": adapter}
+            device = opened_apart(partial(slangpy.Device, enable_print=False, **options))
         except RuntimeError as error:
             untested = "" if kind.tested else "; slangad was never tried on it"
             raise failed(
@@ -514,6 +514,17 @@ def open_gpu(name: str, _limit: float | None = None) -> GpuDevice:
                 printed()[-_NOTES:],
             ) from None
     return GpuDevice(name, device)
+
+
+def opened_apart(opened: Callable[[], slangpy.Device]) -> slangpy.Device:
+    """Open a slangpy device in a thread that ends at once.
+
+    A thread that opens a device keeps a pointer to the device's types, and Slang follows it whenever that thread binds
+    the parameters of a kernel, on any device. If another thread then closes the device, as the garbage collector does
+    in whatever thread it runs, the process dies (docs/slang-notes.md). A thread without such a pointer needs none.
+    """
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(opened).result()
 
 
 def _torch_context(name: str) -> list[slangpy.NativeHandle] | None:
