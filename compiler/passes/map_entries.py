@@ -390,28 +390,17 @@ def _copied(stmt: ir.For, loop: _Loop) -> ir.Var | None:
 
 
 def _set_array(stmt: ir.For) -> ir.Var | None:
-    """Return the array of which a loop sets entries of its own index, if it sets no other part of anything."""
+    """Return the array of which a loop sets entries, if it sets no other part of anything."""
     result: set[ir.Var] = set()
     for inner in walk_stmts(stmt.body):
         match inner:
-            case ir.Assign(target=ir.Index(value=ir.Var() as array, index=index)) if _is_own(
-                index, stmt.variable, array
-            ):
+            case ir.Assign(target=ir.Index(value=ir.Var() as array)):
                 result.add(array)
             case ir.Assign(target=ir.Var()) | ir.Let() | ir.If() | ir.Comment() | ir.For():
                 continue
             case _:
                 return None
     return result.pop() if len(result) == 1 else None
-
-
-def _is_own(at: ir.Expr, index: str, array: ir.Var) -> bool:
-    """Return True for an index that is the loop's, or may be in its row."""
-    return at == ir.Var(index, INT) or any(_place_in_row(at, index, row) for row in _divisors(array.type))
-
-
-def _divisors(type_: Type) -> tuple[int, ...]:
-    return tuple(n for n in range(2, type_.size) if type_.size % n == 0) if isinstance(type_, Array) else ()
 
 
 def _sets_own(stmt: ir.For, out: ir.Var) -> bool:

@@ -92,10 +92,12 @@ class MatrixSums:
         together = -(-down // self.group) if self.is_bias else 4 * blocks
         return together * self.count, self.rows * self.columns * self.count
 
-    def product(self, function: str, *arguments: str) -> str:
-        """Return the call that multiplies a vector by a matrix of a buffer or its transpose."""
-        tile = self._tile(self.columns if function == "times_transposed" else self.rows)
-        sizes = (self.rows, self.columns, *tile, self.group)
+    def product(self, function: str, *arguments: str, tangents: bool = False) -> str:
+        """Return the call that multiplies a vector by a matrix of a buffer, of its tangents, or by its transpose."""
+        is_turned = function == "times_transposed"
+        holder = f"sa.TangentsOf<{self.names.holder}>" if tangents else self.names.holder
+        key = (holder,) if is_turned else (holder, self.count)
+        sizes = (*key, self.rows, self.columns, *self._tile(self.columns if is_turned else self.rows), self.group)
         return f"sa.{function}{self._half}<{', '.join(map(str, sizes))}>({', '.join(arguments)})"
 
     @property
@@ -107,8 +109,15 @@ class MatrixSums:
         together, alone = self.held
         return f"sa.ALONE * {alone} + (1 - sa.ALONE) * {together}"
 
-    def print_declaration(self, writer: Writer) -> None:
-        """Print the declaration of a thread's sums, and the type by which the library reaches them."""
+    def print_declaration(self, writer: Writer, modes: tuple[Mode, ...]) -> None:
+        """Print the declaration of a thread's sums, and the type by which the library reaches them.
+
+        Without gradients, the type only tells the matrices from others.
+        """
+        if Mode.BACKWARD not in modes:
+            if not self.is_bias:
+                writer.line(f"struct {self.names.holder} {{}}")
+            return
         writer.line("// What a thread adds up of the gradient; alone, as on the CPU, all of it.")
         writer.line(f"static sa.Held {self.names.sums}[{self._held_size}];")
         writer.gap()
@@ -130,15 +139,15 @@ class MatrixSums:
 
     def print_addition(self, writer: Writer, which: str, bias_which: str, columns: str, rows: str) -> None:
         """Print the addition of the outer product of two vectors to matrix ``which``, and of ``rows`` to a bias."""
-        if self.bias is None:
-            sizes = ", ".join(map(str, (self.names.holder, self.rows, self.columns, *self._grid, self.group)))
-            writer.line(f"sa.add_outer{self._half}<{sizes}>({self._place(which)}, {columns}, {rows});")
-            return
-        holders = f"{self.names.holder}, {self.bias.names.holder}"
-        numbers = (self.rows, self.columns, *self._grid, self._column[1], self.group)
-        places = f"{self._place(which)}, {self.bias._place(bias_which)}"
-        sizes = ", ".join(map(str, (holders, *numbers)))
-        writer.line(f"sa.add_outer_and_rows{self._half}<{sizes}>({places}, {columns}, {rows});")
+        function, holders, places, shared = "add_outer", [self.names.holder], [self._place(which)], []
+        if self.bias is not None:
+            function = "add_outer_and_rows"
+            holders.append(self.bias.names.holder)
+            places.append(self.bias._place(bias_which))
+            shared.append(self._column[1])
+        sizes = (*holders, self.count, self.rows, self.columns, *self._grid, *shared, self.group)
+        given = ", ".join((*places, columns, rows))
+        writer.line(f"sa.{function}{self._half}<{', '.join(map(str, sizes))}>({given});")
 
     def print_store(self, writer: Writer, partials: str, first: int, group: str, parts: str) -> None:
         """Print the store of partial sums from a total on."""
@@ -186,7 +195,7 @@ def print_times(writer: Writer, matrix: MatrixSums, spell: TypeSpeller, modes: t
     with writer.block():
         writer.line(f"{spell.declare(product, 'tangent')} = {matrix.product('times', names.values, at, 'x.d')};")
         if Mode.JVP in modes:
-            writer.line(f"{spell.declare(product, 'own')} = {matrix.product(plain, *tangents)};")
+            writer.line(f"{spell.declare(product, 'own')} = {matrix.product(plain, *tangents, tangents=True)};")
             writer.line(f"for (int n = 0; n < {matrix.rows}; ++n)")
             with writer.indented():
                 writer.line("tangent[n] += own[n];")

@@ -1,8 +1,8 @@
 """Add the functions that Slang's C++ prelude lacks to emitted C++ text.
 
 Every ``cpp`` artefact begins with that prelude. It lacks, or misspells, some operators and functions that Slang's code
-calls, so correct programs would not compile. All corrections stay within their line, so line numbers do not change. A
-prelude that already has a function keeps it.
+calls, so correct programs would not compile; others are slow. All corrections stay within their line, so line numbers
+do not change. A prelude that already has a function keeps it.
 """
 
 from __future__ import annotations
@@ -14,6 +14,14 @@ _SLIPS: Final = (
     (b"double F64_log10(float f)", b"double F64_log10(double f)"),
 )
 """Corrections of Slang's prelude: ``-m``, ``!m`` and ``~m`` of matrices; the logarithm of a double."""
+_CALLS: Final = (
+    (b"return ::fminf(a, b);", b"return b <= a || a != a ? b : a;"),
+    (b"return ::fmaxf(a, b);", b"return b >= a || a != a ? b : a;"),
+    (b"return ::fmin(a, b);", b"return b <= a || a != a ? b : a;"),
+    (b"return ::fmax(a, b);", b"return b >= a || a != a ? b : a;"),
+)
+"""Calls of the C library in place of which there is an expression of the same value, also for NaN: a loop with a call
+does not become vector code, and a network with rectifiers spends a third of its time there."""
 _LAST_OF_INTEGERS: Final = b"SLANG_MATRIX_BINARY_OP(T, %)"
 _SHIFTS: Final = (b"SLANG_MATRIX_BINARY_OP(T, <<)", b"SLANG_MATRIX_BINARY_OP(T, >>)")
 _FLOAT_VECTORS: Final = b"\nSLANG_FLOAT_VECTOR_OPS(float)"
@@ -39,8 +47,8 @@ _END: Final = b"\n#endif"
 def with_whole_prelude(code: bytes) -> bytes:
     """Fill the holes: operators of matrices and halfs, functions of doubles, ``sign`` and ``mad`` of ints."""
     prelude, end, body = code.rpartition(_END)
-    for wrong, right in _SLIPS:
-        prelude = prelude.replace(wrong, right)
+    for old, new in (*_SLIPS, *_CALLS):
+        prelude = prelude.replace(old, new)
     more = [shift for shift in _SHIFTS if shift not in prelude]
     prelude = prelude.replace(_LAST_OF_INTEGERS, b" ".join([_LAST_OF_INTEGERS, *more]), 1)
     prelude = prelude.replace(_BEFORE_DOUBLES, _missing(_DOUBLES, prelude) + _BEFORE_DOUBLES, 1)
