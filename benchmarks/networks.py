@@ -26,6 +26,8 @@ KINK = 1e-6
 """Samples with a unit this near to its kink are left out: float32 can't decide the side."""
 LEVELS, FEATURES, TABLE, BASE, GROWTH = 8, 2, 1 << 14, 16, 1.5
 PRIME = 2654435761
+CORNERS = ((0, 1, 0, 1), (0, 0, 1, 1))
+"""The corners of a cell along both axes."""
 Arrays = dict[str, np.ndarray]
 KEYS = {
     False: {"x": "x", **{f"{kind}{n}": f"net.{kind}{n}" for n in (1, 2, 3) for kind in "wb"}},
@@ -63,14 +65,11 @@ def corners(at: Any, np: Any = np) -> list[tuple[Any, Any]]:
         position = at * at.dtype.type(scale) + at.dtype.type(0.5)
         cell = np.floor(position)
         within = position - cell
-        x, y = (cell[:, axis, None].astype(np.uint32) + np.asarray(s, np.uint32) for axis, s in enumerate(_CORNERS))
+        x, y = (cell[:, axis, None].astype(np.uint32) + np.asarray(s, np.uint32) for axis, s in enumerate(CORNERS))
         entry = y * np.uint32(side) + x if side * side <= TABLE else (x ^ (y * np.uint32(PRIME))) % np.uint32(TABLE)
-        far = [np.where(np.asarray(s) == 1, within[:, a, None], 1 - within[:, a, None]) for a, s in enumerate(_CORNERS)]
+        far = [np.where(np.asarray(s) == 1, within[:, a, None], 1 - within[:, a, None]) for a, s in enumerate(CORNERS)]
         found.append((entry.astype(np.int32), far[0] * far[1]))
     return found
-
-
-_CORNERS = ((0, 1, 0, 1), (0, 0, 1, 1))
 
 
 def features(given: Arrays) -> np.ndarray:

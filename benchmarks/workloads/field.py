@@ -2,6 +2,8 @@
 
 from typing import Annotated, Any
 
+from hash_grid import field_of
+
 import slangad as sa
 from slangad import Each, Mean, NoDiff, Param, float2, float3
 
@@ -12,21 +14,10 @@ def loss_of(width: int, precision: str) -> Any:
     """The kernel of a network's loss, such as ``loss_64_half``."""
     features = sa.nn.HashGrid(levels=LEVELS, features=FEATURES, table=TABLE, base=BASE, growth=GROWTH)
     layers = sa.nn.MLP([LEVELS * FEATURES, width, width, 3], activation="relu", precision=precision)
-
-    @sa.struct
-    class Field:
-        """Colours by position."""
-
-        grid: Annotated[Any, features]
-        net: Annotated[Any, layers]
-
-        def __call__(self, at: float2) -> float3:
-            """The colour at a position in [0, 1]."""
-            c = self.net(self.grid(at))
-            return float3(c[0], c[1], c[2])
+    colours = Annotated[Any, field_of(features, layers)]
 
     @sa.kernel
-    def loss(at: NoDiff[Each[float2]], target: NoDiff[Each[float3]], field: Param[Field]) -> Mean[float]:  # type: ignore[valid-type]  # a description
+    def loss(at: NoDiff[Each[float2]], target: NoDiff[Each[float3]], field: Param[colours]) -> Mean[float]:
         """The mean squared distance of the colours from the samples."""
         error: float = sa.nn.l2(field(at), target)
         return error
