@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 from slangad.compiler.driver.cpp_names import cpp_names, host_function, identifier
 from slangad.compiler.driver.model import NAMESPACE
 from slangad.compiler.driver.print_header import ENTRIES
-from slangad.compiler.emit.model import ThreadWork
 from slangad.compiler.toolchain.jobs.cpp_groups import GUARD, groups_text
 from slangad.compiler.toolchain.jobs.cpp_linkage import without_linkage
 from slangad.compiler.toolchain.jobs.cpp_prelude import split_prelude
@@ -53,7 +52,7 @@ def _public(kernel: str, entries: Iterable[EntryPoint], private: Mapping[str, st
     yield from ("", f"namespace {identifier(kernel)}", "{", f"namespace {ENTRIES}", "{")
     for entry in entries:
         function = host_function(entry)
-        kind = "ComputeThreadVaryingInput" if entry.work is ThreadWork.STRIDED else "ComputeVaryingInput"
+        kind = "ComputeThreadVaryingInput" if entry.first_threads else "ComputeVaryingInput"
         yield f"void {function}(void* place, void* parameters, void* globals);"
         yield f"void {function}(void* place, void* parameters, void* globals)"
         yield "{"

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Final
 
 from slangad import __version__
 from slangad.compiler.driver.model import CPP
-from slangad.compiler.emit.model import ThreadWork
 from slangad.compiler.emit.text.names import ascii_name
 
 if TYPE_CHECKING:
@@ -101,7 +100,7 @@ def cpp_names(compiled: CompiledInput, namespace: str, *, library: bool) -> CppN
 
 def host_function(entry: EntryPoint) -> str:
     """Return the function that runs an entry point on the CPU: for all threads, or one of each group."""
-    return f"{entry.symbol}_Thread" if entry.work is ThreadWork.STRIDED else entry.symbol
+    return f"{entry.symbol}_Thread" if entry.first_threads else entry.symbol
 
 
 def with_exported_symbols(compiled: CompiledInput, namespace: str) -> CompiledInput:

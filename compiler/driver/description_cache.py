@@ -190,7 +190,7 @@ def _entry_record(entry: EntryPoint) -> list[object]:
         )
         for p in entry.parameters
     ]  # fmt: skip
-    launched = (entry.work.value, entry.totals, entry.part, entry.function, entry.file_part)
+    launched = (entry.work.value, entry.totals, entry.part, entry.function, entry.file_part, entry.products)
     head = (entry.name, entry.kernel, entry.mode.value, entry.group_size, entry.dims)
     return [*head, parameters, launched, entry.tile]
 
@@ -230,14 +230,14 @@ def _entry(
     group_size: list[int],
     dims: int,
     parameters: list[list[Any]],
-    launched: tuple[str, int, str, str, str],
+    launched: tuple[str, int, str, str, str, int],
     tile: list[int],
 ) -> EntryPoint:
     x, y, z = group_size
-    work, totals, part, function, file_part = launched
+    work, totals, part, function, file_part, products = launched
     taken = tuple(_parameter(*fields) for fields in parameters)
     found = EntryPoint(name, kernel, Mode(mode), (x, y, z), dims, taken, ThreadWork(work), totals, part)
-    return replace(found, tile=tuple(tile), function=function, file_part=file_part)
+    return replace(found, tile=tuple(tile), function=function, file_part=file_part, products=products)
 
 
 def _parameter(

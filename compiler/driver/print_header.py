@@ -375,13 +375,8 @@ class _Kernel:
             for p in entry.parameters
             if p.is_total and p.is_used and entry.work is not ThreadWork.SCALARS
         ]
-        strided = entry.work is ThreadWork.STRIDED
-        work = (
-            "elements" if launch.grid is not Grid.GROUPS or strided else str(launch.count.times * entry.group_size[0])
-        )
-        each = RULES.elements_a_worker if strided else RULES.threads_a_worker
-        if entry.work is ThreadWork.SCALARS:
-            work = _expression(launch.count)
+        work = _expression(launch.count) if entry.work in (ThreadWork.SCALARS, ThreadWork.TOTALS) else "elements"
+        each = RULES.elements_of(entry) if entry.work is ThreadWork.STRIDED else RULES.threads_a_worker
         entry_fields, shared = ({p["name"]: p for p in fields} for fields in (blocks.blocks, blocks.shared))
         yield "{"
         yield f"    const unsigned workers = runtime::workers_of({work}, threads, {each});"
@@ -401,7 +396,7 @@ class _Kernel:
             slices = f", worker, s.{_copies(tensor_name(parameter))}" if (parameter, number) in sliced else ""
             yield f"        {target} = m{number}.reference({_element(fields_here[parameter.name]['type'])}{slices});"
         yield "    }"
-        run, first = f"{ENTRIES}::{self._symbol(entry)}", "true" if strided else "false"
+        run, first = f"{ENTRIES}::{self._symbol(entry)}", "true" if entry.first_threads else "false"
         yield f"    runtime::launch({run}, {first}, {_groups(launch)}, workers, own, shared);"
         yield "}"
 

@@ -115,17 +115,23 @@ class HostRules:
         parts_a_thread: Ranges of elements per CPU thread; a thread that finishes early takes the next range.
         elements_a_part: Elements of a range, at least.
         elements_a_worker: Elements per extra CPU thread of a launch that adds up; with fewer, it costs more time.
+        products_an_element: Products with entries of matrices that take as long as an element without.
         threads_a_worker: The same for kernel threads of the other launches.
     """
 
     parts_a_thread: int = 4
     elements_a_part: int = 1024
     elements_a_worker: int = 16384
+    products_an_element: int = 16
     threads_a_worker: int = 2048
 
     def parts(self, elements: int, threads: int) -> int:
         """Return the number of ranges of elements."""
         return max(1, min(self.parts_a_thread * threads, elements // self.elements_a_part))
+
+    def elements_of(self, entry: EntryPoint) -> int:
+        """Return the elements per extra CPU thread of an entry point."""
+        return max(1, self.elements_a_worker * self.products_an_element // (self.products_an_element + entry.products))
 
 
 HOST: Final = HostRules()

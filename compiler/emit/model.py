@@ -158,7 +158,8 @@ class EntryPoint:
     entry points after the main one: ``totals``, or the parameter whose gradient they complete. ``written`` is True for
     an entry point that the user's file contains; it belongs to no mode. ``tile`` has the extents of the tiles in which
     groups walk the domain, if they do. Entry points that do the same with different buffers share a ``function`` of the
-    Slang text, and its artefacts, whose names have its ``file_part``.
+    Slang text, and its artefacts, whose names have its ``file_part``. ``products`` is the number of entries of the
+    matrices by which each element multiplies a vector.
     """
 
     name: str
@@ -174,11 +175,17 @@ class EntryPoint:
     tile: tuple[int, ...] = ()
     function: str = ""
     file_part: str = ""
+    products: int = 0
 
     @property
     def symbol(self) -> str:
         """The function of the Slang text that it is: compilers know it by this name."""
         return self.function or self.name
+
+    @property
+    def first_threads(self) -> bool:
+        """True if on the CPU only the first thread of each group has anything to do; groups lie along x."""
+        return self.work in (ThreadWork.STRIDED, ThreadWork.TOTALS)
 
     @property
     def elements(self) -> int:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 _OF_MATRICES: Final = ("slangad_linear", "slangad_linear_half")
-_NUMBERS: Final = " // in <>: where gradients are held, matrices, rows, columns, sizes of blocks, threads of a group"
+_NUMBERS: Final = " // numbers in <>: rows, columns, sizes of blocks, threads of a group"
 
 
 def emit_module(module: ir.Module) -> EmittedModule:

@@ -92,12 +92,10 @@ class MatrixSums:
         together = -(-down // self.group) if self.is_bias else 4 * blocks
         return together * self.count, self.rows * self.columns * self.count
 
-    def product(self, function: str, *arguments: str, tangents: bool = False) -> str:
-        """Return the call that multiplies a vector by a matrix of a buffer, of its tangents, or by its transpose."""
-        is_turned = function == "times_transposed"
-        holder = f"sa.TangentsOf<{self.names.holder}>" if tangents else self.names.holder
-        key = (holder,) if is_turned else (holder, self.count)
-        sizes = (*key, self.rows, self.columns, *self._tile(self.columns if is_turned else self.rows), self.group)
+    def product(self, function: str, *arguments: str) -> str:
+        """Return the call that multiplies a vector by a matrix of a buffer or its transpose."""
+        tile = self._tile(self.columns if function == "times_transposed" else self.rows)
+        sizes = (self.rows, self.columns, *tile, self.group)
         return f"sa.{function}{self._half}<{', '.join(map(str, sizes))}>({', '.join(arguments)})"
 
     @property
@@ -109,15 +107,8 @@ class MatrixSums:
         together, alone = self.held
         return f"sa.ALONE * {alone} + (1 - sa.ALONE) * {together}"
 
-    def print_declaration(self, writer: Writer, modes: tuple[Mode, ...]) -> None:
-        """Print the declaration of a thread's sums, and the type by which the library reaches them.
-
-        Without gradients, the type only tells the matrices from others.
-        """
-        if Mode.BACKWARD not in modes:
-            if not self.is_bias:
-                writer.line(f"struct {self.names.holder} {{}}")
-            return
+    def print_declaration(self, writer: Writer) -> None:
+        """Print the declaration of a thread's sums, and the type by which the library reaches them."""
         writer.line("// What a thread adds up of the gradient; alone, as on the CPU, all of it.")
         writer.line(f"static sa.Held {self.names.sums}[{self._held_size}];")
         writer.gap()
@@ -195,7 +186,7 @@ def print_times(writer: Writer, matrix: MatrixSums, spell: TypeSpeller, modes: t
     with writer.block():
         writer.line(f"{spell.declare(product, 'tangent')} = {matrix.product('times', names.values, at, 'x.d')};")
         if Mode.JVP in modes:
-            writer.line(f"{spell.declare(product, 'own')} = {matrix.product(plain, *tangents, tangents=True)};")
+            writer.line(f"{spell.declare(product, 'own')} = {matrix.product(plain, *tangents)};")
             writer.line(f"for (int n = 0; n < {matrix.rows}; ++n)")
             with writer.indented():
                 writer.line("tangent[n] += own[n];")

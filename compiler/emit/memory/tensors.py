@@ -374,7 +374,8 @@ class TensorPrinter:
             scalar = "double" if total_scalar(self.tensor.element) == types.DOUBLE else "sa.Sum"
             writer.line(f"static {scalar} {self.names.gradient}[{count}];")
         if self.matrix is not None:
-            self.matrix.print_declaration(writer, modes)
+            if Mode.BACKWARD in modes:
+                self.matrix.print_declaration(writer)
             if not self.matrix.is_bias:
                 writer.gap()
                 print_times(writer, self.matrix, self.spell, modes)

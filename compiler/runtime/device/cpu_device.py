@@ -21,7 +21,7 @@ from weakref import WeakSet
 from slangad.compiler.emit.launch_plan import HOST
 from slangad.compiler.emit.model import ParameterRole, ThreadWork, symbols
 from slangad.compiler.errors.diagnostics import CompileError, Severity, ToolchainError
-from slangad.compiler.runtime.device.cpu_kernels import core_count
+from slangad.compiler.runtime.device.cpu_kernels import core_count, with_first_threads
 from slangad.compiler.runtime.device.cpu_worker import BufferUse, Dispatch, Load, Mapping, RefusedRequest, Submit
 from slangad.compiler.runtime.device.cxx import build_shared_library
 from slangad.compiler.runtime.device.memory import require_memory, too_little_memory
@@ -199,7 +199,7 @@ class CpuDevice:
         if result.diagnostics:
             raise ToolchainError(result.diagnostics)
         library = build_shared_library(
-            result.artefacts[0].data, optimization=OPTIMIZATION, native=True, cache=source.cache
+            with_first_threads(result.artefacts[0].data), optimization=OPTIMIZATION, native=True, cache=source.cache
         )
         return CpuProgram(emitted, next(self._numbers), library, result.reflection_text(_TARGET) or "")
 
@@ -292,9 +292,8 @@ class CpuDevice:
                 case _:
                     values[name] = value
         entry = next(e for e in program.emitted.entry_points if e.symbol == launch.entry)
-        strided = entry.work is ThreadWork.STRIDED
-        workers = _workers(entry, launch) if strided else None
-        return Dispatch(program.number, launch.entry, launch.threads, uses, values, workers, strided)
+        workers = _workers(entry, launch)
+        return Dispatch(program.number, launch.entry, launch.threads, uses, values, workers, entry.first_threads)
 
     def _use(self, buffer: CpuBuffer, slices: int, new: list[Mapping]) -> BufferUse:
         if buffer.number not in self._attached:
@@ -327,12 +326,16 @@ def open_cpu(_name: str, limit: float | None) -> CpuDevice:
     return CpuDevice(limit or LAUNCH_LIMIT)
 
 
-def _workers(entry: EntryPoint, launch: KernelLaunch) -> int:
-    """Return the number of CPU threads for a launch whose threads each take a range of elements."""
+def _workers(entry: EntryPoint, launch: KernelLaunch) -> int | None:
+    """Return the number of CPU threads for a launch of first threads; None for any other one."""
+    if entry.work is ThreadWork.TOTALS:
+        return max(1, min(core_count(), entry.totals // HOST.threads_a_worker))
+    if not entry.first_threads:
+        return None
     extents = next(launch.bindings[p.name] for p in entry.parameters if p.role is ParameterRole.DOMAIN)
     elements = math.prod(extents) if isinstance(extents, (list, tuple)) else extents
     assert isinstance(elements, int)  # noqa: S101  (a domain is made of ints)
-    return max(1, min(core_count(), elements // HOST.elements_a_worker))
+    return max(1, min(core_count(), elements // HOST.elements_of(entry)))
 
 
 def _died(death: ProcessDiedError, doing: str, limit: float, *, loads: bool) -> ToolchainError:

@@ -13,7 +13,7 @@ from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from slangad.compiler.emit.launch_plan import HOST
 from slangad.compiler.runtime.device.cxx import build_shared_library
@@ -29,6 +29,17 @@ if TYPE_CHECKING:
     from slangad.compiler.runtime.device.layout import Block, Json
     from slangad.compiler.toolchain.cache import Cache
 
+_FIRST_THREADS: Final = b"""
+SLANG_PRELUDE_EXPORT
+void slangad_first_threads(
+    void (*entry)(ComputeThreadVaryingInput*, void*, void*), uint32_t start, uint32_t end, void* own, void* shared)
+{
+    ComputeThreadVaryingInput input = {};
+    for (input.groupID.x = start; input.groupID.x < end; ++input.groupID.x)
+        entry(&input, own, shared);
+}
+"""
+"""No line begins with ``#``: the last one that does ends Slang's prelude."""
 _PIECES_EACH = 4
 """Work items per CPU thread; a thread that finishes early takes the next item."""
 
@@ -90,9 +101,11 @@ class CpuModule:
             blocks.append((_pack(local, arrays, uniforms, kept), _pack(shared, arrays, uniforms, kept)))
         sizes = self.entries[entry]["threadGroupSize"]
         groups = [-(-count // size) for count, size in zip(thread_count, sizes, strict=True)]
-        run = _FirstThreads if first_threads else _Groups
-        function = getattr(self.library, f"{entry}_Thread" if first_threads else entry)
-        _spread(run(function, blocks, groups), max(groups), count)
+        if first_threads:
+            thread = ctypes.cast(getattr(self.library, f"{entry}_Thread"), ctypes.c_void_p)
+            _spread(_FirstThreads(self.library.slangad_first_threads, thread, blocks), groups[0], count)
+        else:
+            _spread(_Groups(getattr(self.library, entry), blocks, groups), max(groups), count)
 
 
 def load_module(library: bytes, reflection: str) -> CpuModule:
@@ -108,7 +121,13 @@ def load_module(library: bytes, reflection: str) -> CpuModule:
 
 def build_module(source: bytes, reflection: str, *, optimization: int = 1, cache: Cache | None = None) -> CpuModule:
     """Compile the ``cpp`` target's output (of one entry point or all) and load it."""
-    return load_module(build_shared_library(source, optimization=optimization, cache=cache), reflection)
+    library = build_shared_library(with_first_threads(source), optimization=optimization, cache=cache)
+    return load_module(library, reflection)
+
+
+def with_first_threads(source: bytes) -> bytes:
+    """Return the ``cpp`` target's output with the loop that ``first_threads`` of ``CpuModule.launch`` needs."""
+    return source + _FIRST_THREADS
 
 
 def _pack(
@@ -195,14 +214,13 @@ class _Groups:
 class _FirstThreads:
     """Run the first thread of each group from ``start`` to ``end``."""
 
-    function: Callable[..., object]
+    loop: Callable[..., object]
+    thread: ctypes.c_void_p
     blocks: list[tuple[npt.NDArray[Any], npt.NDArray[Any]]]
-    groups: list[int]
 
     def __call__(self, start: int, end: int, block: int) -> None:
         local, shared = (ctypes.c_void_p(part.ctypes.data) for part in self.blocks[block])
-        for group in range(start, end):
-            self.function((ctypes.c_uint32 * 6)(group), local, shared)
+        self.loop(self.thread, ctypes.c_uint32(start), ctypes.c_uint32(end), local, shared)
 
 
 @cache
