@@ -221,7 +221,7 @@ def test_language__its_fragments__compile(tmp_path: Path) -> None:
     page, pipelines = ((DOCS / name).read_text(encoding="utf-8") for name in ("language.md", "pipelines.md"))
     files = {block["file"]: block["text"] for block in BLOCK.finditer(pipelines)}
     fragments = [b["text"] for b in BLOCK.finditer(page) if b["language"] == "python" and not b["file"]]
-    assert len(fragments) == 7
+    assert len(fragments) == 8
     program = tmp_path / "fragments.py"
     call = "\n@sa.differentiable\ndef use(x: float3) -> float:\n    return mean_square(x)\n"
     for text in fragments:

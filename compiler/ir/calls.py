@@ -5,7 +5,7 @@ Passes, emitter, targets, twins and reports all take the graph from here. They d
 | edges           | functions that                                                                    |
 |-----------------|-----------------------------------------------------------------------------------|
 | `value_callees` | a body calls for their value                                                      |
-| `callees`       | a body calls or differentiates, its custom derivatives, its surrogate             |
+| `callees`       | a body calls or differentiates, its derivatives and surrogate, inverses of loops  |
 | `needed_first`  | must stand earlier in the emitted file, each with the location that needs it      |
 """
 
@@ -21,12 +21,13 @@ from slangad.compiler.ir.nodes import (
     Call,
     ClipGradient,
     Custom,
+    For,
     ForwardCall,
     Function,
     SlangBody,
     Surrogate,
 )
-from slangad.compiler.ir.walk import body_exprs, statements
+from slangad.compiler.ir.walk import body_exprs, statements, walk_stmts
 
 if TYPE_CHECKING:
     from slangad.compiler.errors.spans import Span
@@ -78,6 +79,8 @@ def callees(function: Function, functions: Iterable[Function] = ()) -> Iterator[
         words = set(_WORD.findall(function.body.text))
         yield from (one.key for one in functions if one.name in words)
     yield from (expr.function for expr in calls_in(function))
+    loops = (s for s in walk_stmts(statements(function)) if isinstance(s, For))
+    yield from (loop.inverse.function for loop in loops if isinstance(loop.inverse, Call))
     yield from custom_derivatives(function)
     yield from surrogates(function)
 

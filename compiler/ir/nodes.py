@@ -169,7 +169,9 @@ class For:
     ``limit`` is the maximum of iterations, or more to make room for the values that Slang keeps. With ``bounded``
     the loop stops at the limit (more iterations are the program's error), otherwise at its bounds. With ``unroll``
     Slang unrolls it. ``keep`` is the user's choice for reverse mode: every how many iterations the state is kept, or 0
-    for never. ``limit_formula`` is how the user wrote the limit, as in ``Const``.
+    for never; or ``inverse``, a call that gives the state before an iteration from the state after it. It is no part of
+    what the loop runs, so only ``map_stmt_exprs`` meets it. ``limit_formula`` is how the user wrote the limit, as in
+    ``Const``.
     """
 
     variable: str
@@ -182,7 +184,13 @@ class For:
     body: tuple[Stmt, ...]
     span: Span = field(default=NOWHERE, compare=False, repr=False)
     keep: int | None = field(default=None, kw_only=True)
+    inverse: Expr | None = field(default=None, kw_only=True)
     limit_formula: Expr | str | None = field(default=None, compare=False, repr=False, kw_only=True)
+
+    @property
+    def wish(self) -> str:
+        """What the user asks of reverse mode, as it is written; empty if nothing."""
+        return "inverse=" if self.inverse else "" if self.keep is None else f"keep={self.keep}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,6 +203,11 @@ class While:
     span: Span = field(default=NOWHERE, compare=False, repr=False)
     keep: int | None = field(default=None, kw_only=True)
     limit_formula: Expr | str | None = field(default=None, compare=False, repr=False, kw_only=True)
+
+    @property
+    def wish(self) -> str:
+        """As of ``For``."""
+        return "" if self.keep is None else f"keep={self.keep}"
 
 
 @dataclass(frozen=True, slots=True)

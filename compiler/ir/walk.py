@@ -188,8 +188,8 @@ def map_stmt_exprs(stmt: Stmt, f: ExprMap) -> Stmt:
             return replace(stmt, target=f(target), value=f(value))
         case If(condition=condition) | While(condition=condition):
             return replace(stmt, condition=f(condition))
-        case For(start=start, stop=stop):
-            return replace(stmt, start=f(start), stop=f(stop))
+        case For(start=start, stop=stop, inverse=inverse):
+            return replace(stmt, start=f(start), stop=f(stop), inverse=None if inverse is None else f(inverse))
         case Break() | Continue() | Barrier() | Comment():
             return stmt
         case _:

@@ -67,3 +67,27 @@ def until(x: Each[float], weights: Tensor[float, 1], n: Uniform[int]) -> Each[fl
     else:
         s = s * 2.0
     return s
+
+
+@sa.function
+def turned_back(a: float, b: float, k: int, weights: Tensor[float, 1]) -> tuple[float, float]:
+    c = sa.cos(0.1 * weights[k % 7])
+    s = sa.sin(0.1 * weights[k % 7])
+    return c * a + s * b, c * b - s * a
+
+
+@sa.kernel
+def turned(x: Each[float], weights: Tensor[float, 1], n: Uniform[int]) -> Each[float]:
+    a = x
+    b = 0.5
+    total = 0.0
+    for k in sa.range(n, max_iters=MOST, inverse=turned_back):
+        c = sa.cos(0.1 * weights[k % 7])
+        s = sa.sin(0.1 * weights[k % 7])
+        before = a
+        a = c * a - s * b
+        b = s * before + c * b
+        total += a * b / (1.0 + k)
+        if a > 1.15:
+            break
+    return total

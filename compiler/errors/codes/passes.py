@@ -164,11 +164,12 @@ sa.no_diff(...) if the gradient should end there.""",
         ),
     ),
     "SA308": Explanation(
-        "a loop can't do what keep= asks",
+        "a loop can't do what keep= or inverse= asks",
         """keep= of sa.range says what reverse mode keeps of a loop. keep=0 keeps nothing: the state before an iteration
 is computed from the state after it. That needs updates that can be undone: x += e, where e does not read x, or x *= e
 in a loop that ends when x falls below a positive constant. Any keep= needs a loop that does not store into a
-tensor and does not return several values.
+tensor and does not return several values. The function of inverse= returns the earlier values of those of its
+parameters that an iteration changes, and these must include all that the derivative of an iteration needs.
 
 Give a positive keep=, such as 16, or leave it out: slangad then chooses.""",
         wrong=python("""

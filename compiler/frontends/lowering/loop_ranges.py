@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.frontends.lowering.constants import static_int
 from slangad.compiler.frontends.lowering.conversions import coerce
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from slangad.compiler.ir.intervals import Interval
 
 
+_OPTIONS: Final = ("max_iters", "unroll", "keep", "inverse")
+
+
 @dataclass(frozen=True, slots=True)
 class LoopIterations:
     """The iterations of a counted loop; ``exact`` is their number if known, ``limit`` their largest number."""
@@ -31,6 +34,7 @@ class LoopIterations:
     exact: int | None
     unroll: bool = False
     keep: int | None = None
+    inverse: ast.expr | None = None
     limit_formula: Expr | str | None = None
 
     @staticmethod
@@ -57,6 +61,7 @@ class LoopIterations:
             self.exact,
             self.unroll,
             self.keep,
+            self.inverse,
         )
 
 
@@ -74,12 +79,11 @@ def range_iterations(ctx: Context, node: ast.Call, name: str) -> LoopIterations:
         Rejected: if the number of iterations has no bound.
     """
     options = {k.arg: k.value for k in node.keywords}
-    unknown = sorted(str(k) for k in options if k not in ("max_iters", "unroll", "keep"))
+    unknown = sorted(str(k) for k in options if k not in _OPTIONS)
     if unknown or (options and name == "range"):
         wrong = unknown[0] if unknown else str(next(iter(options)))
-        hint = (
-            "write sa.range(…) for max_iters, unroll and keep" if not unknown else "it takes max_iters, unroll and keep"
-        )
+        listed = f"{', '.join(_OPTIONS[:-1])} and {_OPTIONS[-1]}"
+        hint = f"it takes {listed}" if unknown else f"write sa.range(…) for {listed}"
         raise ctx.error("SA015", ctx.span(node.func), f"range does not take '{wrong}'", help=hint)
     if not 1 <= len(node.args) <= 3:
         raise ctx.error("SA015", ctx.span(node.func), f"range takes 1 to 3 arguments, not {len(node.args)}")
@@ -94,6 +98,9 @@ def range_iterations(ctx: Context, node: ast.Call, name: str) -> LoopIterations:
     exact = _trip_count(start, stop, step)
     unroll = _unroll(ctx, options.get("unroll"))
     keep = _keep(ctx, options["keep"]) if "keep" in options else None
+    inverse = options.get("inverse")
+    if inverse is not None and keep is not None:
+        raise ctx.error("SA015", ctx.span(inverse), "a loop takes keep or inverse, not both")
     if "max_iters" in options:
         bound = named_constant(ctx, options["max_iters"], "max_iters")
         limit = int(bound.value)
@@ -103,12 +110,13 @@ def range_iterations(ctx: Context, node: ast.Call, name: str) -> LoopIterations:
             raise ctx.error(
                 "SA021", ctx.span(options["max_iters"]), f"the loop runs {exact} times, more than its bound of {limit}"
             )
-        return LoopIterations(start, stop, step, limit if exact is None else exact, exact, unroll, keep, bound.formula)
+        limit = limit if exact is None else exact
+        return LoopIterations(start, stop, step, limit, exact, unroll, keep, inverse, bound.formula)
     if exact is None:
         first, last = interval_of(start, ctx.intervals), interval_of(stop, ctx.intervals)
         most = most_iterations(first, last, step) if first and last else None
         if most is not None:
-            return LoopIterations(start, stop, step, most, None if most else 0, unroll)
+            return LoopIterations(start, stop, step, most, None if most else 0, unroll, keep, inverse)
         raise ctx.error(
             "SA021",
             ctx.span(node),
@@ -116,7 +124,7 @@ def range_iterations(ctx: Context, node: ast.Call, name: str) -> LoopIterations:
             label="unbounded",
             help=f"give a bound: sa.range({', '.join(ast.unparse(a) for a in node.args)}, max_iters=64)",
         )
-    return LoopIterations(start, stop, step, exact, exact, unroll, keep)
+    return LoopIterations(start, stop, step, exact, exact, unroll, keep, inverse)
 
 
 def _as_constant(ctx: Context, bound: Expr) -> Expr:

@@ -11,7 +11,7 @@ from slangad.compiler.frontends.lowering import operators
 from slangad.compiler.frontends.lowering.assignments import assign_name, hold, store
 from slangad.compiler.frontends.lowering.constants import static_int
 from slangad.compiler.frontends.lowering.context import Context, LoopFlow
-from slangad.compiler.frontends.lowering.entities import FormEntity
+from slangad.compiler.frontends.lowering.entities import FormEntity, FunctionEntity
 from slangad.compiler.frontends.lowering.forms import misplaced_bound
 from slangad.compiler.frontends.lowering.loop_ranges import (
     LoopIterations,
@@ -64,6 +64,7 @@ def for_loop(ctx: Context, node: ast.For) -> Sequence[ir.Stmt]:
         bound.extend(iteration.bind(ctx, node.target, counter))
     from slangad.compiler.frontends.lowering.statements import block
 
+    inverse = _inverse(ctx, iteration.iterations.inverse)
     body = (*bound, *block(ctx, node.body))
     ctx.intervals = {name: known for name, known in ctx.intervals.items() if name not in counted}
     ctx.aliases.loop(ctx.aliases.close())
@@ -86,9 +87,27 @@ def for_loop(ctx: Context, node: ast.For) -> Sequence[ir.Stmt]:
         body,
         span,
         keep=iterations.keep,
+        inverse=inverse,
         limit_formula=iterations.limit_formula,
     )
     return [*iteration.before, *held, *flag, loop, *_otherwise(ctx, node.orelse, flow, span)]
+
+
+def _inverse(ctx: Context, node: ast.expr | None) -> ir.Expr | None:
+    """Return the call of the function that undoes an iteration: its arguments are the locals of its parameters' names.
+
+    Raises:
+        Rejected: if it is no function, or a local is not there.
+    """
+    from slangad.compiler.frontends.lowering.expressions import entity_of
+
+    if node is None:
+        return None
+    entity = entity_of(ctx, node)
+    if not isinstance(entity, FunctionEntity):
+        raise ctx.error("SA026", ctx.span(node), "inverse takes a described function", help="pass the function itself")
+    names: list[ast.expr] = [ast.copy_location(ast.Name(p.name, ast.Load()), node) for p in entity.signature.params]
+    return ctx.expr(ast.copy_location(ast.Call(node, names, []), node))
 
 
 def _steady_target(node: ast.For) -> set[str]:

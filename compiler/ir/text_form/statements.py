@@ -86,7 +86,8 @@ class StatementReader:
         limit = tokens.integer()
         bounded, unroll = tokens.accept("bounded"), tokens.accept("unroll")
         keep = self._keep()
-        return ir.For(variable, start, stop, step, limit, bounded, unroll, self.block(), keep=keep)
+        inverse = self._expressions.read() if tokens.accept("inverse") else None
+        return ir.For(variable, start, stop, step, limit, bounded, unroll, self.block(), keep=keep, inverse=inverse)
 
     def _while(self) -> ir.Stmt:
         condition = self._expressions.read()

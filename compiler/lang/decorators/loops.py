@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from slangad.compiler.lang.errors import DescriptionError, LoopBoundExceeded
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,11 @@ class BoundedRange:
 
 
 def range(  # noqa: A001  (reads sa.range)
-    *bounds: int, max_iters: int | None = None, unroll: bool = False, keep: int | None = None
+    *bounds: int,
+    max_iters: int | None = None,
+    unroll: bool = False,
+    keep: int | None = None,
+    inverse: Callable[..., object] | None = None,  # noqa: ARG001  (reverse mode reads it)
 ) -> BoundedRange:
     """Return Python's range with a bound for Slang.
 
@@ -45,6 +49,8 @@ def range(  # noqa: A001  (reads sa.range)
         unroll: True if Slang should unroll the loop.
         keep: Reverse mode keeps the state of every ``keep``-th iteration and computes the others again. With 0 it keeps
             none, and finds each state from the one after it. By default slangad chooses.
+        inverse: A described function that gives the state before an iteration from the state after it. Its parameters
+            are named like locals of the loop; it returns the earlier values of those that an iteration changes.
 
     Raises:
         DescriptionError: when the bound is not a positive integer, or ``keep`` is negative.

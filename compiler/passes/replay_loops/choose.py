@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.ir import nodes as ir
 from slangad.compiler.ir.build import Fresh
-from slangad.compiler.ir.types import Array, is_floating
+from slangad.compiler.ir.types import Array, Tuple, is_floating
 from slangad.compiler.ir.walk import root, stmt_exprs, walk_stmts
 from slangad.compiler.passes.replay_loops.read import is_active_loop, names_in, size_of
 from slangad.compiler.passes.replay_loops.undo import LEAST, NoUndo, Undo, undo_iteration
@@ -72,9 +72,12 @@ def choose(loop: Loop, taken: set[str], inner: int) -> Plan:
     Raises:
         Unsuitable: It can't do what the user asks.
     """
+    given = loop.stmt.inverse if isinstance(loop.stmt, ir.For) and is_active_loop(loop) else None
+    if given is not None:
+        return Plan("invert", "inverse= undoes an iteration", _needed(loop), undo=_given(loop, given, Fresh(taken)))
     plan = _way(loop, taken, inner)
     kept = loop.limit * (sum(size_of(v.local.type) for v in loop.state) + inner)
-    plainly = plan.way != "keep" and loop.stmt.keep is None and not loop.counts
+    plainly = plan.way != "keep" and not loop.stmt.wish and not loop.counts
     return replace(plan, on_host=plainly and kept <= HOST_BUDGET)
 
 
@@ -121,6 +124,31 @@ def _way(loop: Loop, taken: set[str], inner: int) -> Plan:
         reason = f"each update can be undone; kept only from where {names} is {LEAST:g} or less"
         return Plan("invert", reason, needed, every, bytes_, undo)
     return Plan("invert", "each update can be undone", needed, undo=undo)
+
+
+def _given(loop: Loop, call: ir.Expr, names: Fresh) -> Undo:
+    """Return how the user's function undoes an iteration.
+
+    Raises:
+        Unsuitable: It does not return what an iteration changes, or leaves out what the derivative needs.
+    """
+    assert isinstance(call, ir.Call)  # noqa: S101  (the front ends make one)
+    state = {v.local.name for v in loop.state}
+    changed = [a for a in call.args if isinstance(a, ir.Var) and a.name in state]
+    types = tuple(v.type for v in changed)
+    listed = ", ".join(v.name for v in changed) or "nothing"
+    if not types or call.type != (types[0] if len(types) == 1 else Tuple(types)):
+        raise Unsuitable(f"of the parameters of its function, an iteration changes {listed}, and it must return these")
+    missing = ", ".join(v.name for v in _needed(loop) if v not in changed)
+    if missing:
+        raise Unsuitable(f"its function does not give {missing}, which the derivative of an iteration needs")
+    found = [names.var(f"{v.name}_before", v.type) for v in changed]
+    if len(found) == 1:
+        return Undo((ir.Assign(found[0], call, call.span),), {changed[0].name: found[0]}, (), ())
+    whole = names.var("before", call.type)
+    parts = (ir.Assign(v, ir.Member(whole, f"item{n}", v.type), call.span) for n, v in enumerate(found))
+    body = (ir.Assign(whole, call, call.span), *parts)
+    return Undo(body, {v.name: local for v, local in zip(changed, found, strict=True)}, (), ())
 
 
 def adds_only(body: Block, local: ir.Var) -> bool:

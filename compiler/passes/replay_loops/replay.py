@@ -33,7 +33,7 @@ def replay_loops(module: ir.Module) -> ir.Module:
     """Return the module with functions in place of long loops, and with the choice for every loop.
 
     Raises:
-        CompileError: A loop can't do what ``keep=`` asks.
+        CompileError: A loop can't do what ``keep=`` or ``inverse=`` asks.
     """
     if not any(isinstance(s, (ir.For, ir.While)) for f in module.functions for s in walk_stmts(statements(f))):
         return module
@@ -47,11 +47,21 @@ def replay_loops(module: ir.Module) -> ir.Module:
         raise CompileError([*{p.span: p for p in state.problems}.values()])
     return replace(
         module,
-        functions=tuple(functions),
+        functions=tuple(_without_wishes(f) for f in functions),
         structs=(*module.structs, *state.structs),
         loops=(*module.loops, *state.choices),
         replayed=(*module.replayed, *state.replayed),
     )
+
+
+def _without_wishes(function: ir.Function) -> ir.Function:
+    """Return the function with loops that need no inverse any more."""
+
+    def without(block: Block) -> Block:
+        stmts = (replace(s, inverse=None) if isinstance(s, ir.For) and s.inverse else s for s in block)
+        return tuple(map_blocks(s, without) for s in stmts)
+
+    return replace(function, body=without(function.body)) if isinstance(function.body, tuple) else function
 
 
 @dataclass(slots=True)
@@ -142,13 +152,13 @@ class _Scope:
             before, after = before | {*stored_in(head)}, (tail, *after)
         reason = obstacle(changed)
         if reason:
-            if stmt.keep is not None:
+            if stmt.wish:
                 self._refuse(stmt, f"it {reason}")
             self._note(changed, Plan("keep", f"the loop {reason}"))
             return unchanged
         loop = read_loop(changed, before, after, self.carrying, self.names)
         if holds_nested_structs(loop):
-            if stmt.keep is not None:
+            if stmt.wish:
                 self._refuse(stmt, "it holds structs with structs in them")
             self._note(changed, Plan("keep", "the loop holds structs with structs in them"))
             return unchanged
@@ -192,8 +202,9 @@ class _Scope:
         return head, replace(stmt, body=leave(stmt.body)), tail
 
     def _refuse(self, stmt: ir.For | ir.While, why: str) -> None:
-        message = f"keep={stmt.keep} is not possible for this loop: {why}"
-        self.all.problems.append(Diagnostic("SA308", message, stmt.span, help="give another keep=, or leave it out"))
+        message = f"{stmt.wish} is not possible for this loop: {why}"
+        other = "leave it out" if stmt.keep is None else "give another keep=, or leave it out"
+        self.all.problems.append(Diagnostic("SA308", message, stmt.span, help=other))
 
     def _note(self, stmt: ir.For | ir.While, plan: Plan) -> None:
         self.all.choices.append(
@@ -210,7 +221,8 @@ class _Scope:
         reads = uses(self.all.functions, loop.body)
         made = LoopFunctions(loop, plan, state, end, key, word, reads, Fresh(loop.locals()))
         watched = tuple(v.name for v in made.watched)
-        self.all.replayed.append(ir.ReplayedLoop(key, plan.way, watched, made.counts_plainly, state.stops))
+        if not (isinstance(loop.stmt, ir.For) and loop.stmt.inverse):
+            self.all.replayed.append(ir.ReplayedLoop(key, plan.way, watched, made.counts_plainly, state.stops))
         self.made += made.all()
         self.all.functions |= {f.key: f for f in self.made}
         self.all.structs += structs_of(
