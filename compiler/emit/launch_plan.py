@@ -116,7 +116,7 @@ class HostRules:
         elements_a_part: Elements of a range, at least.
         elements_a_worker: Elements per extra CPU thread of a launch that adds up; with fewer, it costs more time.
         products_an_element: Products with entries of matrices that take as long as an element without.
-        threads_a_worker: The same for kernel threads of the other launches.
+        threads_a_worker: The same for kernel threads, or totals, of the other launches.
     """
 
     parts_a_thread: int = 4

@@ -134,6 +134,10 @@ def _given(loop: Loop, call: ir.Expr, names: Fresh) -> Undo:
     """
     assert isinstance(call, ir.Call)  # noqa: S101  (the front ends make one)
     state = {v.local.name for v in loop.state}
+    steady = {v.local.name for v in loop.shared} | ({loop.stmt.variable} if isinstance(loop.stmt, ir.For) else set())
+    anew = ", ".join(sorted(names_in(call) - state - steady))
+    if anew:
+        raise Unsuitable(f"its function takes {anew}, which each iteration sets anew")
     changed = [a for a in call.args if isinstance(a, ir.Var) and a.name in state]
     types = tuple(v.type for v in changed)
     listed = ", ".join(v.name for v in changed) or "nothing"

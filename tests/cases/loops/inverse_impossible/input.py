@@ -37,3 +37,12 @@ def stores(a: Each[float], out: OutTensor[float, 1]) -> Each[float]:
         x = sa.sin(x)
         out[sa.thread_id()] = x
     return x
+
+
+@sa.kernel
+def moved(a: Each[float]) -> Each[float]:
+    x = a
+    for k in sa.range(100, inverse=one):
+        k += 1
+        x = sa.sin(x * k)
+    return x
