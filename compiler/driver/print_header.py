@@ -375,8 +375,11 @@ class _Kernel:
             for p in entry.parameters
             if p.is_total and p.is_used and entry.work is not ThreadWork.SCALARS
         ]
-        work = _expression(launch.count) if entry.work in (ThreadWork.SCALARS, ThreadWork.TOTALS) else "elements"
-        each = RULES.elements_of(entry) if entry.work is ThreadWork.STRIDED else RULES.threads_a_worker
+        work = {
+            ThreadWork.SCALARS: _expression(launch.count),
+            ThreadWork.TOTALS: f"{_expression(launch.count)} * s.parts",
+        }.get(entry.work, "elements")
+        each = RULES.elements_of(entry) if entry.first_threads else RULES.threads_a_worker
         entry_fields, shared = ({p["name"]: p for p in fields} for fields in (blocks.blocks, blocks.shared))
         yield "{"
         yield f"    const unsigned workers = runtime::workers_of({work}, threads, {each});"

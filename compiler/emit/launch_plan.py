@@ -114,9 +114,10 @@ class HostRules:
     Attributes:
         parts_a_thread: Ranges of elements per CPU thread; a thread that finishes early takes the next range.
         elements_a_part: Elements of a range, at least.
-        elements_a_worker: Elements per extra CPU thread of a launch that adds up; with fewer, it costs more time.
+        elements_a_worker: Elements, or partial sums, per extra CPU thread of a launch that adds up; with fewer, it
+            costs more time.
         products_an_element: Products with entries of matrices that take as long as an element without.
-        threads_a_worker: The same for kernel threads, or totals, of the other launches.
+        threads_a_worker: The same for kernel threads of the other launches.
     """
 
     parts_a_thread: int = 4

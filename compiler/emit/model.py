@@ -158,8 +158,8 @@ class EntryPoint:
     entry points after the main one: ``totals``, or the parameter whose gradient they complete. ``written`` is True for
     an entry point that the user's file contains; it belongs to no mode. ``tile`` has the extents of the tiles in which
     groups walk the domain, if they do. Entry points that do the same with different buffers share a ``function`` of the
-    Slang text, and its artefacts, whose names have its ``file_part``. ``products`` is the number of entries of the
-    matrices by which each element multiplies a vector.
+    Slang text, and its artefacts, whose names have its ``file_part``. ``products`` is the number of entries of a
+    matrix of each tensor of matrices by which elements multiply vectors.
     """
 
     name: str

@@ -46,6 +46,12 @@ def calls_in(function: Function) -> Iterator[AnyCall]:
     return (expr for expr in body_exprs(statements(function)) if isinstance(expr, (Call, BackwardCall, ForwardCall)))
 
 
+def inverses(function: Function) -> Iterator[Call]:
+    """Yield the calls that undo iterations of a function's loops, as the user has it."""
+    loops = (s for s in walk_stmts(statements(function)) if isinstance(s, For))
+    return (loop.inverse for loop in loops if isinstance(loop.inverse, Call))
+
+
 def policy_of(function: Function) -> Unclipped:
     """Return the declared derivative of a function without its clip."""
     return function.derivative.of if isinstance(function.derivative, ClipGradient) else function.derivative
@@ -79,14 +85,17 @@ def callees(function: Function, functions: Iterable[Function] = ()) -> Iterator[
         words = set(_WORD.findall(function.body.text))
         yield from (one.key for one in functions if one.name in words)
     yield from (expr.function for expr in calls_in(function))
-    loops = (s for s in walk_stmts(statements(function)) if isinstance(s, For))
-    yield from (loop.inverse.function for loop in loops if isinstance(loop.inverse, Call))
+    yield from (call.function for call in inverses(function))
     yield from custom_derivatives(function)
     yield from surrogates(function)
 
 
 def needed_first(function: Function, functions: Mapping[str, Function]) -> Iterator[tuple[str, Span]]:
-    """Yield the functions to declare before a function: its callees, their used custom derivatives, its surrogate."""
+    """Yield the functions to declare before a function: its callees, their used custom derivatives, its surrogate.
+
+    Inverses of loops too, while there are any.
+    """
+    yield from ((call.function, call.span) for call in inverses(function))
     for expr in calls_in(function):
         yield expr.function, expr.span
         if not isinstance(expr, Call) and expr.function in functions:

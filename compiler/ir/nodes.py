@@ -170,8 +170,8 @@ class For:
     the loop stops at the limit (more iterations are the program's error), otherwise at its bounds. With ``unroll``
     Slang unrolls it. ``keep`` is the user's choice for reverse mode: every how many iterations the state is kept, or 0
     for never; or ``inverse``, a call that gives the state before an iteration from the state after it. It is no part of
-    what the loop runs, so only ``map_stmt_exprs`` meets it. ``limit_formula`` is how the user wrote the limit, as in
-    ``Const``.
+    what the loop runs: ``stmt_exprs`` leaves it out, ``map_stmt_exprs`` does not. ``limit_formula`` is how the user
+    wrote the limit, as in ``Const``.
     """
 
     variable: str

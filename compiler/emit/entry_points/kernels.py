@@ -214,7 +214,7 @@ def _print_entry(entry: PrintedEntry, writer: Writer) -> EntryPoint:
     return EntryPoint(
         entry.name, entry.kernel.name, entry.mode, entry.group, entry.kernel.dims, (*parameters, *memory),
         ThreadWork.STRIDED if entry.strided else ThreadWork.ELEMENTS, entry.slots.count, tile=entry.tile,
-        products=sum(m.rows * m.columns * m.count for m in entry.matrices),
+        products=sum(m.rows * m.columns for m in entry.matrices),
     )  # fmt: skip
 
 

@@ -171,7 +171,7 @@ in a loop that ends when x falls below a positive constant. Any keep= needs a lo
 tensor and does not return several values. The function of inverse= returns the earlier values of those of its
 parameters that an iteration changes, and these must include all that the derivative of an iteration needs.
 
-Give a positive keep=, such as 16, or leave it out: slangad then chooses.""",
+Give a positive keep=, such as 16, or leave keep= and inverse= out: slangad then chooses.""",
         wrong=python("""
             @sa.kernel
             def march(x: Each[float]) -> Each[float]:

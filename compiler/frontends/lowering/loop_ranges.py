@@ -101,6 +101,8 @@ def range_iterations(ctx: Context, node: ast.Call, name: str) -> LoopIterations:
     inverse = options.get("inverse")
     if inverse is not None and keep is not None:
         raise ctx.error("SA015", ctx.span(inverse), "a loop takes keep or inverse, not both")
+    if inverse is not None and unroll:
+        raise ctx.error("SA015", ctx.span(inverse), "a loop that is unrolled takes no inverse")
     if "max_iters" in options:
         bound = named_constant(ctx, options["max_iters"], "max_iters")
         limit = int(bound.value)

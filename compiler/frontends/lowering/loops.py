@@ -367,6 +367,10 @@ def _over_zip(ctx: Context, node: ast.Call, name: str) -> Iteration:
     if not node.args or node.keywords:
         raise ctx.error("SA015", ctx.span(node.func), f"{name} takes ranges or arrays")
     inners = [_static(ctx, a, iterate(ctx, a)) for a in node.args]
+    inverse = next(filter(None, (i.iterations.inverse for i in inners)), None)
+    if inverse is not None:
+        message = f"the loop over {name} takes no inverse"
+        raise ctx.error("SA015", ctx.span(inverse), message, help="count with sa.range")
     iterations = LoopIterations.counted(min(i.iterations.exact or 0 for i in inners), ctx.span(node))
 
     def bind(ctx: Context, target: ast.expr, counter: ir.Var) -> Sequence[ir.Stmt]:

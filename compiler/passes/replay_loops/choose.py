@@ -40,7 +40,7 @@ arrays, such as layers of networks, get derivatives of their own.
 
 
 class Unsuitable(Exception):  # noqa: N818  (the pass makes a diagnostic of it)
-    """A loop can't do what ``keep=`` asks; the message says why."""
+    """A loop can't do what ``keep=`` or ``inverse=`` asks; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -157,7 +157,9 @@ def read_loop(
     condition = tuple(rewrite(e, without_thread) for e in condition)
     if isinstance(stmt, ir.While):
         stmt = ir.While(condition[0], stmt.limit, body, stmt.span, limit_formula=stmt.limit_formula)
-    types = {v.name: v.type for v in _vars((*body_exprs(body), *(p for e in condition for p in walk(e))))}
+    undone = (stmt.inverse,) if isinstance(stmt, ir.For) and stmt.inverse is not None else ()
+    beside = (p for e in (*condition, *undone) for p in walk(e))
+    types = {v.name: v.type for v in _vars((*body_exprs(body), *beside))}
     counter = {stmt.variable} if isinstance(stmt, ir.For) else set()
     inner = {s.variable for s in walk_stmts(body) if isinstance(s, ir.For)}
     stored = stored_in(body)

@@ -203,7 +203,7 @@ class _Scope:
 
     def _refuse(self, stmt: ir.For | ir.While, why: str) -> None:
         message = f"{stmt.wish} is not possible for this loop: {why}"
-        other = "leave it out" if stmt.keep is None else "give another keep=, or leave it out"
+        other = "leave inverse= out" if stmt.keep is None else "give another keep=, or leave it out"
         self.all.problems.append(Diagnostic("SA308", message, stmt.span, help=other))
 
     def _note(self, stmt: ir.For | ir.While, plan: Plan) -> None:

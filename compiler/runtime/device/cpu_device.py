@@ -328,10 +328,12 @@ def open_cpu(_name: str, limit: float | None) -> CpuDevice:
 
 def _workers(entry: EntryPoint, launch: KernelLaunch) -> int | None:
     """Return the number of CPU threads for a launch of first threads; None for any other one."""
-    if entry.work is ThreadWork.TOTALS:
-        return max(1, min(core_count(), entry.totals // HOST.threads_a_worker))
     if not entry.first_threads:
         return None
+    if entry.work is ThreadWork.TOTALS:
+        parts = next(launch.bindings[p.name] for p in entry.parameters if p.role is ParameterRole.PARTS)
+        assert isinstance(parts, int)  # noqa: S101  (a number of ranges)
+        return max(1, min(core_count(), entry.totals * parts // HOST.elements_a_worker))
     extents = next(launch.bindings[p.name] for p in entry.parameters if p.role is ParameterRole.DOMAIN)
     elements = math.prod(extents) if isinstance(extents, (list, tuple)) else extents
     assert isinstance(elements, int)  # noqa: S101  (a domain is made of ints)

@@ -12,12 +12,11 @@ import sys
 import tempfile
 import weakref
 from collections import deque
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from threading import RLock
+from threading import RLock, Thread
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from slangad.compiler.errors.diagnostics import ToolchainError
@@ -523,8 +522,21 @@ def opened_apart(opened: Callable[[], slangpy.Device]) -> slangpy.Device:
     the parameters of a kernel, on any device. If another thread then closes the device, as the garbage collector does
     in whatever thread it runs, the process dies (docs/slang-notes.md). A thread without such a pointer needs none.
     """
-    with ThreadPoolExecutor(1) as pool:
-        return pool.submit(opened).result()
+    found: list[slangpy.Device | BaseException] = []
+
+    def run() -> None:
+        try:
+            found.append(opened())
+        except BaseException as error:
+            found.append(error)
+
+    thread = Thread(target=run)
+    thread.start()
+    thread.join()
+    (result,) = found
+    if isinstance(result, BaseException):
+        raise result
+    return result
 
 
 def _torch_context(name: str) -> list[slangpy.NativeHandle] | None:

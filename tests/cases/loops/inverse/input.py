@@ -26,16 +26,19 @@ def turn(start: Each[float], angles: Tensor[float, 1]) -> Each[float]:
 
 
 @sa.function
-def rooted(s: float) -> float:
-    return sa.sqrt(s)
+def halved_less(s: float) -> float:
+    return 0.5 * s - 0.5
 
 
 @sa.kernel
-def squared(x: Each[float]) -> Each[float]:
+def doubled(x: Each[float]) -> Each[float]:
+    """A state of one number, and a loop for which Slang would keep little."""
     s = x
-    for k in sa.range(4, inverse=rooted):
-        s = s * s
-    return s
+    total = 0.0
+    for k in sa.range(4, inverse=halved_less):
+        total += s * s
+        s = 2.0 * s + 1.0
+    return total
 
 
 @sa.kernel
@@ -50,3 +53,32 @@ def plain(x: Each[int]) -> Each[int]:
 @sa.function
 def halved(s: int) -> int:
     return s // 2
+
+
+@sa.function
+def divided(x: float, scale: float) -> float:
+    return scale * x
+
+
+@sa.differentiable
+def shrunk(x: float, w: float) -> float:
+    """Nested loops in a helper, a local that only the inverse reads, and a loop that ends early."""
+    scale = 1.0 / (1.0 + w * w)
+    for j in range(3):
+        for k in sa.range(100, inverse=divided):
+            x = (1.0 + w * w) * x
+            if x > 4.0:
+                break
+        x = x + 0.25
+    return x
+
+
+@sa.kernel
+def backwards(x: Each[float], y: Each[float], angles: Tensor[float, 1]) -> Each[float]:
+    for k in reversed(sa.range(7, inverse=turned_back)):
+        c = sa.cos(angles[k])
+        s = sa.sin(angles[k])
+        before = x
+        x = c * x - s * y
+        y = s * before + c * y
+    return shrunk(x, 0.1 * y)

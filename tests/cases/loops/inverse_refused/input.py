@@ -28,6 +28,10 @@ def named(a: Each[float]) -> Each[float]:
         x = sa.sin(x)
     for k in range(100, inverse=one):
         x = sa.sin(x)
+    for k in sa.range(8, inverse=one, unroll=True):
+        x = sa.sin(x)
+    for k, y in zip(sa.range(8, inverse=one), range(8)):
+        x = sa.sin(x)
     for k in sa.range(100, inverse=integer):
         x = sa.sin(x)
     return x
