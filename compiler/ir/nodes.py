@@ -187,11 +187,6 @@ class For:
     inverse: Expr | None = field(default=None, kw_only=True)
     limit_formula: Expr | str | None = field(default=None, compare=False, repr=False, kw_only=True)
 
-    @property
-    def wish(self) -> str:
-        """What the user asks of reverse mode, as it is written; empty if nothing."""
-        return "inverse=" if self.inverse else "" if self.keep is None else f"keep={self.keep}"
-
 
 @dataclass(frozen=True, slots=True)
 class While:
@@ -203,11 +198,6 @@ class While:
     span: Span = field(default=NOWHERE, compare=False, repr=False)
     keep: int | None = field(default=None, kw_only=True)
     limit_formula: Expr | str | None = field(default=None, compare=False, repr=False, kw_only=True)
-
-    @property
-    def wish(self) -> str:
-        """As of ``For``."""
-        return "" if self.keep is None else f"keep={self.keep}"
 
 
 @dataclass(frozen=True, slots=True)

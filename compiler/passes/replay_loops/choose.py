@@ -20,7 +20,14 @@ from slangad.compiler.ir import nodes as ir
 from slangad.compiler.ir.build import Fresh
 from slangad.compiler.ir.types import Array, Tuple, is_floating
 from slangad.compiler.ir.walk import root, stmt_exprs, walk_stmts
-from slangad.compiler.passes.replay_loops.read import is_active_loop, names_in, size_of
+from slangad.compiler.passes.replay_loops.read import (
+    inverse_of,
+    is_active_loop,
+    names_in,
+    size_of,
+    stored_in,
+    wish_of,
+)
 from slangad.compiler.passes.replay_loops.undo import LEAST, NoUndo, Undo, undo_iteration
 
 if TYPE_CHECKING:
@@ -72,12 +79,12 @@ def choose(loop: Loop, taken: set[str], inner: int) -> Plan:
     Raises:
         Unsuitable: It can't do what the user asks.
     """
-    given = loop.stmt.inverse if isinstance(loop.stmt, ir.For) and is_active_loop(loop) else None
-    if given is not None:
+    given = inverse_of(loop.stmt)
+    if given is not None and is_active_loop(loop):
         return Plan("invert", "inverse= undoes an iteration", _needed(loop), undo=_given(loop, given, Fresh(taken)))
     plan = _way(loop, taken, inner)
     kept = loop.limit * (sum(size_of(v.local.type) for v in loop.state) + inner)
-    plainly = plan.way != "keep" and not loop.stmt.wish and not loop.counts
+    plainly = plan.way != "keep" and not wish_of(loop.stmt) and not loop.counts
     return replace(plan, on_host=plainly and kept <= HOST_BUDGET)
 
 
@@ -134,10 +141,9 @@ def _given(loop: Loop, call: ir.Expr, names: Fresh) -> Undo:
     """
     assert isinstance(call, ir.Call)  # noqa: S101  (the front ends make one)
     state = {v.local.name for v in loop.state}
-    steady = {v.local.name for v in loop.shared} | ({loop.stmt.variable} if isinstance(loop.stmt, ir.For) else set())
-    anew = ", ".join(sorted(names_in(call) - state - steady))
-    if anew:
-        raise Unsuitable(f"its function takes {anew}, which each iteration sets anew")
+    own = ", ".join(sorted((names_in(call) & {*stored_in(loop.body)}) - state))
+    if own:
+        raise Unsuitable(f"its function takes {own}, which each iteration sets itself")
     changed = [a for a in call.args if isinstance(a, ir.Var) and a.name in state]
     types = tuple(v.type for v in changed)
     listed = ", ".join(v.name for v in changed) or "nothing"

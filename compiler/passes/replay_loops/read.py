@@ -102,6 +102,18 @@ class Loop:
         return names | {s.variable for s in walk_stmts((self.stmt,)) if isinstance(s, ir.For)}
 
 
+def inverse_of(stmt: ir.For | ir.While) -> ir.Expr | None:
+    """Return the user's call that undoes an iteration of a loop; None without."""
+    return stmt.inverse if isinstance(stmt, ir.For) else None
+
+
+def wish_of(stmt: ir.For | ir.While) -> str:
+    """Return what the user asks of reverse mode for a loop, as it is written; empty if nothing."""
+    if inverse_of(stmt) is not None:
+        return "inverse="
+    return "" if stmt.keep is None else f"keep={stmt.keep}"
+
+
 def size_of(type_: Type) -> int:
     """Return the bytes of a value."""
     return sum(_BYTES.get(scalar.name, 4) * count for scalar, count in count_scalars(type_).items())
@@ -157,8 +169,8 @@ def read_loop(
     condition = tuple(rewrite(e, without_thread) for e in condition)
     if isinstance(stmt, ir.While):
         stmt = ir.While(condition[0], stmt.limit, body, stmt.span, limit_formula=stmt.limit_formula)
-    undone = (stmt.inverse,) if isinstance(stmt, ir.For) and stmt.inverse is not None else ()
-    beside = (p for e in (*condition, *undone) for p in walk(e))
+    inverse = inverse_of(stmt)
+    beside = (p for e in (*condition, *((inverse,) if inverse else ())) for p in walk(e))
     types = {v.name: v.type for v in _vars((*body_exprs(body), *beside))}
     counter = {stmt.variable} if isinstance(stmt, ir.For) else set()
     inner = {s.variable for s in walk_stmts(body) if isinstance(s, ir.For)}

@@ -18,10 +18,12 @@ from slangad.compiler.passes.replay_loops.functions import LoopFunctions, end_of
 from slangad.compiler.passes.replay_loops.read import (
     Loop,
     holds_nested_structs,
+    inverse_of,
     is_active_loop,
     obstacle,
     read_loop,
     stored_in,
+    wish_of,
 )
 from slangad.compiler.passes.replay_loops.rotate import rotated
 
@@ -152,13 +154,13 @@ class _Scope:
             before, after = before | {*stored_in(head)}, (tail, *after)
         reason = obstacle(changed)
         if reason:
-            if stmt.wish:
+            if wish_of(stmt):
                 self._refuse(stmt, f"it {reason}")
             self._note(changed, Plan("keep", f"the loop {reason}"))
             return unchanged
         loop = read_loop(changed, before, after, self.carrying, self.names)
         if holds_nested_structs(loop):
-            if stmt.wish:
+            if wish_of(stmt):
                 self._refuse(stmt, "it holds structs with structs in them")
             self._note(changed, Plan("keep", "the loop holds structs with structs in them"))
             return unchanged
@@ -202,7 +204,7 @@ class _Scope:
         return head, replace(stmt, body=leave(stmt.body)), tail
 
     def _refuse(self, stmt: ir.For | ir.While, why: str) -> None:
-        message = f"{stmt.wish} is not possible for this loop: {why}"
+        message = f"{wish_of(stmt)} is not possible for this loop: {why}"
         other = "leave inverse= out" if stmt.keep is None else "give another keep=, or leave it out"
         self.all.problems.append(Diagnostic("SA308", message, stmt.span, help=other))
 
@@ -221,7 +223,7 @@ class _Scope:
         reads = uses(self.all.functions, loop.body)
         made = LoopFunctions(loop, plan, state, end, key, word, reads, Fresh(loop.locals()))
         watched = tuple(v.name for v in made.watched)
-        if not (isinstance(loop.stmt, ir.For) and loop.stmt.inverse):
+        if inverse_of(loop.stmt) is None:
             self.all.replayed.append(ir.ReplayedLoop(key, plan.way, watched, made.counts_plainly, state.stops))
         self.made += made.all()
         self.all.functions |= {f.key: f for f in self.made}

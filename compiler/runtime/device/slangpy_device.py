@@ -502,8 +502,10 @@ def open_gpu(name: str, _limit: float | None = None) -> GpuDevice:
         try:
             kind_of = getattr(slangpy.DeviceType, name)
             context, adapter = _torch_context(name), _adapter_of_rank(name, kind_of)
-            options = {"type": kind_of, "existing_device_handles": context, "adapter_luid": adapter}
-            device = opened_apart(partial(slangpy.Device, enable_print=False, **options))
+            opened = partial(
+                slangpy.Device, type=kind_of, enable_print=False, existing_device_handles=context, adapter_luid=adapter
+            )
+            device = opened_apart(opened)
         except RuntimeError as error:
             untested = "" if kind.tested else "; slangad was never tried on it"
             raise failed(
