@@ -96,9 +96,9 @@ def run_all(
     module = differentiate_twice(module) if second_order else module
     everywhere = bool(os.environ.get("SLANGAD_VERIFY"))
     for step in PIPELINE:
-        if deterministic and step.function is gather_reads:
-            module = sum_exactly(module)  # from here on, passes look for sums of floats that threads share
         before, module = module, step.function(module)
+        if deterministic and step.function is share_tiles:
+            module = sum_exactly(module)  # what the threads of a tile read together stays so
         is_last = step is PIPELINE[-1]
         if is_last or (everywhere and module != before):  # six of seven passes change nothing of a module
             _check(step.name, module, declared=is_last)

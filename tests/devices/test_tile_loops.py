@@ -103,6 +103,26 @@ def test_images__have_the_gradients_of_float64__also_where_nothing_passes(
     along(lambda arrays: rendered(arrays, wide, 120, left, skips=skips), given, dict(found.grad), rng)
 
 
+@pytest.mark.parametrize("device", DEVICES)
+def test_deterministic_images__have_the_same_bits_and_the_gradients_of_float64(cxx: object, device: str) -> None:
+    """Waves add up in a fixed order, and their sums without rounding; some elements leave the loop early."""
+    shape, number, rng = (37, 50), 90, np.random.default_rng(5)
+    given = lists(shape, number, rng) | {
+        "mean": floats(rng, 0, 1, number, 2) * np.float32(shape[::-1]),
+        "conic": floats(rng, 0.02, 0.1, number, 3) * np.float32([1, 0.3, 1]),
+        "color": floats(rng, 0, 1, number, 3),
+        "opacity": floats(rng, 0.05, 0.4, number),
+        "gain": floats(rng, 0.5, 1.5, *shape),
+        "behind": floats(rng, 0, 1, 3),
+    }
+    seed = floats(rng, -1, 1, *shape, 3)
+    veils = loaded(FILE, device, deterministic=True)["veils"]
+    found, *others = (veils.backward(**given, most=120, cotangent=seed) for _ in range(5))
+    for other in others:
+        assert {k: v.tobytes() for k, v in other.grad.items()} == {k: v.tobytes() for k, v in found.grad.items()}
+    along(lambda arrays: rendered(arrays, seed.astype(np.float64), 120, 0.05), given, dict(found.grad), rng)
+
+
 def heated(given: Arrays) -> np.ndarray:
     row, column = np.meshgrid(*(np.arange(n) for n in given["seen"].shape), indexing="ij")
     start = given["first"][row // 16, column // 16]

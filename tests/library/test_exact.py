@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from support.nearest import nearest_sum
 
-from slangad.compiler.emit.library import EXACT, library_text
+from slangad.compiler.emit.library import EXACT, TENSORS, library_text
 from slangad.compiler.emit.model import EXACT_WORDS
 from slangad.compiler.toolchain.jobs.request import CompileJob
 
@@ -43,7 +43,7 @@ COUNT = 64 * 60
 @pytest.fixture(scope="module")
 def shaders(toolchain: Toolchain) -> dict[str, str]:
     """The WGSL of both entry points."""
-    job = CompileJob("exact.slang", SLANG, ("scatter", "total"), ("wgsl",), ((EXACT, library_text(EXACT)),))
+    job = CompileJob("exact.slang", SLANG, ("scatter", "total"), ("wgsl",), tuple((name, library_text(name)) for name in (EXACT, TENSORS)))
     (result,) = toolchain.compile([job])
     assert not result.messages
     text = {artefact.entry: artefact.text for artefact in result.artefacts}

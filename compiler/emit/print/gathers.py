@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from slangad.compiler.emit.memory.buffers import components_of
+from slangad.compiler.emit.memory.tensors import is_exact
 from slangad.compiler.emit.model import Mode
 from slangad.compiler.emit.print.expressions import print_expr
 from slangad.compiler.emit.print.functions import new_context, print_doc, signature
@@ -62,7 +63,9 @@ def print_gather(
             writer.end("{};")
         writer.line(f"return diffPair({name}({given}), tangent);")
     writer.gap()
-    agree = " && ".join(f"sa.agree({index})" for index in indices)
+    # Which lanes happen to be here is not the same on every run: sums that are leave them out.
+    exact = any(is_exact(tensor.buffer) for tensor, _ in reads)
+    agree = "false" if exact else " && ".join(f"sa.agree({index})" for index in indices)
     if added:
         print_doc(writer, ("Adds what the threads give; all of a wave have the same indices if they agreed.",))
         writer.line(f"void {name}_add({shown}, {struct} d_out, bool agreed)")
@@ -110,6 +113,9 @@ def _print_sums(
     first = 0
     for tensor, at in reads:
         size, kept = components_of(tensor.tensor.element), "sa.UNKEPT" if tensor.kept is None else tensor.kept
-        place = tensor.total_place(tensor.place_of(at))
-        writer.line(f"sums.scatter<{first}, {size}>({tensor.names.gradient}, {kept}, {place});")
+        totals, place = tensor.names.gradient, tensor.total_place(tensor.place_of(at))
+        if is_exact(tensor.buffer):
+            writer.line(f"sa.scatter_exactly<{count}, {first}, {size}>({totals}, {place}, sums);")
+        else:
+            writer.line(f"sums.scatter<{first}, {size}>({totals}, {kept}, {place});")
         first += size
