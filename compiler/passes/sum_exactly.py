@@ -4,7 +4,8 @@
 
 Sums over all threads are repeatable already, and so are sums of integers and the work of a single thread. The gradient
 of a written element comes from the one thread that stored it. Values that threads add to an output are sums, too.
-Loops that a group runs for a tile add up in their waves first, in a fixed order. docs/decisions/memory.md describes exact sums.
+Loops that a group runs for a tile add up in their waves first, in a fixed order. docs/decisions/memory.md describes
+exact sums.
 """
 
 from __future__ import annotations

@@ -43,7 +43,8 @@ COUNT = 64 * 60
 @pytest.fixture(scope="module")
 def shaders(toolchain: Toolchain) -> dict[str, str]:
     """The WGSL of both entry points."""
-    job = CompileJob("exact.slang", SLANG, ("scatter", "total"), ("wgsl",), tuple((name, library_text(name)) for name in (EXACT, TENSORS)))
+    libraries = tuple((name, library_text(name)) for name in (EXACT, TENSORS))
+    job = CompileJob("exact.slang", SLANG, ("scatter", "total"), ("wgsl",), libraries)
     (result,) = toolchain.compile([job])
     assert not result.messages
     text = {artefact.entry: artefact.text for artefact in result.artefacts}

@@ -63,9 +63,7 @@ def print_gather(
             writer.end("{};")
         writer.line(f"return diffPair({name}({given}), tangent);")
     writer.gap()
-    # Which lanes happen to be here is not the same on every run: sums that are leave them out.
-    exact = any(is_exact(tensor.buffer) for tensor, _ in reads)
-    agree = "false" if exact else " && ".join(f"sa.agree({index})" for index in indices)
+    agree = _agree(reads, indices)
     if added:
         print_doc(writer, ("Adds what the threads give; all of a wave have the same indices if they agreed.",))
         writer.line(f"void {name}_add({shown}, {struct} d_out, bool agreed)")
@@ -97,6 +95,12 @@ def _print_values(ctx: PrintContext, struct: str, loads: Iterable[str], guards: 
 
 def _indices(read: ir.Read) -> list[str]:
     return [index.name for index in read.indices if isinstance(index, ir.Var)]
+
+
+def _agree(reads: list[tuple[TensorPrinter, list[str]]], indices: list[str]) -> str:
+    """Return whether a wave may add up. Which of its lanes are here can differ from run to run: exact sums can't."""
+    exact = any(is_exact(tensor.buffer) for tensor, _ in reads)
+    return "false" if exact else " && ".join(f"sa.agree({index})" for index in indices)
 
 
 def _print_sums(
