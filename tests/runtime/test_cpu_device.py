@@ -14,6 +14,7 @@ from slangad.compiler.emit.model import EmittedModule
 from slangad.compiler.errors.diagnostics import CompileError, ToolchainError
 from slangad.compiler.runtime.device import cpu_device, segments
 from slangad.compiler.runtime.device.cpu_device import CpuDevice
+from slangad.compiler.runtime.device.cxx import build_shared_library
 from slangad.compiler.runtime.device.model import BuildOptions, KernelLaunch, Sliced
 from slangad.compiler.runtime.device.open import open_device
 from slangad.compiler.runtime.device.segments import Segment, attach
@@ -61,6 +62,25 @@ def device(cxx: object) -> Iterator[CpuDevice]:
 
 
 F4 = np.dtype("f4")
+
+
+def test_kernels__are_part_of_the_loops_over_their_groups(device: CpuDevice, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The C++ compiler then makes vector code of those: a call for each thread takes twenty times as long."""
+    texts: list[bytes] = []
+
+    def build(text: bytes, **options: object) -> bytes:
+        texts.append(text)
+        return build_shared_library(text, **options)  # type: ignore[arg-type]  # those of the device
+
+    monkeypatch.setattr(cpu_device, "build_shared_library", build)
+    program = device.load(module(), BuildOptions(), ("scale", "shift"))
+    (text,) = texts
+    for name in (b"scale", b"shift"):
+        assert text.count(b"[[gnu::always_inline]] inline void _%s(" % name) == text.count(b"    _%s(" % name) == 1
+    x = device.buffer(F4, 100)
+    x.upload(np.arange(100, dtype=np.float32))
+    device.submit([KernelLaunch(program, "scale", (100, 1, 1), {"n": 100, "x": x, "gain": 2.0}, shared={"gain"})])
+    assert np.array_equal(x.download(), 2 * np.arange(100))
 
 
 def test_submit__several_launches__see_what_came_before(device: CpuDevice) -> None:

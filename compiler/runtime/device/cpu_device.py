@@ -21,7 +21,7 @@ from weakref import WeakSet
 from slangad.compiler.emit.launch_plan import HOST
 from slangad.compiler.emit.model import ParameterRole, ThreadWork, symbols
 from slangad.compiler.errors.diagnostics import CompileError, Severity, ToolchainError
-from slangad.compiler.runtime.device.cpu_kernels import core_count, with_first_threads
+from slangad.compiler.runtime.device.cpu_kernels import core_count, with_first_threads, with_whole_groups
 from slangad.compiler.runtime.device.cpu_worker import BufferUse, Dispatch, Load, Mapping, RefusedRequest, Submit
 from slangad.compiler.runtime.device.cxx import build_shared_library
 from slangad.compiler.runtime.device.memory import require_memory, too_little_memory
@@ -198,9 +198,9 @@ class CpuDevice:
             raise CompileError(errors)
         if result.diagnostics:
             raise ToolchainError(result.diagnostics)
-        library = build_shared_library(
-            with_first_threads(result.artefacts[0].data), optimization=OPTIMIZATION, native=True, cache=source.cache
-        )
+        grouped = symbols(e for e in emitted.entry_points if e.symbol in entries and not e.first_threads)
+        text = with_first_threads(with_whole_groups(result.artefacts[0].data, grouped))
+        library = build_shared_library(text, optimization=OPTIMIZATION, native=True, cache=source.cache)
         return CpuProgram(emitted, next(self._numbers), library, result.reflection_text(_TARGET) or "")
 
     def parts(self, elements: int, group: int, totals: int, *, scatters: bool) -> int:  # noqa: ARG002  (for GPUs)

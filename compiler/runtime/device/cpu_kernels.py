@@ -21,7 +21,7 @@ from slangad.compiler.runtime.device.layout import block_of, dtype_of
 from slangad.compiler.toolchain.temporary import TemporaryFolder
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     import numpy as np
     import numpy.typing as npt
@@ -40,6 +40,13 @@ void slangad_first_threads(
 }
 """
 """No line begins with ``#``: the last one that does ends Slang's prelude."""
+_PARAMETERS: Final = "void* entryPointParams, void* globalParams"
+_ONE_THREAD: Final = (
+    "SLANG_PRELUDE_EXPORT\nvoid {name}_Thread(ComputeThreadVaryingInput* varyingInput, " + _PARAMETERS + ")\n"
+    "{{\n    _{name}(varyingInput, entryPointParams, globalParams);\n}}\n"
+)
+_CALL: Final = "    _{name}(&threadInput, entryPointParams, globalParams);\n"
+"""Of the loops over the threads of a group: the only other call of a kernel."""
 _PIECES_EACH = 4
 """Work items per CPU thread; a thread that finishes early takes the next item."""
 
@@ -128,6 +135,20 @@ def build_module(source: bytes, reflection: str, *, optimization: int = 1, cache
 def with_first_threads(source: bytes) -> bytes:
     """Return the ``cpp`` target's output with the loop that ``first_threads`` of ``CpuModule.launch`` needs."""
     return source + _FIRST_THREADS
+
+
+def with_whole_groups(source: bytes, entries: Iterable[str]) -> bytes:
+    """Return the ``cpp`` target's output with some entry points as part of the loops over their groups.
+
+    They are launched without ``first_threads``. A call for each thread would take twenty times as long as a short
+    kernel, and no loop over threads would become vector code.
+    """
+    for name in entries:
+        thread, call = (text.format(name=name).encode() for text in (_ONE_THREAD, _CALL))
+        if source.count(thread) == source.count(call) == 1:
+            head = f"void _{name}(".encode()
+            source = source.replace(thread, b"").replace(b"\n" + head, b"\n[[gnu::always_inline]] inline " + head)
+    return source
 
 
 def _pack(
