@@ -55,6 +55,21 @@ def heat(
     return error * error
 
 
+@sa.kernel(dims=2)
+def warmth(
+    order: NoDiff[Tensor[int, 1]], first: NoDiff[Tensor[int, 2]], mean: Tensor[float2, 1], power: Tensor[float, 1]
+) -> Each[float]:
+    """Nothing but tensors has a gradient that threads add up."""
+    row, column = sa.thread_id(0), sa.thread_id(1)
+    start = first[row // 16, column // 16]
+    total = 0.0
+    for k in sa.range(first[row // 16, column // 16 + 1] - start, max_iters=300):
+        g = order[start + k]
+        d = float2(column, row) - mean[g]
+        total += power[g] / (1.0 + sa.dot(d, d))
+    return total
+
+
 @sa.kernel(dims=3)
 def fog(density: Tensor[float, 1], glow: Tensor[float, 1], most: Uniform[int]) -> Sum[float]:
     """Blocks of three axes, whose lists begin at different places."""

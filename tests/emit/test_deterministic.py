@@ -80,3 +80,9 @@ def test_exact_sums__target_with_a_validator__are_valid(
     assert {artefact.entry for artefact in artefacts} == entries
     for artefact in artefacts:
         validate(artefact)
+
+
+def test_loops_of_tiles__add_up_in_waves_first__also_where_nothing_else_is_added_up() -> None:
+    text = emit_module(run_passes(load(SCATTERING.with_name("tile_loops.py")), deterministic=True)).text
+    assert "warmth_item_add(shared.g, d_item, sa.whole_waves<64>());" in text
+    assert "warmth_item_add(g, d_out, false);" in text  # which lanes are here may differ from run to run

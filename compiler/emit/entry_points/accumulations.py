@@ -30,7 +30,8 @@ WORDS: Final = {
     ),
     "half_matrix": "``matrix`` with factors in half and sums in float, on matrix units; in float elsewhere",
     "exact": (
-        "any element: sums without rounding, in integers, so that their order does not matter; doubles go in as floats"
+        "any element: sums without rounding, in integers, so that their order does not matter; doubles go in as "
+        "floats. In a loop that a group runs for a tile, waves add up first, in a fixed order"
     ),
     "integers": "any element: atomic additions of integers",
     "adjoint": "read from the tensor's adjoint by the thread that stored it",

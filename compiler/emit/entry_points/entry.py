@@ -88,12 +88,13 @@ class PrintedEntry:
     replayed: bool = False
     matrices: tuple[MatrixSums, ...] = ()
     kept: KeptResult | None = None
+    shares_loop: bool = False
     tile_loop: PrintedTileLoop | None = None
 
     @property
     def strided(self) -> bool:
-        """Return True if anything is added up over all elements."""
-        return bool(self.slots.all) or bool(self.keepers) or self.in_step
+        """Return True if anything is added up over all elements, or groups run a loop for their tiles."""
+        return bool(self.slots.all) or bool(self.keepers) or self.in_step or self.shares_loop
 
     @property
     def in_step(self) -> bool:

@@ -123,10 +123,11 @@ def print_kernel(
         plain = not (function.owner or replayed or any(result.param for result in kernel.results))
         if mode is Mode.BACKWARD and summed and plain and (matrices or _is_long(names, function)):
             kept = print_kept_result(names, writer, function, kernel.dims, fresh)
+        shares_loop = mode is Mode.BACKWARD and tile_loop is not None and plain
         entry = PrintedEntry(
-            kernel, function, mode, name, scope, slots, places, results, memory, replayed, matrices, kept
+            kernel, function, mode, name, scope, slots, places, results, memory, replayed, matrices, kept, shares_loop
         )  # fmt: skip
-        if mode is Mode.BACKWARD and tile_loop is not None and entry.tile and plain:
+        if tile_loop is not None and shares_loop and entry.tile:
             printed = print_tile_memory(names, writer, tile_loop, entry.tile, fresh, kept=kept is not None)
             entry = replace(entry, tile_loop=printed)
         writer.gap()
