@@ -15,10 +15,10 @@ _SLIPS: Final = (
 )
 """Corrections of Slang's prelude: ``-m``, ``!m`` and ``~m`` of matrices; the logarithm of a double."""
 _CALLS: Final = (
-    (b"return ::fminf(a, b);", b"return b <= a || a != a ? b : a;"),
-    (b"return ::fmaxf(a, b);", b"return b >= a || a != a ? b : a;"),
-    (b"return ::fmin(a, b);", b"return b <= a || a != a ? b : a;"),
-    (b"return ::fmax(a, b);", b"return b >= a || a != a ? b : a;"),
+    (b"return ::fminf(a, b);", b"return b != b ? a : a < b ? a : b;"),
+    (b"return ::fmaxf(a, b);", b"return b != b ? a : a > b ? a : b;"),
+    (b"return ::fmin(a, b);", b"return b != b ? a : a < b ? a : b;"),
+    (b"return ::fmax(a, b);", b"return b != b ? a : a > b ? a : b;"),
 )
 """Calls of the C library in place of which there is an expression of the same value, also for NaN: a loop with a call
 does not become vector code, and a network with rectifiers spends a third of its time there."""
