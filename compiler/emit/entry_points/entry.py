@@ -73,7 +73,8 @@ class PrintedEntry:
 
     ``replayed`` says that a backward pass repeats what the kernel does, without its stores. ``matrices`` are those that
     the threads of a group multiply together: none of them leaves the group before the others. ``kept`` is there if
-    reverse mode gives the primal result too, ``tile_loop`` if groups run the kernel's loop for whole tiles.
+    reverse mode gives the primal result too. ``shares_loop`` says that groups run the kernel's loop for whole tiles if
+    they walk in tiles, ``tile_loop`` what they then call.
     """
 
     kernel: Kernel
