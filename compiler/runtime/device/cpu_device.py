@@ -23,7 +23,7 @@ from slangad.compiler.emit.model import ParameterRole, ThreadWork, symbols
 from slangad.compiler.errors.diagnostics import CompileError, Severity, ToolchainError
 from slangad.compiler.runtime.device.cpu_kernels import core_count, with_first_threads, with_whole_groups
 from slangad.compiler.runtime.device.cpu_worker import BufferUse, Dispatch, Load, Mapping, RefusedRequest, Submit
-from slangad.compiler.runtime.device.cxx import build_shared_library
+from slangad.compiler.runtime.device.cxx import build_shared_library, fuses
 from slangad.compiler.runtime.device.memory import require_memory, too_little_memory
 from slangad.compiler.runtime.device.model import Sliced
 from slangad.compiler.runtime.device.segments import Segment, free_memory
@@ -47,6 +47,8 @@ if TYPE_CHECKING:
 LAUNCH_LIMIT: Final = 600.0
 """Seconds one submission may take."""
 OPTIMIZATION: Final = 3
+_FUSED: Final = "SLANGAD_FUSED"
+"""Macro of templates/slangad_linear.slang, for machines that multiply and add in one instruction."""
 _TARGET: Final = "cpp"
 _WORKER: Final = "slangad.compiler.runtime.device.cpu_worker"
 _HELPS: Final = {
@@ -188,7 +190,7 @@ class CpuDevice:
             targets=(_TARGET,),
             modules=tuple(emitted.libraries.items()),
             include_dirs=source.include_dirs,
-            defines=source.defines,
+            defines=(*source.defines, *([(_FUSED, "")] if fuses() else [])),
             whole=True,
         )
         (result,) = compile_jobs([job], workers=1, cache=source.cache)
