@@ -87,6 +87,11 @@ def masked(said: str) -> str:
     return re.sub(r"[\d.]+", "0", said)
 
 
+def unnamed(said: str) -> str:
+    """Return the text without the name of a program's kernels: either may be what runs out of time."""
+    return said.replace("_kernels.slang", ".slang")
+
+
 @pytest.mark.parametrize("code", WITH_EXAMPLES)
 def test_wrong_example__gives_its_code_and_prints_what_the_docs_show(
     code: str, example: Example, folder: Path, request: pytest.FixtureRequest
@@ -99,7 +104,7 @@ def test_wrong_example__gives_its_code_and_prints_what_the_docs_show(
         merged = sorted({**printed(), code: shown}.items())
         PRINTED.write_text("".join(f"=== {key}\n{text}" for key, text in merged if key in WITH_EXAMPLES), "utf-8")
     known = printed().get(code, "")
-    same = known == shown if example.portable else masked(known) == masked(shown)
+    same = unnamed(known) == unnamed(shown) if example.portable else masked(known) == masked(shown)
     assert same, f"run: pytest tests/test_errors.py --update\n{shown}"
 
 

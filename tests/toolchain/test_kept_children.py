@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from contextlib import closing
 from typing import TYPE_CHECKING
 
@@ -103,3 +104,11 @@ def test_child__after_many_callers__is_ended(start: Start, monkeypatch: pytest.M
 def test_child__where_none_are_kept__ends(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kept_children, "_keepers", 0)
     assert not is_there(asked(start())[0])
+
+
+def test_child__whose_time_is_up_after_its_last_answer__is_not_talked_to_again(start: Start) -> None:
+    with closing(start()) as child:
+        with closing(child.talk("where", 0.3)) as talk:
+            assert [next(talk), next(talk)][1] == "end"
+            time.sleep(1.0)  # nobody has ended the conversation yet, so the child is killed
+        assert not child.is_running

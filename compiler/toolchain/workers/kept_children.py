@@ -81,6 +81,11 @@ class BorrowedChild:
                 self._idle = self._is_last(answer)
                 yield answer
 
+    @property
+    def is_running(self) -> bool:
+        """True until the child has ended, or is closed."""
+        return self._child is not None and self._child.is_running
+
     def close(self) -> None:
         """Keep the child for the next caller if it waits for a request; end it otherwise. Any thread may."""
         child, self._child = self._child, None

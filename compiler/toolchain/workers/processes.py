@@ -156,6 +156,7 @@ class Child:
             ProcessDiedError: The child ended, or ``limit`` seconds passed; see ``deadline`` for ``patience``.
         """
         self._busy = True
+        expired: Callable[[], bool] = bool
         try:
             with deadline(self._process, limit, patience) as expired:
                 with suppress(BrokenPipeError):
@@ -164,6 +165,9 @@ class Child:
                     yield answer
         finally:
             self._busy = False
+            if expired():  # perhaps just as the answer came: the next one to talk to it must not find it running
+                with suppress(subprocess.TimeoutExpired):
+                    self._process.wait(_DYING)
         raise self._bury(in_time=not expired())
 
     def tell(self, message: object) -> None:
