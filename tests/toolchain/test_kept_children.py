@@ -111,4 +111,4 @@ def test_child__whose_time_is_up_after_its_last_answer__is_not_talked_to_again(s
         with closing(child.talk("where", 0.3)) as talk:
             assert [next(talk), next(talk)][1] == "end"
             time.sleep(1.0)  # nobody has ended the conversation yet, so the child is killed
-        assert not child.is_running
+        assert child.is_expired

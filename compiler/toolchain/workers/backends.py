@@ -93,7 +93,7 @@ class LibraryBackend:
             worker.close()
 
     def _started(self) -> BorrowedChild:
-        if self._worker is not None and not self._worker.is_running:  # its time was up just as its last answer came
+        if self._worker is not None and self._worker.is_expired:  # its time was up just as its last answer came
             self.close()
         if self._worker is None:
             self._worker = BorrowedChild(_MODULE, os.fspath(self._library), is_last=_is_end)

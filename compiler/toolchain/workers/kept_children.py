@@ -82,9 +82,9 @@ class BorrowedChild:
                 yield answer
 
     @property
-    def is_running(self) -> bool:
-        """True until the child has ended, or is closed."""
-        return self._child is not None and self._child.is_running
+    def is_expired(self) -> bool:
+        """True if the child was killed at a time limit."""
+        return self._child is not None and self._child.is_expired
 
     def close(self) -> None:
         """Keep the child for the next caller if it waits for a request; end it otherwise. Any thread may."""

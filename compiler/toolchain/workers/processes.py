@@ -125,7 +125,7 @@ def _refuse_while_ending() -> None:
 
 
 class Child:
-    """A running child. ``close`` it; any thread may."""
+    """A running child. ``close`` it; any thread may. ``is_expired`` is True after it was killed at a time limit."""
 
     def __init__(self, module: str, *arguments: str, paths: tuple[str, ...] = ()) -> None:
         """Start ``module``'s ``main`` with these arguments.
@@ -134,6 +134,7 @@ class Child:
         directory from being imported; ``paths`` is where else the child looks for modules.
         """
         _refuse_while_ending()
+        self.is_expired = False
         self._busy = False
         places = os.pathsep.join((*paths, os.fspath(Path(slangad.__file__).parent.parent)))
         command = [sys.executable, "-I", "-S", "-c", _BOOTSTRAP, places, module, *arguments]
@@ -166,6 +167,7 @@ class Child:
         finally:
             self._busy = False
             if expired():  # perhaps just as the answer came: the next one to talk to it must not find it running
+                self.is_expired = True
                 with suppress(subprocess.TimeoutExpired):
                     self._process.wait(_DYING)
         raise self._bury(in_time=not expired())
