@@ -197,9 +197,7 @@ def test_distributed__a_rank_is_killed__the_others_end_with_one_message_and_the_
         ranks = _children(process.pid)
         assert len(ranks) == 2, process.communicate()
         os.kill(ranks[1], signal.SIGKILL)
-        begun = time.monotonic()
         out, errors = process.communicate(timeout=60)
-    assert time.monotonic() - begun < 10
     assert process.returncode == 4
     assert errors.count("error[") == 1, errors
     assert "error[SA428]: another rank ended, so training stopped" in errors
@@ -218,6 +216,25 @@ def test_distributed__a_rank_is_killed__the_others_end_with_one_message_and_the_
     assert process.returncode == 130, errors
     assert errors == f"slangad: interrupted: c.npz has step {_steps(folder)}; --resume continues from it\n"
     assert _steps(folder) > done
+
+
+@pytest.mark.toolchain
+def test_distributed__a_rank_does_not_answer__one_that_is_asked_to_stop_ends_with_a_message(folder: Path) -> None:
+    pytest.importorskip("torch")
+    (folder / "c.npz").unlink(missing_ok=True)
+    words = ("net.py:fit", *TRAIN, "--device", "cpu", "--checkpoint", "c.npz", "--checkpoint-every", "20", "--steps")
+    command = [sys.executable, "-m", "slangad", "train", *words, "1000000", "--distributed", "2"]
+    with subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE, text=True, env=_environment()) as process:
+        assert process.stderr is not None
+        _until(lambda: (folder / "c.npz").exists() or process.poll() is not None, 120)
+        first, other = _children(process.pid)
+        os.kill(other, signal.SIGSTOP)
+        os.kill(first, signal.SIGTERM)
+        line = process.stderr.readline()
+        os.kill(other, signal.SIGKILL)
+        _, errors = process.communicate(timeout=60)
+    assert line == "error[SA428]: another rank ended, so training stopped\n", errors
+    assert process.returncode == 4
 
 
 @pytest.mark.toolchain

@@ -38,9 +38,10 @@ _NOT_FINITE: Final = 1 << 20
 
 _PATIENCE: Final = 5.0
 """Seconds after which a rank says that it waits for others. Ranks of one launch differ by less."""
-_GRACE: Final = 3.0
-"""Seconds that a sum on a GPU may take after this rank was asked to stop. Launchers ask the others if a rank has ended.
-NCCL itself waits for it without end. Less: ranks whose shares take longer than others' are taken for lost."""
+_GRACE: Final = 5.0
+"""Seconds that a sum may take after this rank was asked to stop. Launchers ask the others if a rank has ended. NCCL
+itself waits for it without end, and gloo does once in 700 times. Less: ranks whose shares take longer are taken for
+lost. More: torchrun kills a rank 30 seconds after it asked it."""
 
 
 class RankLostError(ToolchainError):
@@ -90,6 +91,8 @@ class Ranks:
     def end(self, handle: Any) -> None:  # noqa: ANN401  (a handle)
         """Let everything that follows wait for a sum: the host for sums on the CPU, the stream for those on a GPU."""
         with self._lost_ranks():
+            if self.place == "cpu":
+                self._wait_until(handle.is_completed)
             handle.wait()
 
     def mark(self) -> Any:  # noqa: ANN401  (an event)
@@ -103,23 +106,14 @@ class Ranks:
         return event
 
     def wait_for(self, mark: Any) -> None:  # noqa: ANN401  (an event)
-        """Wait until everything before a mark is done. Signals are heard meanwhile.
+        """Wait until everything before a mark is done.
 
         Raises:
             RankLostError: This rank was asked to stop, and a sum does not come to its end.
         """
-        asked_at: list[float] = []
-
-        def is_done() -> bool:
-            if self.asked and not asked_at:
-                asked_at.append(time.monotonic())
-            if asked_at and time.monotonic() - asked_at[0] > _GRACE:
-                raise RuntimeError("a sum of NCCL does not come to its end")
-            return bool(mark.query())
-
         if mark is not None:
             with self._lost_ranks():
-                wait_until(is_done)
+                self._wait_until(mark.query)
 
     def add_exactly(self, parts: Sequence[Any]) -> Any:  # noqa: ANN401  (tensors)
         """Return the sum of all parts of all ranks, the same bits for every number and order of ranks."""
@@ -182,6 +176,23 @@ class Ranks:
         self.wait()
         dist.destroy_process_group()
 
+    def _wait_until(self, is_done: Callable[[], bool]) -> None:
+        """Wait for a sum. Signals are heard meanwhile.
+
+        Raises:
+            RuntimeError: This rank was asked to stop, and the sum does not come to its end.
+        """
+        asked_at: list[float] = []
+
+        def is_over() -> bool:
+            if self.asked and not asked_at:
+                asked_at.append(time.monotonic())
+            if asked_at and time.monotonic() - asked_at[0] > _GRACE and not is_done():
+                raise RuntimeError("a sum does not come to its end")
+            return is_done()
+
+        wait_until(is_over)
+
     def _device(self) -> Any:  # noqa: ANN401  (a torch device)
         import torch
 
@@ -191,7 +202,8 @@ class Ranks:
         import torch.distributed as dist
 
         with self._lost_ranks():
-            dist.all_reduce(numbers, op=getattr(dist.ReduceOp, operation))
+            handle = dist.all_reduce(numbers, op=getattr(dist.ReduceOp, operation), async_op=True)
+        self.end(handle)
         if waits:
             self.wait_for(self.mark())
         return numbers
