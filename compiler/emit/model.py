@@ -33,8 +33,8 @@ def summing_group(group_size: tuple[int, ...]) -> int:
     return max(math.prod(group_size), _SUMMING_GROUP)
 
 
-EXACT_WORDS: Final = 11
-"""Words of an exact sum: ten digits, and flags for infinities and NaN (templates/slangad_exact.slang)."""
+EXACT_WORDS: Final = 34
+"""Words of an exact sum: the halves of seventeen integers (templates/slangad_exact.slang)."""
 
 
 class Mode(str, Enum):

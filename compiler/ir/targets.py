@@ -23,6 +23,9 @@ VECTOR_ATOMICS: Final = "SLANGAD_VECTOR_ATOMICS"
 A launch defines it; CUDA text has it where it is asked for, since it says nothing of devices.
 """
 
+LONG_ATOMICS: Final = "SLANGAD_LONG_ATOMICS"
+"""The macro of devices that add 64 bits to memory at once: CUDA's, and those of Vulkan that say so."""
+
 NOT_FINITE: Final = "table with inf or nan"
 """No type, but there is no way to write it: constants that are not finite, except plain floats."""
 TRANSCENDENTAL: Final = "exponential, logarithm, power or angle function of double"
@@ -62,7 +65,7 @@ _WAVES: Final = ("SLANGAD_FILTERS", "SLANGAD_WAVES")
 _METAL: Final = ("SLANGAD_FILTERS", "SLANGAD_FLOAT_ATOMICS", "SLANGAD_WAVES")
 _GLSL: Final = (*_METAL, "SLANGAD_GROUP_ATOMICS")
 _VULKAN: Final = (*_GLSL, TILES)
-_CUDA: Final = ("SLANGAD_FLOAT_ATOMICS", "SLANGAD_GROUP_ATOMICS", "SLANGAD_WAVES", TILES)
+_CUDA: Final = ("SLANGAD_FLOAT_ATOMICS", "SLANGAD_GROUP_ATOMICS", "SLANGAD_WAVES", TILES, LONG_ATOMICS)
 _WEBGPU: Final = ("SLANGAD_FILTERS", "SLANGAD_GROUP_ATOMICS")
 _CPU: Final = ("SLANGAD_HOST",)
 

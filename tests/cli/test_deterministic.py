@@ -67,7 +67,7 @@ def test_compile__verbose_and_manifest__tell_how_gradients_add_up(project: Proje
     (kernel,) = project.manifest()["inputs"][0]["kernels"]
     assert kernel["accumulation"] == {"x": "store", "w": "exact", "m": "sum"}
     totals = [p for e in kernel["entry_points"] for p in e["parameters"] if p["role"] == "totals"]
-    assert [(p["scalar"], p["shape"]) for p in totals] == [("uint", [11])] * 2
+    assert [(p["scalar"], p["shape"]) for p in totals] == [("uint", [17, 1, 2])] * 2
 
 
 def test_project__says_deterministic__unless_the_command_line_does(project: Project) -> None:

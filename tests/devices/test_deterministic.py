@@ -10,6 +10,7 @@ import pytest
 from support.devices import largest, loaded, near
 from support.nearest import nearest_sum
 
+from slangad.compiler.emit.model import EXACT_WORDS
 from slangad.compiler.errors.diagnostics import ToolchainError
 from slangad.compiler.runtime.pipeline import run_kernel as execute
 
@@ -27,7 +28,9 @@ DETERMINISTIC = True
 COUNTS = (1, 63, 257, 70_001, 1 << 18)
 MANY = 1 << 24
 RUNS = 10
-TILES = ((1, 1), (7, 9), (65, 4), (263, 267), (1024, 1024))
+MOST = 960 << 10
+"""Sums: each has 136 bytes, and a buffer of Mesa 128 MiB."""
+TILES = ((1, 1), (7, 9), (65, 4), (263, 267), (960, MOST // 960))
 
 
 def repeated(kernels: LoadedFile, name: str, *given: object, runs: int = RUNS, **more: object) -> Outcome:
@@ -57,7 +60,7 @@ def test_colliding__any_number_of_threads__have_the_same_bits(kernels: LoadedFil
     near(out.grad["w"], total * np.stack([np.ones(size), 2.0 * w[:, 2], 2.0 * w[:, 1]], 1))
 
 
-@pytest.mark.parametrize("size", [1, 1 << 20])
+@pytest.mark.parametrize("size", [1, MOST])
 def test_colliding__sixteen_million_threads__have_the_same_bits(kernels: LoadedFile, size: int) -> None:
     at, g = places(3, MANY, 64) * np.int32(size // 64), drawn(4, MANY)
     out = repeated(kernels, "gather", at, g, drawn(5, size), runs=3)
@@ -149,7 +152,7 @@ def test_gradients__given_before__are_added_to(kernels: LoadedFile) -> None:
 def test_totals__that_no_buffer_holds__are_refused(kernels: LoadedFile, monkeypatch: pytest.MonkeyPatch) -> None:
     if kernels.gather.device == "cpu":
         pytest.skip("the CPU has a double for each scalar")
-    monkeypatch.setattr(execute, "_MOST_WORDS", 11 * 100)
+    monkeypatch.setattr(execute, "_MOST_WORDS", EXACT_WORDS * 100)
     one, many = np.zeros(1, np.int32), np.ones(100, np.float32)
     assert repeated(kernels, "gather", one, many[:1], many[1:]).grad["w"][0] == 1.0
     with pytest.raises(ToolchainError, match="the gradient of w is too large for exact sums"):

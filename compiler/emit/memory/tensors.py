@@ -166,7 +166,9 @@ def _totals_layout(buffer: Buffer, shape: tuple[int, ...]) -> tuple[types.Scalar
     """Return the scalar type of totals, and the axes of those of one element."""
     shape = (*buffer.extents, *shape)
     if is_exact(buffer):
-        return types.UINT, (*shape, EXACT_WORDS)
+        lanes = _vector_size(buffer.type.element)
+        front = shape[:-1] if lanes > 1 else shape
+        return types.UINT, (*front, EXACT_WORDS // 2, lanes, 2)
     return types.FLOAT if types.carries_gradient(buffer.type) else types.UINT, shape
 
 
@@ -577,6 +579,17 @@ class TensorPrinter:
 
     def _store(self, buffer: str, value: str) -> str:
         return self.accessors.store(buffer, self._place, self.tensor.element, value)
+
+
+def _vector_size(type_: types.Type) -> int:
+    """Return how many scalars of a type ``print_scatter`` adds at a time."""
+    match type_:
+        case types.Vector(size=size) | types.Matrix(columns=size):
+            return size
+        case types.Array(element):
+            return _vector_size(element)
+        case _:
+            return 1
 
 
 def print_scatter(

@@ -371,7 +371,7 @@ nobody has tested slangad on them yet.""",
 elements at a time, or on another device.
 
 On the CPU, and on GPUs whose driver is software, slangad compares with the free memory before it allocates, and leaves
-some to other programs. On such GPUs it respects `ulimit -v` too. On a GPU --deterministic needs 44 bytes for each
+some to other programs. On such GPUs it respects `ulimit -v` too. On a GPU --deterministic needs 136 bytes for each
 scalar of a tensor that threads add to in any order, and 4 GiB at most. On WebGPU no buffer may be larger than the
 device can bind, often 128 MiB.""",
         wrong=_SHADE.run("slangad run shade.py --device cpu --random 0 --domain 40000000000000", portable=False),

@@ -20,7 +20,7 @@ from threading import RLock, Thread
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from slangad.compiler.errors.diagnostics import ToolchainError
-from slangad.compiler.ir.targets import TARGETS, TILES, VECTOR_ATOMICS
+from slangad.compiler.ir.targets import LONG_ATOMICS, TARGETS, TILES, VECTOR_ATOMICS
 from slangad.compiler.runtime.device.choice import is_software
 from slangad.compiler.runtime.device.cuda_calls import PreparedLaunches, is_primary_at
 from slangad.compiler.runtime.device.cuda_capture import CapturedLaunches, LaunchGraph, is_captured, not_captured
@@ -193,7 +193,8 @@ def macros_of(name: str, adapter: str, features: Collection[str]) -> tuple[str, 
     NVIDIA's devices are so.
     """
     has_tiles = name == "cuda" or ("cooperative_matrix" in features and "nvidia" in adapter.lower())
-    return tuple(m for m in TARGETS[DEVICES[name].target].macros if m != TILES or has_tiles)
+    macros = dict.fromkeys(m for m in TARGETS[DEVICES[name].target].macros if m != TILES or has_tiles)
+    return (*macros, *((LONG_ATOMICS,) if "atomic_int64" in features and LONG_ATOMICS not in macros else ()))
 
 
 class GpuDevice:
