@@ -36,6 +36,7 @@ _CAPABILITIES: Final = {
     9: "Float16",
     10: "Float64",
     11: "Int64",
+    12: "Int64Atomics",
     22: "Int16",
     39: "Int8",
     50: "ImageQuery",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -12,6 +14,7 @@ from support.nearest import SMALLEST, nearest_sum
 from slangad.compiler.emit.library import EXACT, TENSORS, library_text
 from slangad.compiler.emit.model import EXACT_WORDS
 from slangad.compiler.ir.targets import LONG_ATOMICS
+from slangad.compiler.runtime.device.slangpy_device import macros_of
 from slangad.compiler.toolchain.jobs.request import CompileJob
 
 if TYPE_CHECKING:
@@ -25,7 +28,6 @@ if TYPE_CHECKING:
 
     Floats = npt.NDArray[np.float32]
     Words = npt.NDArray[np.uint32]
-    Added = Callable[[Floats, Words], tuple[np.float32, Words]]
 
 pytestmark = pytest.mark.toolchain
 
@@ -41,39 +43,102 @@ void scatter(
     uniform RWStructuredBuffer<sa.Exact> totals)
 {
     sa.group = group.x;
-    sa.scatter_exactly(totals, at.x % 2, values[at.x]);
+    vector<float, LANES> value;
+    for (int k = 0; k < LANES; ++k)
+        value[k] = values[LANES * at.x + k];
+    uint first = LANES * (at.x % 2);
+    ADD;
 }
 
 [shader("compute")] [numthreads(1, 1, 1)]
-void total(uniform StructuredBuffer<sa.ExactWord> totals, uniform RWStructuredBuffer<float> result)
+void total(
+    uint3 at : SV_DispatchThreadID,
+    uniform StructuredBuffer<sa.ExactWord> totals,
+    uniform RWStructuredBuffer<float> result)
 {
-    result[0] = sa.exact_total<1>(totals, 0, 1, 2);
+    result[at.x] = sa.exact_total<LANES>(totals, at.x, LANES, 2);
 }
 """
-COUNT = 64 * 60
-NOTHING: Final = np.zeros(2 * EXACT_WORDS, np.uint32)
-"""Two copies of a sum to which nothing was added."""
+ADDITIONS: Final = {
+    "scalar": (1, "sa.scatter_exactly(totals, first, value[0])"),
+    "float2": (2, "sa.scatter_exactly<2>(totals, first, value)"),
+    "float3": (3, "sa.scatter_exactly<3>(totals, first, value)"),
+    "float4": (4, "sa.scatter_exactly<4>(totals, first, value)"),
+    "threads": (
+        3,
+        """sa.Together<4> sums = { { 0, value[0], value[1], value[2] }, 0, 0, false };
+    sa.scatter_exactly<4, 1, 3>(totals, first, sums)""",
+    ),
+    "waves": (
+        3,
+        """for (uint k = 0; k < 4; ++k)
+    {
+        sa.Together<4> sums = { {}, k > 0 ? value[k - 1] : 1, k, true };
+        sa.scatter_exactly<4, 1, 3>(totals, first, sums);
+    }""",
+    ),
+}
+"""Ways to add, each with the number of components: the last two are those of loops that a group runs for a tile."""
+COUNT: Final = 64 * 60
 
 
-@pytest.fixture(scope="module", params=["webgpu", "vulkan", "cuda"])
-def added(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Added:
-    """Adds numbers, a thread each, to one of two copies that hold something: the sum, and what the copies hold then."""
-    if request.param == "webgpu":
-        return _on_webgpu(request.getfixturevalue("wgpu_device"), request.getfixturevalue("toolchain"))
-    return _on_slangpy(request.param, tmp_path_factory.mktemp("exact"))
+@dataclass(frozen=True)
+class Adder:
+    """Adds numbers on a device: each thread adds a vector to one of two copies.
+
+    ``run`` takes the numbers and what both copies hold, and returns the sums and what the copies hold then.
+    """
+
+    lanes: int
+    run: Callable[[Floats, Words], tuple[Floats, Words]]
+
+    @property
+    def nothing(self) -> Words:
+        """Two copies to which nothing was added, by copy, word, component and half."""
+        return np.zeros((2, EXACT_WORDS // 2, self.lanes, 2), np.uint32)
+
+    def sums(self, values: Floats) -> Floats:
+        """The sums of numbers for each component."""
+        return self.run(values, self.nothing)[0]
 
 
-def _on_slangpy(name: str, folder: Path) -> Added:
+@pytest.fixture(scope="module", params=["webgpu", "vulkan", "vulkan-halves", "cuda", "cuda-halves"])
+def adder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Adder:
+    """One that adds scalars."""
+    return _adder(request, tmp_path_factory, request.param, "scalar")
+
+
+@pytest.fixture(scope="module", params=["webgpu", "vulkan", "vulkan-halves", "cuda", "cuda-halves"])
+def vector_adder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Adder]:
+    """Makes one that adds in a way, the key of one of ``ADDITIONS``."""
+    return lambda way: _adder(request, tmp_path_factory, request.param, way)
+
+
+def _adder(request: pytest.FixtureRequest, folders: pytest.TempPathFactory, place: str, way: str) -> Adder:
+    lanes, call = ADDITIONS[way]
+    text = SLANG.replace("ADD", call).replace("LANES", str(lanes))
+    if place == "webgpu":
+        device, toolchain = request.getfixturevalue("wgpu_device"), request.getfixturevalue("toolchain")
+        return Adder(lanes, _on_webgpu(device, toolchain, text, lanes))
+    name, _, halves = place.partition("-")
+    return Adder(lanes, _on_slangpy(name, folders.mktemp("exact"), text, lanes, whole=not halves))
+
+
+def _on_slangpy(
+    name: str, folder: Path, text: str, lanes: int, *, whole: bool
+) -> Callable[[Floats, Words], tuple[Floats, Words]]:
     import slangpy
 
-    handle = device_of(name).handle
-    if slangpy.Feature.atomic_int64 not in handle.features:
+    device = device_of(name)
+    handle = device.handle
+    macros = dict.fromkeys(macros_of(name, device.adapter, {f.name for f in handle.features}), "")
+    if whole and LONG_ATOMICS not in macros:
         lacking(name, f"the {name} device does not add 64 bits at once")
+    macros = {macro: "" for macro in macros if whole or macro != LONG_ATOMICS}
     for library in (EXACT, TENSORS):
         (folder / library).write_text(library_text(library))
-    options = slangpy.SlangCompilerOptions({"include_paths": [folder], "defines": {LONG_ATOMICS: ""}})
-    session = handle.create_slang_session(options)
-    module = session.load_module_from_source("exact", SLANG, folder / "exact.slang")
+    session = handle.create_slang_session(slangpy.SlangCompilerOptions({"include_paths": [folder], "defines": macros}))
+    module = session.load_module_from_source("exact", text, folder / "exact.slang")
     scatter, total = (
         handle.create_compute_kernel(session.link_program([module], [module.entry_point(entry)]))
         for entry in ("scatter", "total")
@@ -81,30 +146,36 @@ def _on_slangpy(name: str, folder: Path) -> Added:
 
     def buffer(contents: Floats | Words) -> slangpy.Buffer:
         usage = slangpy.BufferUsage.shader_resource | slangpy.BufferUsage.unordered_access
-        return handle.create_buffer(element_count=contents.size, struct_size=4, usage=usage, data=contents)
+        flat = np.ascontiguousarray(contents).reshape(-1)
+        return handle.create_buffer(element_count=flat.size, struct_size=4, usage=usage, data=flat)
 
-    def add(values: Floats, start: Words) -> tuple[np.float32, Words]:
-        totals, result = buffer(start), buffer(np.zeros(1, np.float32))
+    def add(values: Floats, start: Words) -> tuple[Floats, Words]:
+        totals, result = buffer(start), buffer(np.zeros(lanes, np.float32))
         scatter.dispatch([len(values), 1, 1], values=buffer(values), totals=totals)
-        total.dispatch([1, 1, 1], totals=totals, result=result)
-        return result.to_numpy().view(np.float32)[0], totals.to_numpy().view(np.uint32)
+        total.dispatch([lanes, 1, 1], totals=totals, result=result)
+        return result.to_numpy().view(np.float32), totals.to_numpy().view(np.uint32).reshape(start.shape)
 
     return add
 
 
-def _on_webgpu(device: wgpu.GPUDevice, toolchain: Toolchain) -> Added:
+def _on_webgpu(
+    device: wgpu.GPUDevice, toolchain: Toolchain, text: str, lanes: int
+) -> Callable[[Floats, Words], tuple[Floats, Words]]:
     libraries = tuple((name, library_text(name)) for name in (EXACT, TENSORS))
-    (found,) = toolchain.compile([CompileJob("exact.slang", SLANG, ("scatter", "total"), ("wgsl",), libraries)])
+    job = CompileJob("exact.slang", text, ("scatter", "total"), ("wgsl",), libraries)
+    (found,) = toolchain.compile([job])
     assert not found.messages
-    text = {artefact.entry: artefact.text for artefact in found.artefacts}
-    shaders = text if len(text) == 2 else dict.fromkeys(("scatter", "total"), next(iter(text.values())))
+    shaders = {artefact.entry: artefact.text for artefact in found.artefacts}
+    if len(shaders) == 1:
+        shaders = dict.fromkeys(("scatter", "total"), next(iter(shaders.values())))
 
-    def add(values: Floats, start: Words) -> tuple[np.float32, Words]:
+    def add(values: Floats, start: Words) -> tuple[Floats, Words]:
         usage = 0x80 | 0x8 | 0x4  # STORAGE, COPY_DST, COPY_SRC
         totals = device.create_buffer_with_data(data=start.tobytes(), usage=usage)
-        result = device.create_buffer_with_data(data=bytes(4), usage=usage)
+        result = device.create_buffer_with_data(data=bytes(4 * lanes), usage=usage)
         given = device.create_buffer_with_data(data=values.tobytes(), usage=usage)
-        for entry, buffers, groups in (("scatter", (given, totals), len(values) // 64), ("total", (totals, result), 1)):
+        launches = (("scatter", (given, totals), len(values) // 64), ("total", (totals, result), lanes))
+        for entry, buffers, groups in launches:
             module = device.create_shader_module(code=shaders[entry])
             pipeline = device.create_compute_pipeline(layout="auto", compute={"module": module, "entry_point": entry})
             bound = [
@@ -118,19 +189,20 @@ def _on_webgpu(device: wgpu.GPUDevice, toolchain: Toolchain) -> Added:
             compute.end()
             device.queue.submit([encoder.finish()])
         read = device.queue.read_buffer
-        return np.frombuffer(read(result), np.float32)[0], np.frombuffer(read(totals), np.uint32)
+        words = np.frombuffer(read(totals), np.uint32).reshape(start.shape)
+        return np.frombuffer(read(result), np.float32), words
 
     return add
 
 
 @pytest.mark.parametrize("spread", [0.0, 3.0, 20.0, 60.0, 120.0])
-def test_exact_sum__of_any_spread__is_the_nearest_float(added: Added, spread: float) -> None:
+def test_exact_sum__of_any_spread__is_the_nearest_float(adder: Adder, spread: float) -> None:
     stream = np.random.default_rng(int(spread))
     values = (stream.normal(size=COUNT) * 2.0 ** stream.uniform(-spread, min(spread, 100.0), COUNT)).astype("f4")
-    assert added(values, NOTHING)[0] == nearest_sum(values)
+    assert adder.sums(values)[0] == nearest_sum(values)
     values[::2] = -np.roll(values, -1)[::2]  # what is left of a sum that cancels out
     values[1] *= 1.0 + 2.0**-22
-    assert added(values, NOTHING)[0] == nearest_sum(values)
+    assert adder.sums(values)[0] == nearest_sum(values)
 
 
 @pytest.mark.parametrize(
@@ -143,23 +215,46 @@ def test_exact_sum__of_any_spread__is_the_nearest_float(added: Added, spread: fl
         ([-np.inf, 1.0, np.inf], np.nan),
     ],
 )
-def test_exact_sum__of_numbers_at_the_edge__is_right(added: Added, first: list[float], total: float | None) -> None:
+def test_exact_sum__of_numbers_at_the_edge__is_right(adder: Adder, first: list[float], total: float | None) -> None:
     values = np.zeros(64, np.float32)
     values[: len(first)] = first
     expected = nearest_sum(values) if total is None else np.float32(total)
-    np.testing.assert_array_equal(added(values, NOTHING)[0], expected)
+    np.testing.assert_array_equal(adder.sums(values)[0], expected)
 
 
 @pytest.mark.parametrize("word", [0, 7, 14, 15])
-def test_exact_sum__in_a_word_that_fills_up__is_taken_on_to_the_next(added: Added, word: int) -> None:
+@pytest.mark.parametrize("way", ADDITIONS)
+def test_exact_sum__in_a_word_that_fills_up__is_moved_to_the_next(
+    vector_adder: Callable[[str], Adder], way: str, word: int
+) -> None:
+    adder = vector_adder(way)
     full = (1 << 61) + (1 << 40)
-    start = NOTHING.reshape(2, -1, 2).copy()
-    start[:, word] = [[number & 0xFFFFFFFF, number >> 32 & 0xFFFFFFFF] for number in (full, -full)]
+    start = adder.nothing
+    start[0, word], start[1, word] = ([number & 0xFFFFFFFF, number >> 32 & 0xFFFFFFFF] for number in (full, -full))
     stream = np.random.default_rng(word)
-    digits = stream.integers(1 << 23, 1 << 24, COUNT) * stream.choice([-1, 1], COUNT)
-    values = np.ldexp(digits, 16 * word + stream.integers(0, 14, COUNT) - SMALLEST).astype(np.float32)
-    assert added(values, start.reshape(-1))[0] == nearest_sum(values)
-    values[::2] = np.abs(values[::2])  # to the first copy, which is larger than it may be
-    found, after = added(values, start.reshape(-1))
-    assert found == nearest_sum(values)
-    assert not np.array_equal(after.reshape(start.shape)[:, word + 1], start[:, word + 1])
+    digits = stream.integers(1 << 23, 1 << 24, (COUNT, adder.lanes))
+    places = 16 * word + stream.integers(0, 14, digits.shape) - SMALLEST
+    values = np.ldexp(digits, places).astype(np.float32)
+    values[1::2] = -np.roll(values, 1, 0)[1::2]  # each copy gets fuller; together they cancel, but for one number
+    values[1] /= 2
+    found, after = adder.run(values, start)
+    expected = [nearest_sum(column) for column in values.T]
+    assert np.isfinite(expected).all()
+    np.testing.assert_array_equal(found, expected)
+    for lane in range(adder.lanes):
+        wanted = [sum(map(held_by, values[copy::2, lane])) + (full, -full)[copy] * 2 ** (16 * word) for copy in (0, 1)]
+        assert [held(words[:, lane]) for words in after] == wanted
+        assert not np.array_equal(after[:, word + 1, lane], start[:, word + 1, lane])
+
+
+def held(words: Words) -> int:
+    """The number that the words of a sum hold, in units of the smallest float."""
+    lower, upper = words.astype(object).T
+    signed = [int(low) + (int(high) << 32) - (int(high) >> 31 << 64) for low, high in zip(lower, upper, strict=True)]
+    *places, last = signed
+    return sum(number << 16 * k for k, number in enumerate(places)) + (last >> 32 << 288)
+
+
+def held_by(value: float) -> int:
+    """A float in units of the smallest one."""
+    return int(Fraction(float(value)) * 2**SMALLEST)

@@ -197,7 +197,7 @@ def test_distributed__a_rank_is_killed__the_others_end_with_one_message_and_the_
         ranks = _children(process.pid)
         assert len(ranks) == 2, process.communicate()
         os.kill(ranks[1], signal.SIGKILL)
-        out, errors = process.communicate(timeout=60)
+        out, errors = process.communicate(timeout=29)  # before the launcher kills the other
     assert process.returncode == 4
     assert errors.count("error[") == 1, errors
     assert "error[SA428]: another rank ended, so training stopped" in errors
@@ -230,9 +230,10 @@ def test_distributed__a_rank_does_not_answer__one_that_is_asked_to_stop_ends_wit
         first, other = _children(process.pid)
         os.kill(other, signal.SIGSTOP)
         os.kill(first, signal.SIGTERM)
-        line = process.stderr.readline()
+        _until(lambda: first not in _children(process.pid), 29)  # before the launcher kills it
         os.kill(other, signal.SIGKILL)
         _, errors = process.communicate(timeout=60)
+    line, _, errors = errors.partition("  = ")
     assert line == "error[SA428]: another rank ended, so training stopped\n", errors
     assert process.returncode == 4
 

@@ -40,10 +40,10 @@ def print_sums(entry: PrintedEntry, writer: Writer, fresh: Callable[[str], str])
     for group in entry.slots.groups:
         writer.gap()
         yield _print_total_entry(entry, group, writer, fresh(f"{entry.name}_{group.named('totals')}"))
-    gathers: dict[tuple[object, ...], list[tuple[EntryParameter, ...]]] = {}
+    gathers: dict[tuple[str, str, int], list[tuple[EntryParameter, ...]]] = {}
     for part in scattered(entry.memory, entry.mode):
         for parameters in part.copies_parameters(entry.mode):
-            gathers.setdefault((*(p.type for p in parameters[2:]), _lanes(parameters)), []).append(parameters)
+            gathers.setdefault((parameters[2].type, parameters[3].type, _lanes(parameters)), []).append(parameters)
     for tensors in gathers.values():
         writer.gap()
         yield from _print_gather(entry, writer, tensors, fresh)

@@ -193,8 +193,8 @@ def macros_of(name: str, adapter: str, features: Collection[str]) -> tuple[str, 
     NVIDIA's devices are so.
     """
     has_tiles = name == "cuda" or ("cooperative_matrix" in features and "nvidia" in adapter.lower())
-    macros = dict.fromkeys(m for m in TARGETS[DEVICES[name].target].macros if m != TILES or has_tiles)
-    return (*macros, *((LONG_ATOMICS,) if "atomic_int64" in features and LONG_ATOMICS not in macros else ()))
+    macros = tuple(m for m in TARGETS[DEVICES[name].target].macros if m != TILES or has_tiles)
+    return (*macros, LONG_ATOMICS) if name == "vulkan" and "atomic_int64" in features else macros
 
 
 class GpuDevice:
