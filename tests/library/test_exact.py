@@ -1,15 +1,14 @@
-"""Exact sums: what was added comes out rounded once. WebGPU adds the halves of a word, Vulkan and CUDA whole words."""
+"""An exact sum is rounded once, at its end. WebGPU adds the halves of a word, Vulkan and CUDA add whole words."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import pytest
 from support.devices import device_of, lacking
-from support.nearest import SMALLEST, nearest_sum
+from support.nearest import SMALLEST, in_smallest, nearest_sum
 
 from slangad.compiler.emit.library import EXACT, TENSORS, library_text
 from slangad.compiler.emit.model import EXACT_WORDS
@@ -103,15 +102,15 @@ class Adder:
 
 
 @pytest.fixture(scope="module", params=["webgpu", "vulkan", "vulkan-halves", "cuda", "cuda-halves"])
-def adder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Adder:
-    """One that adds scalars."""
-    return _adder(request, tmp_path_factory, request.param, "scalar")
-
-
-@pytest.fixture(scope="module", params=["webgpu", "vulkan", "vulkan-halves", "cuda", "cuda-halves"])
 def vector_adder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Adder]:
     """Makes one that adds in a way, the key of one of ``ADDITIONS``."""
     return lambda way: _adder(request, tmp_path_factory, request.param, way)
+
+
+@pytest.fixture(scope="module")
+def adder(vector_adder: Callable[[str], Adder]) -> Adder:
+    """One that adds scalars."""
+    return vector_adder("scalar")
 
 
 def _adder(request: pytest.FixtureRequest, folders: pytest.TempPathFactory, place: str, way: str) -> Adder:
@@ -235,14 +234,16 @@ def test_exact_sum__in_a_word_that_fills_up__is_moved_to_the_next(
     digits = stream.integers(1 << 23, 1 << 24, (COUNT, adder.lanes))
     places = 16 * word + stream.integers(0, 14, digits.shape) - SMALLEST
     values = np.ldexp(digits, places).astype(np.float32)
-    values[1::2] = -np.roll(values, 1, 0)[1::2]  # each copy gets fuller; together they cancel, but for one number
+    values[1::2] = -np.roll(values, 1, 0)[1::2]  # the first copy grows, the second falls
     values[1] /= 2
     found, after = adder.run(values, start)
     expected = [nearest_sum(column) for column in values.T]
     assert np.isfinite(expected).all()
     np.testing.assert_array_equal(found, expected)
     for lane in range(adder.lanes):
-        wanted = [sum(map(held_by, values[copy::2, lane])) + (full, -full)[copy] * 2 ** (16 * word) for copy in (0, 1)]
+        wanted = [
+            sum(map(in_smallest, values[copy::2, lane])) + (full, -full)[copy] * 2 ** (16 * word) for copy in (0, 1)
+        ]
         assert [held(words[:, lane]) for words in after] == wanted
         assert not np.array_equal(after[:, word + 1, lane], start[:, word + 1, lane])
 
@@ -253,8 +254,3 @@ def held(words: Words) -> int:
     signed = [int(low) + (int(high) << 32) - (int(high) >> 31 << 64) for low, high in zip(lower, upper, strict=True)]
     *places, last = signed
     return sum(number << 16 * k for k, number in enumerate(places)) + (last >> 32 << 288)
-
-
-def held_by(value: float) -> int:
-    """A float in units of the smallest one."""
-    return int(Fraction(float(value)) * 2**SMALLEST)
