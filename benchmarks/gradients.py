@@ -130,8 +130,8 @@ def resident_backward(item: str, given: dict[str, np.ndarray], device_name: str,
         loaded = program.load_on(device, plan.entry_names(RunMode.BACKWARD))
         with Run(device, loaded, plan, prepared) as run:
             run.add(Mode.BACKWARD)
-            kinds = (ParameterRole.GRADIENT, ParameterRole.TOTALS)
-            gradients = [buffer for slot, buffer in run.buffers.items() if slot[0] in kinds]
+            gradients = [buffer for slot, buffer in run.buffers.items() if slot[0] is ParameterRole.GRADIENT]
+            gradients += run.totals()
             device.submit(run.launches, gradients)
             results = dict(run.results())
             first = time.perf_counter() - start

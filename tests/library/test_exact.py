@@ -46,55 +46,61 @@ void scatter(
     for (int k = 0; k < LANES; ++k)
         value[k] = values[LANES * at.x + k];
     uint first = LANES * (at.x % 2);
+    uint noted = 0;
     ADD;
 }
 
 [shader("compute")] [numthreads(1, 1, 1)]
 void total(
     uint3 at : SV_DispatchThreadID,
-    uniform StructuredBuffer<sa.ExactWord> totals,
+    uniform RWStructuredBuffer<sa.ExactWord> totals,
     uniform RWStructuredBuffer<float> result)
 {
-    result[at.x] = sa.exact_total<LANES>(totals, at.x, LANES, 2);
+    result[at.x] = sa.take_exact(totals, at.x, LANES, 2);
 }
 """
 ADDITIONS: Final = {
-    "scalar": (1, "sa.scatter_exactly(totals, first, value[0])"),
-    "float2": (2, "sa.scatter_exactly<2>(totals, first, value)"),
-    "float3": (3, "sa.scatter_exactly<3>(totals, first, value)"),
-    "float4": (4, "sa.scatter_exactly<4>(totals, first, value)"),
+    "scalar": (1, "noted = sa.scatter_exactly(totals, 2 * LANES, noted, first, value[0])"),
+    "float2": (2, "noted = sa.scatter_exactly<2>(totals, 2 * LANES, noted, first, value)"),
+    "float3": (3, "noted = sa.scatter_exactly<3>(totals, 2 * LANES, noted, first, value)"),
+    "float4": (4, "noted = sa.scatter_exactly<4>(totals, 2 * LANES, noted, first, value)"),
     "threads": (
         3,
         """sa.Together<4> sums = { { 0, value[0], value[1], value[2] }, 0, 0, false };
-    sa.scatter_exactly<4, 1, 3>(totals, first, sums)""",
+    noted = sa.scatter_exactly<4, 1, 3>(totals, 2 * LANES, noted, first, sums)""",
     ),
     "waves": (
         3,
         """for (uint k = 0; k < 4; ++k)
     {
         sa.Together<4> sums = { {}, k > 0 ? value[k - 1] : 1, k, true };
-        sa.scatter_exactly<4, 1, 3>(totals, first, sums);
+        noted = sa.scatter_exactly<4, 1, 3>(totals, 2 * LANES, noted, first, sums);
     }""",
     ),
 }
 """Ways to add, each with the number of components: the last two are those of loops that a group runs for a tile."""
 COUNT: Final = 64 * 60
+LAST: Final = EXACT_WORDS // 2 - 1
+"""The plane that begins with notes of those that threads added to, beside the upper halves of its words."""
+NOTED: Final = 8
+"""The bits of a note below those of planes."""
 
 
 @dataclass(frozen=True)
 class Adder:
     """Adds numbers on a device: each thread adds a vector to one of two copies.
 
-    ``run`` takes the numbers and what both copies hold, and returns the sums and what the copies hold then.
+    ``run`` takes the numbers and what both copies hold, and returns the sums, what the copies held before the sums were
+    taken away, and what they held afterwards.
     """
 
     lanes: int
-    run: Callable[[Floats, Words], tuple[Floats, Words]]
+    run: Callable[[Floats, Words], tuple[Floats, Words, Words]]
 
     @property
     def nothing(self) -> Words:
-        """Two copies to which nothing was added, by copy, word, component and half."""
-        return np.zeros((2, EXACT_WORDS // 2, self.lanes, 2), np.uint32)
+        """Two copies to which nothing was added, by word, copy, component and half."""
+        return np.zeros((EXACT_WORDS // 2, 2, self.lanes, 2), np.uint32)
 
     def sums(self, values: Floats) -> Floats:
         """The sums of numbers for each component."""
@@ -125,7 +131,7 @@ def _adder(request: pytest.FixtureRequest, folders: pytest.TempPathFactory, plac
 
 def _on_slangpy(
     name: str, folder: Path, text: str, lanes: int, *, whole: bool
-) -> Callable[[Floats, Words], tuple[Floats, Words]]:
+) -> Callable[[Floats, Words], tuple[Floats, Words, Words]]:
     import slangpy
 
     device = device_of(name)
@@ -148,18 +154,22 @@ def _on_slangpy(
         flat = np.ascontiguousarray(contents).reshape(-1)
         return handle.create_buffer(element_count=flat.size, struct_size=4, usage=usage, data=flat)
 
-    def add(values: Floats, start: Words) -> tuple[Floats, Words]:
+    def add(values: Floats, start: Words) -> tuple[Floats, Words, Words]:
+        def held() -> Words:
+            return totals.to_numpy().view(np.uint32).reshape(start.shape)
+
         totals, result = buffer(start), buffer(np.zeros(lanes, np.float32))
         scatter.dispatch([len(values), 1, 1], values=buffer(values), totals=totals)
+        added = held()
         total.dispatch([lanes, 1, 1], totals=totals, result=result)
-        return result.to_numpy().view(np.float32), totals.to_numpy().view(np.uint32).reshape(start.shape)
+        return result.to_numpy().view(np.float32), added, held()
 
     return add
 
 
 def _on_webgpu(
     device: wgpu.GPUDevice, toolchain: Toolchain, text: str, lanes: int
-) -> Callable[[Floats, Words], tuple[Floats, Words]]:
+) -> Callable[[Floats, Words], tuple[Floats, Words, Words]]:
     libraries = tuple((name, library_text(name)) for name in (EXACT, TENSORS))
     job = CompileJob("exact.slang", text, ("scatter", "total"), ("wgsl",), libraries)
     (found,) = toolchain.compile([job])
@@ -168,12 +178,13 @@ def _on_webgpu(
     if len(shaders) == 1:
         shaders = dict.fromkeys(("scatter", "total"), next(iter(shaders.values())))
 
-    def add(values: Floats, start: Words) -> tuple[Floats, Words]:
+    def add(values: Floats, start: Words) -> tuple[Floats, Words, Words]:
         usage = 0x80 | 0x8 | 0x4  # STORAGE, COPY_DST, COPY_SRC
         totals = device.create_buffer_with_data(data=start.tobytes(), usage=usage)
         result = device.create_buffer_with_data(data=bytes(4 * lanes), usage=usage)
         given = device.create_buffer_with_data(data=values.tobytes(), usage=usage)
         launches = (("scatter", (given, totals), len(values) // 64), ("total", (totals, result), lanes))
+        held = []
         for entry, buffers, groups in launches:
             module = device.create_shader_module(code=shaders[entry])
             pipeline = device.create_compute_pipeline(layout="auto", compute={"module": module, "entry_point": entry})
@@ -187,9 +198,8 @@ def _on_webgpu(
             compute.dispatch_workgroups(groups)
             compute.end()
             device.queue.submit([encoder.finish()])
-        read = device.queue.read_buffer
-        words = np.frombuffer(read(totals), np.uint32).reshape(start.shape)
-        return np.frombuffer(read(result), np.float32), words
+            held.append(np.frombuffer(device.queue.read_buffer(totals), np.uint32).reshape(start.shape))
+        return np.frombuffer(device.queue.read_buffer(result), np.float32), *held
 
     return add
 
@@ -229,14 +239,15 @@ def test_exact_sum__in_a_word_that_fills_up__is_moved_to_the_next(
     adder = vector_adder(way)
     full = (1 << 61) + (1 << 40)
     start = adder.nothing
-    start[0, word], start[1, word] = ([number & 0xFFFFFFFF, number >> 32 & 0xFFFFFFFF] for number in (full, -full))
+    start[word] = np.array([[[number & 0xFFFFFFFF, number >> 32 & 0xFFFFFFFF]] for number in (full, -full)])
+    start[LAST, 0, 0, 0] = 1 << word + NOTED
     stream = np.random.default_rng(word)
-    digits = stream.integers(1 << 23, 1 << 24, (COUNT, adder.lanes))
+    digits = stream.integers(1 << 23, 1 << 24, (4 * COUNT, adder.lanes))
     places = 16 * word + stream.integers(0, 14, digits.shape) - SMALLEST
     values = np.ldexp(digits, places).astype(np.float32)
     values[1::2] = -np.roll(values, 1, 0)[1::2]  # the first copy grows, the second falls
     values[1] /= 2
-    found, after = adder.run(values, start)
+    found, added, after = adder.run(values, start)
     expected = [nearest_sum(column) for column in values.T]
     assert np.isfinite(expected).all()
     np.testing.assert_array_equal(found, expected)
@@ -244,8 +255,10 @@ def test_exact_sum__in_a_word_that_fills_up__is_moved_to_the_next(
         wanted = [
             sum(map(in_smallest, values[copy::2, lane])) + (full, -full)[copy] * 2 ** (16 * word) for copy in (0, 1)
         ]
-        assert [held(words[:, lane]) for words in after] == wanted
-        assert not np.array_equal(after[:, word + 1, lane], start[:, word + 1, lane])
+        assert [held(added[:, copy, lane]) for copy in (0, 1)] == wanted
+        assert added[word + 1, :, lane, word + 1 == LAST :].any()
+    assert not after[:LAST].any()
+    assert not after[LAST, :, :, 1].any()
 
 
 def held(words: Words) -> int:

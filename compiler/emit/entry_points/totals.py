@@ -40,10 +40,10 @@ def print_sums(entry: PrintedEntry, writer: Writer, fresh: Callable[[str], str])
     for group in entry.slots.groups:
         writer.gap()
         yield _print_total_entry(entry, group, writer, fresh(f"{entry.name}_{group.named('totals')}"))
-    gathers: dict[tuple[str, str, int], list[tuple[EntryParameter, ...]]] = {}
+    gathers: dict[tuple[str, str], list[tuple[EntryParameter, ...]]] = {}
     for part in scattered(entry.memory, entry.mode):
         for parameters in part.copies_parameters(entry.mode):
-            gathers.setdefault((parameters[2].type, parameters[3].type, _lanes(parameters)), []).append(parameters)
+            gathers.setdefault((parameters[2].type, parameters[3].type), []).append(parameters)
     for tensors in gathers.values():
         writer.gap()
         yield from _print_gather(entry, writer, tensors, fresh)
@@ -106,9 +106,7 @@ def _print_gather(
     Yield an entry point for each of the tensors, which all have the same types.
     """
     scalar = tensors[0][3].scalar
-    lanes = _lanes(tensors[0])
-    kind = f"{scalar.name}{lanes}" if lanes > 1 else scalar.name
-    part = "gather" if kind == FLOAT.name else f"gather_{kind}"
+    part = "gather" if scalar == FLOAT else f"gather_{scalar.name}"
     name = fresh(f"{entry.name}_{part}")
     arrays = dict.fromkeys(parameters[3].name for parameters in tensors)
     target = next(iter(arrays)) if len(arrays) == 1 else "target"
@@ -125,7 +123,7 @@ def _print_gather(
         with writer.indented():
             writer.line("return;")
         if tensors[0][2].is_exact:
-            writer.line(f"sa.ExactTotal total = sa.exact_total<{lanes}>({totals}, i, {count}, {copies});")
+            writer.line(f"sa.ExactTotal total = sa.take_exact({totals}, i, {count}, {copies});")
         elif is_integral(scalar):
             writer.line(f"uint total = sa.integer_total({totals}, i, {count}, {copies});")
         else:
@@ -137,11 +135,6 @@ def _print_gather(
             fresh(f"{entry.name}_{word}"), entry.kernel.name, entry.mode, _GROUP, 1, parameters, ThreadWork.SCALARS,
             part=word, function=name, file_part=part,
         )  # fmt: skip
-
-
-def _lanes(parameters: tuple[EntryParameter, ...]) -> int:
-    """Return how many scalars of exact totals lie side by side, else 1."""
-    return parameters[2].shape[-2] if parameters[2].is_exact else 1
 
 
 def _called(parameters: tuple[EntryParameter, ...]) -> str:

@@ -20,7 +20,7 @@ from slangad.compiler.ir import types
 from slangad.compiler.ir.nodes import Accumulation
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from slangad.compiler.emit.memory.buffers import Accessors
     from slangad.compiler.emit.memory.matrices import MatrixSums
@@ -34,7 +34,8 @@ if TYPE_CHECKING:
 class MemoryNames:
     """The names of the parts of one tensor or texture in Slang; a ``passive`` one gets no gradient.
 
-    ``sums`` are the totals of an output that threads add to, and ``tangent_sums`` those of its tangent.
+    ``sums`` are the totals of an output that threads add to, and ``tangent_sums`` those of its tangent. ``noted`` has
+    what a thread keeps for each of its exact totals.
     """
 
     values: str
@@ -53,6 +54,7 @@ class MemoryNames:
     passive: bool = field(default=False, kw_only=True)
     sums: str = field(default="", kw_only=True)
     tangent_sums: str = field(default="", kw_only=True)
+    noted: Mapping[str, str] = field(default_factory=dict, kw_only=True)
 
 
 def name_memory(scope: NameScope, buffer: Buffer) -> MemoryNames:
@@ -66,9 +68,12 @@ def name_memory(scope: NameScope, buffer: Buffer) -> MemoryNames:
         "_times", "_held", "_first",
     )  # fmt: skip
     names = MemoryNames(*(scope.fresh(f"{stem}{word}") for word in words), passive=buffer.no_diff)
-    if not buffer.added:
-        return names
-    return replace(names, sums=scope.fresh(f"{stem}_totals"), tangent_sums=scope.fresh(f"{stem}_tangent_totals"))
+    if buffer.added:
+        totals = (scope.fresh(f"{stem}_totals"), scope.fresh(f"{stem}_tangent_totals"))
+        names = replace(names, sums=totals[0], tangent_sums=totals[1])
+    else:
+        totals = (names.gradient,)
+    return replace(names, noted={t: scope.fresh(f"{t}_noted") for t in totals}) if is_exact(buffer) else names
 
 
 def _writes(buffer: Buffer) -> bool:
@@ -106,10 +111,19 @@ def kept_buffers(module: Module) -> dict[str, int]:
     return numbers
 
 
-def scatter_call(buffer: Buffer, totals: str, kept: int | None) -> str:
-    """Return the start of a call that adds to the buffer's totals; ``kept`` is its number if groups keep its sums."""
+def scatter_call(buffer: Buffer, names: MemoryNames, totals: str, size: str, kept: int | None) -> str:
+    """Return the start of a call that adds to the buffer's totals.
+
+    Args:
+        buffer: The buffer.
+        names: The names of its parts.
+        totals: The name of the totals.
+        size: The number of scalars of all copies.
+        kept: Its number if groups keep its sums.
+    """
     if is_exact(buffer):
-        return f"sa.scatter_exactly({totals}"
+        noted = names.noted[totals]
+        return f"{noted} = sa.scatter_exactly({totals}, {size}, {noted}"
     if not types.carries_gradient(buffer.type):
         return f"sa.scatter_integers({totals}"
     if buffer.accumulation is Accumulation.TOGETHER:
@@ -128,6 +142,13 @@ def total_scalar(type_: types.Type) -> types.Scalar:
     if types.is_integral(scalar):
         return types.UINT
     return types.DOUBLE if scalar == types.DOUBLE else types.FLOAT
+
+
+def print_noted(writer: Writer, names: MemoryNames, declared: Iterable[str]) -> None:
+    """Print what a thread keeps for each of the exact totals that are declared."""
+    for totals in declared:
+        if totals in names.noted:
+            writer.line(f"static uint {names.noted[totals]} = 0; // planes of the totals that the thread has noted")
 
 
 def print_attributes(writer: Writer, name: str) -> None:
@@ -166,9 +187,7 @@ def _totals_layout(buffer: Buffer, shape: tuple[int, ...]) -> tuple[types.Scalar
     """Return the scalar type of totals, and the axes of those of one element."""
     shape = (*buffer.extents, *shape)
     if is_exact(buffer):
-        lanes = _vector_size(buffer.type.element)
-        front = shape[:-1] if lanes > 1 else shape
-        return types.UINT, (*front, EXACT_WORDS // 2, lanes, 2)
+        return types.UINT, (*shape, EXACT_WORDS)
     return types.FLOAT if types.carries_gradient(buffer.type) else types.UINT, shape
 
 
@@ -194,12 +213,13 @@ def copies_parameters(
     ) -> EntryParameter:
         return EntryParameter(word, role, buffer.param, buffer.path, scalar, shape, type_, access, axes=rank_of(buffer))
 
-    held = "sa.ExactWord" if is_exact(buffer) else "uint" if types.is_integral(scalar) else "sa.Copied"
+    held = ("StructuredBuffer<uint>" if types.is_integral(scalar) else "StructuredBuffer<sa.Copied>", "read")
+    held = ("RWStructuredBuffer<sa.ExactWord>", "change") if is_exact(buffer) else held
     added, shape_added = f"RWStructuredBuffer<{scalar.name}>", (*buffer.extents, *shape)
     return (
         value("count", ParameterRole.DOMAIN),
         value("copies", ParameterRole.COPIES),
-        memory("totals", totals_role, *_totals_layout(buffer, shape), f"StructuredBuffer<{held}>", "read"),
+        memory("totals", totals_role, *_totals_layout(buffer, shape), *held),
         memory(word, target, scalar, shape_added, added, "add"),
     )
 
@@ -369,6 +389,7 @@ class TensorPrinter:
         writer.line(f"// {self.buffer.name} of {self.buffer.kernel}: {what}{self._gradient_note(modes)}")
         for name, type_ in declared.items():
             writer.line(f"{'' if 'Buffer' in type_ else 'uniform '}{type_} {name};")
+        print_noted(writer, self.names, declared)
         if Mode.BACKWARD in modes and self.together:
             writer.line(f"static uint {self.names.first}; // the first element of the group's copy of the totals")
         if Mode.BACKWARD in modes and self.buffer.accumulation is Accumulation.SUM:
@@ -478,7 +499,8 @@ class TensorPrinter:
         writer.line(f"uint at = {self.total_place(self._place)};")
         scalar = types.FLOAT if is_exact(self.buffer) else total_scalar(element)
         for totals, value in added.items():
-            print_scatter(writer, scatter_call(self.buffer, totals, kept), "at", element, value, scalar)
+            call = scatter_call(self.buffer, self.names, totals, self.total_size, kept)
+            print_scatter(writer, call, "at", element, value, scalar)
 
     def total_place(self, place: str) -> str:
         """Return the number of the first total of an element in the group's copy."""
@@ -487,10 +509,20 @@ class TensorPrinter:
         copy = self.names.first if self.together else self.first_of("sa.group")
         return f"{size} * ({copy} + {place})" if size > 1 else f"{copy} + {place}"
 
+    @property
+    def total_size(self) -> str:
+        """Return the number of scalars of all copies of the totals."""
+        size = components_of(self.tensor.element)
+        factors = (*((str(size),) if size > 1 else ()), self.names.copies, self._element_count)
+        return " * ".join(factors)
+
     def first_of(self, group: str) -> str:
         """Return the number of the first element of a group's copy of the totals."""
-        axes = [self._extent(axis) for axis in range(self.tensor.rank)]
-        return f"({group} % {self.names.copies}) * {' * '.join(axes)}"
+        return f"({group} % {self.names.copies}) * {self._element_count}"
+
+    @property
+    def _element_count(self) -> str:
+        return " * ".join(self._extent(axis) for axis in range(self.tensor.rank))
 
     def place_of(self, indices: Sequence[str]) -> str:
         """Return the number of an element."""
@@ -579,17 +611,6 @@ class TensorPrinter:
 
     def _store(self, buffer: str, value: str) -> str:
         return self.accessors.store(buffer, self._place, self.tensor.element, value)
-
-
-def _vector_size(type_: types.Type) -> int:
-    """Return how many scalars of a type ``print_scatter`` adds at a time."""
-    match type_:
-        case types.Vector(size=size) | types.Matrix(columns=size):
-            return size
-        case types.Array(element):
-            return _vector_size(element)
-        case _:
-            return 1
 
 
 def print_scatter(

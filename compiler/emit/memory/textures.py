@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from slangad.compiler.emit.memory.tensors import (
     copies_parameters,
     print_attributes,
+    print_noted,
     print_scatter,
     scatter_call,
     totals_parameters,
@@ -81,7 +82,9 @@ class TexturePrinter:
 
     @property
     def _scatter(self) -> str:
-        return scatter_call(self.buffer, self.names.gradient, self.kept)
+        extents, totals = self.names.extents, self.names.gradient
+        size = f"{self._channels} * {self.names.copies} * {extents}.x * {extents}.y"
+        return scatter_call(self.buffer, self.names, totals, size.removeprefix("1 * "), self.kept)
 
     @property
     def _channels(self) -> int:
@@ -130,6 +133,7 @@ class TexturePrinter:
         writer.line(f"// {self.buffer.param} of {self.buffer.kernel}: {types.show(self.texture)}.")
         for name, type_ in declared.items():
             writer.line(f"{'' if 'RW' in type_ else 'uniform '}{type_} {name};")
+        print_noted(writer, self.names, declared)
         if self.loaded:
             self._print_read(writer, modes)
         if self.sampled:

@@ -119,7 +119,9 @@ def _print_sums(
         size, kept = components_of(tensor.tensor.element), "sa.UNKEPT" if tensor.kept is None else tensor.kept
         totals, place = tensor.names.gradient, tensor.total_place(tensor.place_of(at))
         if is_exact(tensor.buffer):
-            writer.line(f"sa.scatter_exactly<{count}, {first}, {size}>({totals}, {place}, sums);")
+            call = f"sa.scatter_exactly<{count}, {first}, {size}>"
+            noted = tensor.names.noted[totals]
+            writer.line(f"{noted} = {call}({totals}, {tensor.total_size}, {noted}, {place}, sums);")
         else:
             writer.line(f"sums.scatter<{first}, {size}>({totals}, {kept}, {place});")
         first += size

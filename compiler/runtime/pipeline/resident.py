@@ -168,9 +168,7 @@ class Resident:
         run.add(mode)
         if not run.elements:
             return
-        for (role, _, _), buffer in run.buffers.items():
-            if role in (Role.TOTALS, Role.TANGENT_TOTALS):
-                yield self.steps.zero(buffer)
+        yield from map(self.steps.zero, run.totals())
         yield from run.launches
 
     def _scalar(self, run: Run, mode: Mode, role: ParameterRole, name: str, path: Path) -> str | None:

@@ -231,6 +231,13 @@ class Run:
         if self.prepared.place is not None:
             self.device.wait()
 
+    def totals(self) -> Iterator[DeviceBuffer]:
+        """Yield the totals that must be zero before the launches start again. Exact ones are zero after them."""
+        exact = {_tensor_of(p) for entry in self._all_entries for p in entry.parameters if p.is_exact}
+        for (role, *tensor), buffer in self.buffers.items():
+            if role in (Role.TOTALS, Role.TANGENT_TOTALS) and tuple(tensor) not in exact:
+                yield buffer
+
     def _threads(self, entry: EntryPoint) -> tuple[int, int, int]:
         group = math.prod(entry.group_size)
         plan = launch_of(entry, self._tensors)
