@@ -227,7 +227,7 @@ def _print_state(entry: PrintedEntry, writer: Writer) -> None:
         group = f"{entry.scope.local('group')}.x"
         writer.line(f"sa.group = {group};")
         for part in scattered(entry.memory, entry.mode):
-            if isinstance(part, TensorPrinter) and part.together:
+            if isinstance(part, TensorPrinter) and part.has_first:
                 writer.line(f"{part.names.first} = {part.first_of(group)};")
     if entry.matrices:
         writer.line(f"sa.lane = {entry.scope.local('lane')};")

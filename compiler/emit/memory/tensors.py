@@ -276,6 +276,16 @@ class TensorPrinter:
         """Return True if the threads of a tile add to the same element at a time."""
         return self.buffer.accumulation is Accumulation.TOGETHER
 
+    @property
+    def has_first(self) -> bool:
+        """Return True if a thread keeps where its group's copy of the totals begins: its additions are in branches."""
+        return self.together or is_exact(self.buffer)
+
+    @property
+    def _totals(self) -> tuple[str, ...]:
+        """Return the names of its totals."""
+        return (self.names.sums, self.names.tangent_sums) if self.buffer.added else (self.names.gradient,)
+
     def used_by(self, module: Module, kernel: Kernel) -> bool:  # noqa: ARG002  (a probe has to ask the module)
         """Return True if it belongs to a kernel."""
         return kernel.name == self.buffer.kernel
@@ -390,7 +400,7 @@ class TensorPrinter:
         for name, type_ in declared.items():
             writer.line(f"{'' if 'Buffer' in type_ else 'uniform '}{type_} {name};")
         print_noted(writer, self.names, declared)
-        if Mode.BACKWARD in modes and self.together:
+        if self.has_first and any(totals in declared for totals in self._totals):
             writer.line(f"static uint {self.names.first}; // the first element of the group's copy of the totals")
         if Mode.BACKWARD in modes and self.buffer.accumulation is Accumulation.SUM:
             count = math.prod((*self.buffer.reach, components_of(self.tensor.element)))
@@ -506,7 +516,7 @@ class TensorPrinter:
         """Return the number of the first total of an element in the group's copy."""
         size = components_of(self.tensor.element)
         place = f"uint({place})" if self.tensor.rank == 1 else place
-        copy = self.names.first if self.together else self.first_of("sa.group")
+        copy = self.names.first if self.has_first else self.first_of("sa.group")
         return f"{size} * ({copy} + {place})" if size > 1 else f"{copy} + {place}"
 
     @property
