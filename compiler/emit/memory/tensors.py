@@ -68,11 +68,10 @@ def name_memory(scope: NameScope, buffer: Buffer) -> MemoryNames:
         "_times", "_held", "_first",
     )  # fmt: skip
     names = MemoryNames(*(scope.fresh(f"{stem}{word}") for word in words), passive=buffer.no_diff)
+    totals: tuple[str, ...] = (names.gradient,)
     if buffer.added:
         totals = (scope.fresh(f"{stem}_totals"), scope.fresh(f"{stem}_tangent_totals"))
         names = replace(names, sums=totals[0], tangent_sums=totals[1])
-    else:
-        totals = (names.gradient,)
     return replace(names, noted={t: scope.fresh(f"{t}_noted") for t in totals}) if is_exact(buffer) else names
 
 
