@@ -61,8 +61,7 @@ def tolerance(kernels: LoadedFile) -> float:
     device = device_of(kernels.stacked.device)
     if device.name not in ("cuda", "vulkan"):
         return FLOAT
-    features = {feature.name for feature in device.handle.features}
-    return HALF if "SLANGAD_TILES" in macros_of(device.name, device.adapter, features) else FLOAT
+    return HALF if "SLANGAD_TILES" in macros_of(device.name, device.adapter, device.abilities) else FLOAT
 
 
 def agree(kernels: LoadedFile, name: str, x: np.ndarray, cotangent: np.ndarray) -> None:

@@ -186,15 +186,18 @@ _CHIP_9_0: Final = "_cuda_sm_9_0"
 """Slang's name of what CUDA devices can do from compute capability 9.0 on."""
 
 
-def macros_of(name: str, adapter: str, features: Collection[str]) -> tuple[str, ...]:
-    """Return the macros of slangad's libraries for a device: without tiles in half where it has none.
+def macros_of(name: str, adapter: str, abilities: Collection[str]) -> tuple[str, ...]:
+    """Return the macros of slangad's libraries for a device, from slangpy's names of its features and capabilities.
 
-    A wave must have 32 threads, in the order of their numbers, and tiles must be 16 x 16. slangpy tells neither.
-    NVIDIA's devices are so.
+    For tiles in half, a wave must have 32 threads, in the order of their numbers, and tiles must be 16 x 16. slangpy
+    tells neither. NVIDIA's devices are so.
     """
-    has_tiles = name == "cuda" or ("cooperative_matrix" in features and "nvidia" in adapter.lower())
-    macros = tuple(m for m in TARGETS[DEVICES[name].target].macros if m != TILES or has_tiles)
-    return (*macros, LONG_ATOMICS) if name == "vulkan" and "atomic_int64" in features else macros
+    has = {
+        TILES: name == "cuda" or ("cooperative_matrix" in abilities and "nvidia" in adapter.lower()),
+        LONG_ATOMICS: name == "cuda" or (name == "vulkan" and "atomic_int64" in abilities),
+        VECTOR_ATOMICS: _CHIP_9_0 in abilities,
+    }
+    return tuple(dict.fromkeys(m for m in (*TARGETS[DEVICES[name].target].macros, *has) if has.get(m, True)))
 
 
 class GpuDevice:
@@ -214,6 +217,11 @@ class GpuDevice:
     def adapter(self) -> str:
         """Return the driver's name for it."""
         return str(self.handle.info.adapter_name)
+
+    @property
+    def abilities(self) -> set[str]:
+        """Return slangpy's names of what it can do."""
+        return {feature.name for feature in self.handle.features} | set(self.handle.capabilities)
 
     def __enter__(self) -> GpuDevice:
         return self
@@ -260,9 +268,7 @@ class GpuDevice:
             if parsed.emitted is emitted and parsed.source == source:
                 return parsed
         folder = self._folder_of(emitted.libraries)
-        macros = dict.fromkeys(macros_of(self.name, self.adapter, {f.name for f in self.handle.features}), "")
-        if _CHIP_9_0 in self.handle.capabilities:
-            macros[VECTOR_ATOMICS] = ""
+        macros = dict.fromkeys(macros_of(self.name, self.adapter, self.abilities), "")
         folders = [folder, *map(Path, source.include_dirs)]
         options = slangpy.SlangCompilerOptions(
             {"include_paths": folders, "defines": {**macros, **dict(source.defines)}}
