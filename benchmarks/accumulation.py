@@ -1,10 +1,10 @@
 """Measure errors of gradients of shared memory: ``python benchmarks/accumulation.py --device cuda --device vulkan``.
 
 The cases combine every method of adding gradients (benchmarks/workloads/accumulation.py), every pattern of access, and
-sums of equal, positive and signed numbers. They use 0 to 2^24 threads (``--most``) and tensors of up to 2^22 elements
-(``--largest``). The error of an element is its distance from the float64 sum, divided by the sum of its terms'
-magnitudes. The output has the largest error of all elements and numbers of threads, and its case. The exit code is 1 if
-an error exceeds 1e-5.
+sums of equal numbers, of two, of positive and of signed ones. They use 0 to 2^24 threads (``--most``) and tensors of up
+to 2^22 elements (``--largest``). The error of an element is its distance from the float64 sum, divided by the sum of
+its terms' magnitudes. The output has the largest error of all elements and numbers of threads, and its case. The exit
+code is 1 if an error exceeds 1e-5.
 
 ``--deterministic`` uses exact sums, runs every case ten times, and compares the bits.
 """
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 BAR = 1e-5
 COUNTS = (0, 1, 31, 63, 257, 4099, 70_001, 1 << 20, (1 << 22) + 7, 1 << 24)
-KINDS = ("equal", "positive", "signed")
+KINDS = ("equal", "two values", "positive", "signed")
 WEIGHTS = np.array([1.0, 0.5, -2.0, 0.25], np.float32)
 """What the components of vectors are times the first; powers of two, so that float has no error in them."""
 
@@ -45,6 +45,8 @@ def numbers(kind: str, count: int, rng: np.random.Generator) -> Floats:
     match kind:
         case "equal":
             return np.full(count, 0.1, np.float32)
+        case "two values":  # half of whose additions are ties
+            return rng.choice(np.float32([1 + 2**-14, 1 + 2**-13]), count)
         case "positive":
             return rng.uniform(0.5, 1.5, count).astype(np.float32)
     return rng.standard_normal(count).astype(np.float32)

@@ -117,6 +117,20 @@ def test_additions__of_one_thread_and_of_all_and_beside_a_result__have_gradients
     near(moved["jvp.total"], [-(exact**2).sum()])
 
 
+def test_jvp__of_equal_numbers__does_not_round_in_one_direction(kernels: LoadedFile) -> None:
+    count, places = 1 << 18, 100
+    rng = np.random.default_rng(4)
+    place = rng.integers(0, places, count)
+    at = (np.stack([place % 10, place // 10], -1) / 32 + 1 / 64).astype(np.float32)
+    color = np.full((count, 3), 0.3, np.float32)
+    image = np.zeros((1024, 1024, 3), np.float32)
+    moved = kernels.splat.jvp(at, color, image, tangent={"color": color})
+    exact = np.bincount(place, minlength=places) * (np.float32(0.3) * np.float32(0.3)).astype(np.float64)
+    for key, times in (("image", 1.0), ("jvp.image", 2.0)):
+        found = moved[key][8::16, 8::16][:10, :10].reshape(places, 3)
+        near(found, times * np.repeat(exact, 3).reshape(places, 3))
+
+
 def test_stores_without_gradient__stay_out_of_reverse_mode(kernels: LoadedFile) -> None:
     """Reverse mode has no room for what they store, and would read the second value of what is changed in place."""
     x, turns = np.random.default_rng(9).random(2_000_000, np.float32), np.full(2_000_000, 3, np.int32)

@@ -37,7 +37,7 @@ from slangad.compiler.emit.model import GROUPS_A_ROW, EntryPoint, Mode, ThreadWo
 from slangad.compiler.emit.print.functions import differentiable, print_doc
 from slangad.compiler.emit.text.names import NameScope
 from slangad.compiler.ir import nodes as ir
-from slangad.compiler.ir.types import Struct, Tensor, carries_gradient
+from slangad.compiler.ir.types import FLOAT, Struct, Tensor, carries_gradient
 from slangad.compiler.ir.walk import body_exprs, statements
 
 if TYPE_CHECKING:
@@ -226,6 +226,9 @@ def _print_state(entry: PrintedEntry, writer: Writer) -> None:
     if any(scattered(entry.memory, entry.mode)):
         group = f"{entry.scope.local('group')}.x"
         writer.line(f"sa.group = {group};")
+        totals = [p for part in scattered(entry.memory, entry.mode) for p in part.parameters(entry.mode) if p.is_total]
+        if not entry.keepers and any(p.scalar == FLOAT for p in totals):
+            writer.line(f"sa.seed({entry.scope.local('thread')});")
         for part in scattered(entry.memory, entry.mode):
             if isinstance(part, TensorPrinter) and part.has_first:
                 writer.line(f"{part.names.first} = {part.first_of(group)};")

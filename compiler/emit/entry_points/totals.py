@@ -111,7 +111,9 @@ def _print_gather(
     arrays = dict.fromkeys(parameters[3].name for parameters in tensors)
     target = next(iter(arrays)) if len(arrays) == 1 else "target"
     one = _called(tensors[0]) if len(tensors) == 1 else "a tensor"
-    print_doc(writer, (f"{entry.kernel.name}: the {' or '.join(arrays)} of {one}, from the copies of its totals.",))
+    taken = ", which are zero afterwards" if tensors[0][2].is_exact else ""
+    what = f"the {' or '.join(arrays)} of {one}, from the copies of its totals{taken}"
+    print_doc(writer, (f"{entry.kernel.name}: {what}.",))
     if len(tensors) > 1:
         print_doc(writer, (f"A launch for each of: {', '.join(map(_called, tensors))}.",))
     tensors = [(*parameters[:3], replace(parameters[3], name=target)) for parameters in tensors]

@@ -277,7 +277,7 @@ class TensorPrinter:
 
     @property
     def has_first(self) -> bool:
-        """Return True if a thread keeps where its group's copy of the totals begins: its additions are in branches."""
+        """Return True if a thread keeps where its group's copy of the totals begins: a remainder for each addition."""
         return self.together or is_exact(self.buffer)
 
     @property

@@ -83,8 +83,9 @@ class TexturePrinter:
     @property
     def _scatter(self) -> str:
         extents, totals = self.names.extents, self.names.gradient
-        size = f"{self._channels} * {self.names.copies} * {extents}.x * {extents}.y"
-        return scatter_call(self.buffer, self.names, totals, size.removeprefix("1 * "), self.kept)
+        channels = (str(self._channels),) if self._channels > 1 else ()
+        size = " * ".join((*channels, self.names.copies, f"{extents}.x", f"{extents}.y"))
+        return scatter_call(self.buffer, self.names, totals, size, self.kept)
 
     @property
     def _channels(self) -> int:

@@ -232,8 +232,9 @@ class Run:
             self.device.wait()
 
     def totals(self) -> Iterator[DeviceBuffer]:
-        """Yield the totals that must be zero before the launches start again. Exact ones are zero after them."""
-        exact = {_tensor_of(p) for entry in self._all_entries for p in entry.parameters if p.is_exact}
+        """Yield the totals to zero before the launches start again. A GPU's launches leave exact ones at zero."""
+        entries = () if self.device.host else self._all_entries
+        exact = {_tensor_of(p) for entry in entries for p in entry.parameters if p.is_exact}
         for (role, *tensor), buffer in self.buffers.items():
             if role in (Role.TOTALS, Role.TANGENT_TOTALS) and tuple(tensor) not in exact:
                 yield buffer
