@@ -9,7 +9,7 @@ import slangad
 from slangad.compiler.emit.entry_points.kernels import modes_of, print_kernel
 from slangad.compiler.emit.library import GROUPS, libraries_of, memory_libraries, sum_libraries
 from slangad.compiler.emit.memory.buffers import Accessors
-from slangad.compiler.emit.memory.matrices import MatrixNames, MatrixSums, matrix_sums
+from slangad.compiler.emit.memory.matrices import EntryNames, MatrixNames, MatrixSums, matrix_sums
 from slangad.compiler.emit.memory.probes import ProbePrinter, name_probes, probes_of
 from slangad.compiler.emit.memory.shared import SharedPrinter, name_shared
 from slangad.compiler.emit.memory.tensors import TensorPrinter, kept_buffers, name_memory
@@ -28,6 +28,7 @@ from slangad.compiler.emit.text.types import TypeSpeller
 from slangad.compiler.emit.text.writer import Writer
 from slangad.compiler.ir import nodes as ir
 from slangad.compiler.ir import types
+from slangad.compiler.ir.layers import layers_of
 from slangad.compiler.ir.walk import body_exprs, formula_keys, statements
 
 if TYPE_CHECKING:
@@ -36,8 +37,12 @@ if TYPE_CHECKING:
     from slangad.compiler.emit.entry_points.entry import MemoryPrinter
 
 
-_OF_MATRICES: Final = ("slangad_linear", "slangad_linear_half")
 _NUMBERS: Final = " // numbers in <>: rows, columns, sizes of blocks, threads of a group"
+_REMARKS: Final = {
+    "slangad_linear": _NUMBERS,
+    "slangad_linear_half": f"{_NUMBERS}; 1 if a wave holds the vectors, the products as tiles",
+}
+"""What stands after the import of a library."""
 
 
 def emit_module(module: ir.Module) -> EmittedModule:
@@ -110,6 +115,7 @@ def name_module(module: ir.Module, scope: NameScope) -> ModuleNames:
         probes=name_probes(scope, module),
         wrappers=name_wrappers(module, scope),
         integers=_integers(module),
+        layers=layers_of(module),
     )
 
 
@@ -159,7 +165,7 @@ def _print_header(writer: Writer, module: ir.Module, libraries: Iterable[str]) -
         writer.line(f'#include "{path}"')
     for library in libraries:
         name = library.removesuffix(".slang")
-        writer.line(f"import {name};{_NUMBERS if name in _OF_MATRICES else ''}")
+        writer.line(f"import {name};{_REMARKS.get(name, '')}")
     for path in module.slang_imports:
         writer.line(f'import "{path}";')
 
@@ -309,13 +315,23 @@ def _matrices(module: ir.Module, names: ModuleNames, exprs: Iterable[ir.Expr]) -
     for buffer in sorted(module.buffers, key=lambda b: b.key not in added):
         if buffer.accumulation.is_matrix:
             kernel = next(k for k in module.kernels if k.name == buffer.kernel)
-            memory_name, is_bias = names.memory[buffer.key], buffer.key in added
+            memory_name = names.memory[buffer.key]
             parts = MatrixNames(
                 memory_name.values, memory_name.tangent, memory_name.gradient, memory_name.times, memory_name.holder
             )
             bias = result.get(biases.get(buffer.key, ""))
-            result[buffer.key] = matrix_sums(buffer, kernel, parts, is_bias=is_bias, bias=bias)
+            layer = names.layers.get(buffer.key)
+            before = _entry_names(names, layer.before) if layer and layer.before else None
+            result[buffer.key] = matrix_sums(buffer, kernel, parts, bias, layer, before)
     return result
+
+
+def _entry_names(names: ModuleNames, key: str) -> EntryNames:
+    """Return the names of a function of an array and of its derivatives."""
+    policy = names.functions[key].derivative
+    assert isinstance(policy, ir.Custom)  # noqa: S101  (map_entries made the function)
+    keys = (key, policy.backward, policy.forward)
+    return EntryNames(*(names.function_names[one] for one in keys if one))
 
 
 def _is_of(access: ir.Read | ir.Sample, buffer: ir.Buffer) -> bool:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.ir import nodes as ir
 from slangad.compiler.ir.calls import differentiated
+from slangad.compiler.ir.layers import entry_key
 from slangad.compiler.ir.types import FLOAT, INT, Array, DiffPair, Scalar, Tuple, Type, Vector, carries_gradient
 from slangad.compiler.ir.walk import (
     children,
@@ -154,7 +155,7 @@ class _Mapper:
         name = f"{self.function.name}_{loop.out.name}"
         reads = self.function.reads
         entry = ir.Function(
-            f"{key} entry", f"{name}_entry", (*loop.entry_params, ir.Param(stmt.variable, INT)),
+            entry_key(key), f"{name}_entry", (*loop.entry_params, ir.Param(stmt.variable, INT)),
             loop.entry, _entry_body(stmt, loop), doc=(_TURN,), span=stmt.span, reads=reads,
         )  # fmt: skip
         plain = ir.Function(

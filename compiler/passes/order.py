@@ -23,6 +23,7 @@ from slangad.compiler.passes.lower_tuples import lower_tuples
 from slangad.compiler.passes.map_entries import map_entries
 from slangad.compiler.passes.mark_no_diff import mark_no_diff
 from slangad.compiler.passes.name_tensors import name_tensors
+from slangad.compiler.passes.nest_layers import nest_layers
 from slangad.compiler.passes.replay_loops import replay_loops
 from slangad.compiler.passes.separate_indexed_reads import separate_indexed_reads
 from slangad.compiler.passes.share_tiles import share_tiles
@@ -53,6 +54,7 @@ PIPELINE: Final = (
     Pass("tensors", name_tensors),
     Pass("products", find_products),
     Pass("entries", map_entries),
+    Pass("layers", nest_layers),
     Pass("replay", replay_loops),
     Pass("derivatives", lower_derivatives),
     Pass("second_order", differentiate_gradients),

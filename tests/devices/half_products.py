@@ -15,12 +15,25 @@ def network(width: int, activation: str, hidden: int):
     return results
 
 
+def uneven(first: int, second: int, third: int, group: int):
+    """A network with three hidden layers of different widths, in groups of some threads."""
+    Net = sa.nn.MLP([16, first, second, third, 3], "tanh", precision="half")
+
+    @sa.kernel(group_size=group)
+    def between(net: Param[Net], x: Each[Array[float, 16]]) -> Each[Array[float, 3]]:
+        return net(x)
+
+    return between
+
+
 w16 = network(16, "tanh", 1)
 w17 = network(17, "tanh", 1)
 w32 = network(32, "tanh", 2)
 w64 = network(64, "tanh", 2)
 w128 = network(128, "tanh", 2)
 straight = network(13, "none", 1)
+u48 = uneven(48, 16, 64, 64)
+u17 = uneven(32, 17, 48, 256)
 
 
 @sa.struct

@@ -19,7 +19,7 @@ from slangad.compiler.passes import run_passes
 from slangad.compiler.runtime.device.slangpy_device import macros_of
 
 if TYPE_CHECKING:
-    from slangad.compiler.api.load import LoadedFile
+    from slangad.compiler.api.load import LoadedFile, LoadedKernel
 
 pytestmark = pytest.mark.toolchain
 
@@ -29,9 +29,9 @@ FLOAT = 1e-5
 Arrays = dict[str, np.ndarray]
 
 
-def weights(width: int, hidden: int) -> Arrays:
-    rng, net = np.random.default_rng(width), {}
-    for k, (n, m) in enumerate(pairwise((16, *[width] * hidden, 3)), start=1):
+def weights(hidden: tuple[int, ...]) -> Arrays:
+    rng, net = np.random.default_rng(hidden[0]), {}
+    for k, (n, m) in enumerate(pairwise((16, *hidden, 3)), start=1):
         net[f"l{k}.w"] = (rng.uniform(-1, 1, (m, n)) * (3 / n) ** 0.5).astype("f4")
         net[f"l{k}.b"] = rng.uniform(-0.5, 0.5, m).astype("f4")
     return net
@@ -66,10 +66,16 @@ def tolerance(kernels: LoadedFile) -> float:
 
 def agree(kernels: LoadedFile, name: str, x: np.ndarray, cotangent: np.ndarray) -> None:
     width = 13 if name == "straight" else int(name[1:])
-    hidden = 2 if width > 17 else 1
-    net = weights(width, hidden)
-    kernel = kernels[f"results_{width}_{'none' if name == 'straight' else 'tanh'}_{hidden}"]
-    expected = reference(net, x, cotangent, bent=name != "straight")
+    hidden = (width,) * (2 if width > 17 else 1)
+    kernel = kernels[f"results_{width}_{'none' if name == 'straight' else 'tanh'}_{len(hidden)}"]
+    agree_with(kernels, kernel, hidden, x, cotangent, bent=name != "straight")
+
+
+def agree_with(
+    kernels: LoadedFile, kernel: LoadedKernel, hidden: tuple[int, ...], x: np.ndarray, cotangent: np.ndarray, *, bent: bool
+) -> None:
+    net = weights(hidden)
+    expected = reference(net, x, cotangent, bent=bent)
     out = kernel.backward(net=nested(net), x=x, cotangent=cotangent)
     found = {key: out[key] for key in expected if key != "result"}
     found["result"] = kernel.forward(net=nested(net), x=x).result
@@ -95,6 +101,16 @@ def test_networks__of_any_width__are_near_float64(kernels: LoadedFile, width: in
     if kernels.stacked.device in ("vulkan", "webgpu") and tolerance(kernels) == FLOAT and width > 16:
         pytest.skip("drivers in software take minutes to compile wide networks")
     agree(kernels, f"w{width}", *samples(700))
+
+
+@pytest.mark.parametrize(("hidden", "group"), [((48, 16, 64), 64), ((32, 17, 48), 256)])
+def test_networks__of_different_widths__are_near_float64(
+    kernels: LoadedFile, hidden: tuple[int, ...], group: int
+) -> None:
+    if kernels.stacked.device in ("vulkan", "webgpu") and tolerance(kernels) == FLOAT:
+        pytest.skip("drivers in software take minutes to compile wide networks")
+    kernel = kernels["_".join(("between", *map(str, hidden), str(group)))]
+    agree_with(kernels, kernel, hidden, *samples(700), bent=True)
 
 
 @pytest.mark.parametrize("factor", [1e-30, 1e-7, 1e-4, 1e4, 1e20])

@@ -17,6 +17,7 @@ from slangad.compiler.ir.types import FLOAT, Array
 if TYPE_CHECKING:
     from slangad.compiler.emit.text.types import TypeSpeller
     from slangad.compiler.emit.text.writer import Writer
+    from slangad.compiler.ir.layers import Layer
     from slangad.compiler.ir.nodes import Buffer, Kernel
 
 _MOST_VECTORS: Final = 8
@@ -35,6 +36,14 @@ class MatrixNames(NamedTuple):
     holder: str
 
 
+class EntryNames(NamedTuple):
+    """Names in Slang: the function that is applied to a vector before the product, and its derivatives."""
+
+    plain: str
+    backward: str
+    forward: str
+
+
 @dataclass(frozen=True, slots=True)
 class MatrixSums:
     """The matrices of one tensor, and what a thread holds of their gradients.
@@ -48,6 +57,9 @@ class MatrixSums:
         is_bias: True of the biases of products, which are matrices of one column.
         bias: The biases that are added to the products; None without.
         in_half: True if the factors of products are halfs where a target has matrix units for them.
+        before_product: The function that every vector goes through before the product; None without.
+        takes_tiles: True if the threads of a wave hold the vectors as tiles (templates/slangad_linear_half.slang).
+        gives_tiles: True if they hold the products in that way.
     """
 
     names: MatrixNames
@@ -58,6 +70,9 @@ class MatrixSums:
     is_bias: bool = False
     bias: MatrixSums | None = None
     in_half: bool = False
+    before_product: EntryNames | None = None
+    takes_tiles: bool = False
+    gives_tiles: bool = False
 
     @property
     def count(self) -> int:
@@ -95,12 +110,14 @@ class MatrixSums:
     def product(self, function: str, *arguments: str) -> str:
         """Return the call that multiplies a vector by a matrix of a buffer or its transpose."""
         tile = self._tile(self.columns if function == "times_transposed" else self.rows)
-        sizes = (self.rows, self.columns, *tile, self.group)
-        return f"sa.{function}{self._half}<{', '.join(map(str, sizes))}>({', '.join(arguments)})"
+        half, orders = self._half
+        sizes = (self.rows, self.columns, *tile, self.group, *orders)
+        return f"sa.{function}{half}<{', '.join(map(str, sizes))}>({', '.join(arguments)})"
 
     @property
-    def _half(self) -> str:
-        return "_half" if self.in_half else ""
+    def _half(self) -> tuple[str, tuple[int, ...]]:
+        """What the names of functions in half end in, and their last sizes."""
+        return ("_half", (int(self.takes_tiles), int(self.gives_tiles))) if self.in_half else ("", ())
 
     @property
     def _held_size(self) -> str:
@@ -138,7 +155,8 @@ class MatrixSums:
             shared.append(self._column[1])
         sizes = (*holders, self.count, self.rows, self.columns, *self._grid, *shared, self.group)
         given = ", ".join((*places, columns, rows))
-        writer.line(f"sa.{function}{self._half}<{', '.join(map(str, sizes))}>({given});")
+        half, orders = self._half
+        writer.line(f"sa.{function}{half}<{', '.join(map(str, (*sizes, *orders)))}>({given});")
 
     def print_store(self, writer: Writer, partials: str, first: int, group: str, parts: str) -> None:
         """Print the store of partial sums from a total on."""
@@ -148,56 +166,107 @@ class MatrixSums:
 
 
 def matrix_sums(
-    buffer: Buffer, kernel: Kernel, names: MatrixNames, *, is_bias: bool, bias: MatrixSums | None
+    buffer: Buffer,
+    kernel: Kernel,
+    names: MatrixNames,
+    bias: MatrixSums | None,
+    layer: Layer | None,
+    before: EntryNames | None,
 ) -> MatrixSums:
-    """Return what a thread holds of the gradient of a buffer whose uses are all products, or their biases."""
+    """Return what a thread holds of the gradient of a buffer with products only; without a layer, of their biases."""
     rows, columns = buffer.reach
-    in_rows = not is_bias and buffer.extents[-2:] == buffer.reach
-    before = buffer.extents[:-2] if in_rows else buffer.extents[:-1]
+    in_rows = layer is not None and buffer.extents[-2:] == buffer.reach
+    around = buffer.extents[:-2] if in_rows else buffer.extents[:-1]
     in_half = buffer.accumulation is Accumulation.HALF_MATRIX
-    return MatrixSums(names, rows, columns, before, summing_group(kernel.group_size), is_bias, bias, in_half)
+    group = summing_group(kernel.group_size)
+    tiles = (layer.takes_tiles, layer.gives_tiles) if layer else (False, False)
+    return MatrixSums(names, rows, columns, around, group, layer is None, bias, in_half, before, *tiles)
 
 
-def print_times(writer: Writer, matrix: MatrixSums, spell: TypeSpeller, modes: tuple[Mode, ...]) -> None:
-    """Print the product with its derivatives."""
-    names = matrix.names
-    name, vector, product = names.times, Array(FLOAT, matrix.columns), Array(FLOAT, matrix.rows)
+class _Times(NamedTuple):
+    """Parts of a function that multiplies: the text of its indices, types, and where the matrix and its bias lie."""
+
+    indices: str
+    vector: Array
+    product: Array
+    at: str
+    which: str
+    bias_which: str
+    plain: str
+    bias: tuple[str, ...]
+    bias_tangent: tuple[str, ...]
+
+
+def _times_of(matrix: MatrixSums) -> _Times:
     letters = "ijkl"[: len(matrix.before)]
-    which = _which(letters, matrix.before)
-    at = _start(which, matrix.rows * matrix.columns)
-    values, tangents = [names.values, at, "x"], [names.tangent, at, "x.p"]
-    plain, bias_which = "times", ""
+    which, bias_which = _which(letters, matrix.before), ""
+    bias: tuple[str, ...] = ()
+    bias_tangent: tuple[str, ...] = ()
     if matrix.bias:
         added = "mnpq"[: len(matrix.bias.before)]
         bias_which = _which(added, matrix.bias.before)
         letters += added
-        plain, bias_at = "times_plus", _start(bias_which, matrix.rows)
-        values += [matrix.bias.names.values, bias_at]
-        tangents += [matrix.bias.names.tangent, bias_at]
-    indices = "".join(f"int {letter}, " for letter in letters)
-    pair = f"DifferentialPair<{spell.generic(vector)}> x"
+        bias_at = _start(bias_which, matrix.rows)
+        bias, bias_tangent = (matrix.bias.names.values, bias_at), (matrix.bias.names.tangent, bias_at)
+    return _Times(
+        "".join(f"int {letter}, " for letter in letters),
+        Array(FLOAT, matrix.columns), Array(FLOAT, matrix.rows),
+        _start(which, matrix.rows * matrix.columns), which, bias_which,
+        "times_plus" if matrix.bias else "times", bias, bias_tangent,
+    )  # fmt: skip
+
+
+def print_times(writer: Writer, matrix: MatrixSums, spell: TypeSpeller, modes: tuple[Mode, ...]) -> None:
+    """Print the product with its derivatives."""
+    name, times, before = matrix.names.times, _times_of(matrix), matrix.before_product
+    vector = f"{before.plain}(x)" if before else "x"
     writer.line(f"[ForwardDerivative({name}_fwd)]")
     writer.line(f"[BackwardDerivative({name}_bwd)]")
-    writer.line(f"{spell(product)} {name}({indices}{spell.declare(vector, 'x')})")
+    writer.line(f"{spell(times.product)} {name}({times.indices}{spell.declare(times.vector, 'x')})")
     with writer.block():
-        writer.line(f"return {matrix.product(plain, *values)};")
+        writer.line(f"return {matrix.product(times.plain, matrix.names.values, times.at, vector, *times.bias)};")
     writer.gap()
-    writer.line(f"DifferentialPair<{spell.generic(product)}> {name}_fwd({indices}{pair})")
+    _print_forward(writer, matrix, times, spell, modes)
+    writer.gap()
+    _print_backward(writer, matrix, times, spell, modes)
+
+
+def _print_forward(
+    writer: Writer, matrix: MatrixSums, times: _Times, spell: TypeSpeller, modes: tuple[Mode, ...]
+) -> None:
+    names, before, at = matrix.names, matrix.before_product, times.at
+    pair = f"DifferentialPair<{spell.generic(times.vector)}>"
+    result = f"DifferentialPair<{spell.generic(times.product)}>"
+    writer.line(f"{result} {names.times}_fwd({times.indices}{pair} x)")
     with writer.block():
-        writer.line(f"{spell.declare(product, 'tangent')} = {matrix.product('times', names.values, at, 'x.d')};")
+        x = "x"
+        if before:
+            x = "entries"
+            writer.line(f"{pair} {x} = {before.forward}(x);")
+        tangent = matrix.product("times", names.values, at, f"{x}.d")
+        writer.line(f"{spell.declare(times.product, 'tangent')} = {tangent};")
         if Mode.JVP in modes:
-            writer.line(f"{spell.declare(product, 'own')} = {matrix.product(plain, *tangents)};")
+            own = matrix.product(times.plain, names.tangent, at, f"{x}.p", *times.bias_tangent)
+            writer.line(f"{spell.declare(times.product, 'own')} = {own};")
             writer.line(f"for (int n = 0; n < {matrix.rows}; ++n)")
             with writer.indented():
                 writer.line("tangent[n] += own[n];")
-        values[2] = "x.p"
-        writer.line(f"return diffPair({matrix.product(plain, *values)}, tangent);")
-    writer.gap()
-    writer.line(f"void {name}_bwd({indices}inout {pair}, {spell.declare(product, 'd_out')})")
+        primal = matrix.product(times.plain, names.values, at, f"{x}.p", *times.bias)
+        writer.line(f"return diffPair({primal}, tangent);")
+
+
+def _print_backward(
+    writer: Writer, matrix: MatrixSums, times: _Times, spell: TypeSpeller, modes: tuple[Mode, ...]
+) -> None:
+    names, before = matrix.names, matrix.before_product
+    pair = f"DifferentialPair<{spell.generic(times.vector)}>"
+    writer.line(f"void {names.times}_bwd({times.indices}inout {pair} x, {spell.declare(times.product, 'd_out')})")
     with writer.block():
         if Mode.BACKWARD in modes:
-            matrix.print_addition(writer, which, bias_which, "x.p", "d_out")
-        writer.line(f"x = diffPair(x.p, {matrix.product('times_transposed', names.values, at, 'd_out')});")
+            primal = f"{before.plain}(x.p)" if before else "x.p"
+            matrix.print_addition(writer, times.which, times.bias_which, primal, "d_out")
+        gradient = matrix.product("times_transposed", names.values, times.at, "d_out")
+        writer.line(f"{before.backward}(x, {gradient});" if before else f"x = diffPair(x.p, {gradient});")
 
 
 def _start(which: str, size: int) -> str:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from slangad.compiler.emit.text.names import NameScope
     from slangad.compiler.emit.text.types import TypeSpeller
     from slangad.compiler.emit.text.writer import Writer
+    from slangad.compiler.ir.layers import Layer
     from slangad.compiler.ir.nodes import Function
 
 
@@ -27,7 +28,7 @@ class ModuleNames:
     ``converters`` has the two conversions between a type and its differential. ``external`` has the keys of structs of
     Slang files, and ``taken`` the names that those files declare. ``memory`` has the names of each tensor and texture,
     ``probes`` those of each probe. ``wrappers`` has the functions that are differentiated in place of ambiguous ones.
-    ``integers`` has the values of the constants of type int.
+    ``integers`` has the values of the constants of type int, ``layers`` the layer of each matrix.
     """
 
     functions: Mapping[str, Function]
@@ -45,6 +46,7 @@ class ModuleNames:
     probes: Mapping[ProbeKey, ProbeNames] = field(default_factory=dict)
     wrappers: Mapping[str, str] = field(default_factory=dict)
     integers: Mapping[str, int] = field(default_factory=dict)
+    layers: Mapping[str, Layer] = field(default_factory=dict)
 
     def has_external(self, type_: Type) -> bool:
         """Return True if a type contains a struct from a Slang file; only Slang knows its differential."""

@@ -134,7 +134,9 @@ def _access(
             print_args(ctx, (uv,))
         case ir.Linear(source=source, indices=indices, value=value, bias_indices=bias_indices):
             ctx.writer.write(memory_names(ctx, source).times)
-            print_args(ctx, (*indices, *bias_indices, value))
+            has_before = isinstance(source, ir.Var) and ctx.names.layers[source.name].before
+            vector = value.args[0] if has_before and isinstance(value, ir.Call) else value
+            print_args(ctx, (*indices, *bias_indices, vector))
         case ir.GroupOperation(name=name, value=value, size=size, type=type_):
             sizes = f"{size}, {type_.size}" if isinstance(type_, types.Vector) else f"{size}"
             ctx.writer.write(f"sa.{name}<{sizes}>")

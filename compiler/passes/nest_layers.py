@@ -1,0 +1,130 @@
+"""Write the layers of a network as one expression, where nothing else reads what lies between them.
+
+    z = linear(net.w1, x)
+    h = relu(z)                 ->    return linear(net.w2, relu(linear(net.w1, x)))
+    return linear(net.w2, h)
+
+``relu`` is a function that ``map_entries`` made. A function that only passes its arguments on to a product or to such a
+function is written out too. Then a product with the function before it is one step (emit/memory/matrices.py): the
+backward pass keeps ``z`` and no ``h``, and a group need not give vectors back to its threads between two products.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from slangad.compiler.ir import nodes as ir
+from slangad.compiler.ir.calls import differentiated
+from slangad.compiler.ir.layers import is_entrywise
+from slangad.compiler.ir.walk import body_exprs, map_blocks, map_children, map_stmt_exprs, stmt_exprs, walk
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+Block = tuple[ir.Stmt, ...]
+
+
+def nest_layers(module: ir.Module) -> ir.Module:
+    """Return the module with nested layers in kernels that multiply by matrices together."""
+    functions = {f.key: f for f in module.functions}
+    kernels = {b.kernel for b in module.buffers if b.accumulation.is_matrix}
+    roots = (kernel.function for kernel in module.kernels if kernel.name in kernels)
+    keys = {key for root in roots for key in differentiated(functions, root)}
+    if not keys:
+        return module
+    called = Counter(_called(module.functions))
+    nester = _Nester(functions)
+    made = tuple(replace(f, body=nester.body(f)) if f.key in keys else f for f in module.functions)
+    left = Counter(_called(made))
+    unused = {key for key in called if not left[key] and key.endswith("]")}  # made for the kernel's memory
+    return replace(module, functions=tuple(f for f in made if f.key not in unused))
+
+
+def _called(functions: tuple[ir.Function, ...]) -> list[str]:
+    exprs = (e for f in functions if isinstance(f.body, tuple) for e in body_exprs(f.body))
+    return [e.function for e in exprs if isinstance(e, (ir.Call, ir.BackwardCall, ir.ForwardCall))]
+
+
+@dataclass(slots=True)
+class _Nester:
+    """Nests the layers in the bodies of functions."""
+
+    functions: Mapping[str, ir.Function]
+
+    def body(self, function: ir.Function) -> Block:
+        """Return the body of a function with its layers nested."""
+        assert isinstance(function.body, tuple)  # noqa: S101  (it is differentiated by Slang)
+        body = self._written_out(function.body)
+        uses = Counter(e.name for e in body_exprs(body) if isinstance(e, ir.Var))
+        return self._nested(body, uses)
+
+    def _written_out(self, body: Block) -> Block:
+        made = (map_stmt_exprs(map_blocks(stmt, self._written_out), self._expr) for stmt in body)
+        return tuple(made)
+
+    def _expr(self, expr: ir.Expr) -> ir.Expr:
+        expr = map_children(expr, self._expr)
+        function = self.functions.get(expr.function) if isinstance(expr, ir.Call) else None
+        value = self._passed_on(function) if function else None
+        if function is None or value is None or not isinstance(expr, ir.Call):
+            return expr
+        args = {p.name: arg for p, arg in zip(function.params, expr.args, strict=True)}
+        uses = Counter(e.name for e in walk(value) if isinstance(e, ir.Var))
+        if any(uses[name] > 1 and not isinstance(arg, (ir.Var, ir.Const)) for name, arg in args.items()):
+            return expr
+
+        def given(part: ir.Expr) -> ir.Expr:
+            return args.get(part.name, part) if isinstance(part, ir.Var) else map_children(part, given)
+
+        return self._expr(given(value))
+
+    def _passed_on(self, function: ir.Function) -> ir.Expr | None:
+        """Return the value of a function that is a layer and no more."""
+        if function.derivative != ir.Automatic() or function.prefer or not isinstance(function.body, tuple):
+            return None
+        match tuple(s for s in function.body if not isinstance(s, ir.Comment)):
+            case (ir.Return(value=value),):
+                pass
+            case (ir.Assign(target=ir.Var() as local, value=value), ir.Return(value=result)) if result == local:
+                pass
+            case _:
+                return None
+        return value if value is not None and self._is_layer(value) else None
+
+    def _is_layer(self, expr: ir.Expr) -> bool:
+        return isinstance(expr, ir.Linear) or is_entrywise(expr, self.functions)
+
+    def _nested(self, body: Block, uses: Mapping[str, int]) -> Block:
+        result: list[ir.Stmt] = []
+        for stmt in body:
+            made = map_blocks(stmt, lambda block: self._nested(block, uses))
+            match result[-1:]:
+                case [ir.Assign(target=ir.Var(name) as local, value=value)] if self._is_layer(value):
+                    if uses[name] == 2 and any(self._takes(e, local) for e in _exprs(made)):  # set, and read
+                        result.pop()
+                        made = map_stmt_exprs(made, partial(_put, local, value))
+                case _:
+                    pass
+            result.append(made)
+        return tuple(result)
+
+    def _takes(self, expr: ir.Expr, local: ir.Var) -> bool:
+        """Return True if a layer takes a local as its vector."""
+        match expr:
+            case ir.Linear(value=value):
+                return value == local
+            case ir.Call(args=(value,)):
+                return value == local and is_entrywise(expr, self.functions)
+            case _:
+                return False
+
+
+def _exprs(stmt: ir.Stmt) -> list[ir.Expr]:
+    return [] if isinstance(stmt, (ir.If, ir.For, ir.While)) else [e for own in stmt_exprs(stmt) for e in walk(own)]
+
+
+def _put(local: ir.Var, value: ir.Expr, expr: ir.Expr) -> ir.Expr:
+    return value if expr == local else map_children(expr, partial(_put, local, value))
