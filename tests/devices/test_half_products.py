@@ -72,7 +72,13 @@ def agree(kernels: LoadedFile, name: str, x: np.ndarray, cotangent: np.ndarray) 
 
 
 def agree_with(
-    kernels: LoadedFile, kernel: LoadedKernel, hidden: tuple[int, ...], x: np.ndarray, cotangent: np.ndarray, *, bent: bool
+    kernels: LoadedFile,
+    kernel: LoadedKernel,
+    hidden: tuple[int, ...],
+    x: np.ndarray,
+    cotangent: np.ndarray,
+    *,
+    bent: bool,
 ) -> None:
     net = weights(hidden)
     expected = reference(net, x, cotangent, bent=bent)
