@@ -83,7 +83,8 @@ class _Nester:
 
     def _passed_on(self, function: ir.Function) -> ir.Expr | None:
         """Return the value of a function that is a layer and no more."""
-        if function.derivative != ir.Automatic() or function.prefer or not isinstance(function.body, tuple):
+        plain = function.derivative == ir.Automatic() and not function.prefer
+        if not plain or any(p.no_diff for p in function.params) or not isinstance(function.body, tuple):
             return None
         match tuple(s for s in function.body if not isinstance(s, ir.Comment)):
             case (ir.Return(value=value),):

@@ -1,0 +1,102 @@
+"""Which layers of a network become one expression, and between which of them vectors stay tiles."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from slangad.compiler.frontends import load
+from slangad.compiler.ir.layers import layers_of
+from slangad.compiler.passes import run_passes
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from slangad.compiler.ir.layers import Layer
+
+FILE = """
+import slangad as sa
+from slangad import Array, Each, Param
+
+First = sa.nn.Linear(16, {width}, precision="half")
+Second = sa.nn.Linear({width}, {width}, precision="{precision}")
+Third = sa.nn.Linear({width}, 3, precision="half")
+
+
+@sa.differentiable
+def by_place(x: Array[float, {width}]) -> Array[float, {width}]:
+    y = Array[float, {width}]()
+    for i in range({width}):
+        y[i] = x[i] * i
+    return y
+
+
+@sa.kernel
+def fit(
+    x: Each[Array[float, 16]], first: Param[First], second: Param[Second], third: Param[Third]
+) -> Each[Array[float, 3]]:
+{body}
+"""
+CHAIN = ("h = sa.nn.relu(first(x))", "g = sa.nn.tanh(second(h))", "return third(g)")
+
+
+def layers(tmp_path: Path, body: tuple[str, ...], width: int = 32, precision: str = "half") -> dict[str, Layer]:
+    """The layers of the kernel after the passes, which check the module."""
+    file = tmp_path / "layers.py"
+    text = FILE.format(width=width, precision=precision, body="\n".join(f"    {line}" for line in body))
+    file.write_text(text, encoding="utf-8")
+    return {key.split(".")[1]: layer for key, layer in layers_of(run_passes(load(file))).items()}
+
+
+def tiles(found: dict[str, Layer]) -> dict[str, tuple[bool, bool]]:
+    """Whether each matrix takes vectors as tiles, and gives products as tiles."""
+    return {name: (layer.takes_tiles, layer.gives_tiles) for name, layer in found.items()}
+
+
+ALONE = (False, False)
+
+
+def test_layers__one_after_another__hold_tiles_between_them(tmp_path: Path) -> None:
+    found = layers(tmp_path, CHAIN)
+    assert tiles(found) == {"first": (False, True), "second": (True, True), "third": (True, False)}
+    assert not found["first"].before
+    assert "relu" in found["second"].before
+    assert "tanh" in found["third"].before
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        pytest.param(
+            ("h = first(x)", "g = second(sa.nn.relu(h))", "y = third(g)", "y[0] += h[0]", "return y"),
+            {"first": ALONE, "second": (False, True), "third": (True, False)}, id="a vector that something else reads",
+        ),
+        pytest.param(
+            ("h = by_place(first(x))", "g = sa.nn.tanh(second(h))", "return third(g)"),
+            {"first": ALONE, "second": (False, True), "third": (True, False)}, id="a function of the place",
+        ),
+        pytest.param(
+            ("h = sa.nn.relu(first(x))", "g = second(sa.nn.relu(second(h)))", "return third(g)"),
+            {"first": (False, True), "second": (True, True), "third": (True, False)}, id="one matrix twice",
+        ),
+        pytest.param(
+            ("h = sa.nn.relu(first(x))", "g = second(sa.nn.tanh(second(h)))", "return third(g)"),
+            {"first": ALONE, "second": ALONE, "third": ALONE}, id="one matrix behind two functions",
+        ),
+    ],
+)  # fmt: skip
+def test_layers__that_are_not_all_alike__give_vectors_back(
+    tmp_path: Path, body: tuple[str, ...], expected: dict[str, tuple[bool, bool]]
+) -> None:
+    assert tiles(layers(tmp_path, body)) == expected
+
+
+def test_layers__of_a_width_that_is_no_multiple_of_16__give_vectors_back(tmp_path: Path) -> None:
+    assert set(tiles(layers(tmp_path, CHAIN, width=24)).values()) == {ALONE}
+
+
+def test_layers__around_one_in_float__give_vectors_back(tmp_path: Path) -> None:
+    found = layers(tmp_path, CHAIN, precision="float")
+    assert set(tiles(found).values()) == {ALONE}
+    assert all(found[name].before for name in ("second", "third"))
