@@ -38,8 +38,8 @@ void wrong_bwd(inout DifferentialPair<float> x, float d) { x = diffPair(x.p, -2.
 """
 
 
-def test_check__a_bit_cast_in_the_file__leaves_other_functions_their_verdicts(checked: Checked) -> None:
-    results = checked(TEXT, ".slang")
+def test_check__a_bit_cast_in_the_file__leaves_other_functions_their_verdicts(checked_once: Checked) -> None:
+    results = checked_once(TEXT, ".slang")
     for name in ("good", "seeded"):
         assert results[name].verdict is Verdict.PASS, results[name].reason
     assert results["wrong"].verdict is Verdict.FAIL
@@ -48,9 +48,9 @@ def test_check__a_bit_cast_in_the_file__leaves_other_functions_their_verdicts(ch
 
 
 def test_check__a_function_that_reaches_a_bit_cast__is_no_pass_unless_no_diff_tells_what_is_meant(
-    checked: Checked,
+    checked_once: Checked,
 ) -> None:
-    results = checked(TEXT, ".slang")
+    results = checked_once(TEXT, ".slang")
     assert results["cut"].verdict in (Verdict.INCONCLUSIVE, Verdict.FAIL)
     for name in ("noisy", "noisier", "half_bits"):
         assert results[name].verdict.good, results[name].reason

@@ -49,15 +49,15 @@ void copied_bwd(inout DifferentialPair<Splat> x, Splat d)
 NOTE = "no gradient reaches 'splats._pad0', which is padding by its name"
 
 
-def test_check__padding_without_gradient__is_excused_with_a_note(checked: Checked) -> None:
-    results = checked(TEXT, ".slang", samples=32)
+def test_check__padding_without_gradient__is_excused_with_a_note(checked_once: Checked) -> None:
+    results = checked_once(TEXT, ".slang", samples=32)
     fetch = results["fetch"]
     assert fetch.verdict is Verdict.PASS
     assert NOTE in [note.message for note in fetch.notes if note.kind is NoteKind.MISSING]
 
 
-def test_check__other_fields_and_padding_that_is_used__are_not_excused(checked: Checked) -> None:
-    results = checked(TEXT, ".slang", samples=32)
+def test_check__other_fields_and_padding_that_is_used__are_not_excused(checked_once: Checked) -> None:
+    results = checked_once(TEXT, ".slang", samples=32)
     entries = {
         name: {f.column for f in results[name].failures if f.leg is Leg.REVERSE}
         for name in ("used", "forgets", "copied")
