@@ -9,7 +9,7 @@ import slangad
 from slangad.compiler.emit.entry_points.kernels import modes_of, print_kernel
 from slangad.compiler.emit.library import GROUPS, libraries_of, memory_libraries, sum_libraries
 from slangad.compiler.emit.memory.buffers import Accessors
-from slangad.compiler.emit.memory.matrices import EntryNames, MatrixNames, MatrixSums, matrix_sums
+from slangad.compiler.emit.memory.matrices import EntryNames, MatrixNames, MatrixSums, bias_sums, matrix_sums
 from slangad.compiler.emit.memory.probes import ProbePrinter, name_probes, probes_of
 from slangad.compiler.emit.memory.shared import SharedPrinter, name_shared
 from slangad.compiler.emit.memory.tensors import TensorPrinter, kept_buffers, name_memory
@@ -28,7 +28,7 @@ from slangad.compiler.emit.text.types import TypeSpeller
 from slangad.compiler.emit.text.writer import Writer
 from slangad.compiler.ir import nodes as ir
 from slangad.compiler.ir import types
-from slangad.compiler.ir.layers import layers_of
+from slangad.compiler.ir.layers import Layer, layers_of
 from slangad.compiler.ir.walk import body_exprs, formula_keys, statements
 
 if TYPE_CHECKING:
@@ -319,10 +319,13 @@ def _matrices(module: ir.Module, names: ModuleNames, exprs: Iterable[ir.Expr]) -
             parts = MatrixNames(
                 memory_name.values, memory_name.tangent, memory_name.gradient, memory_name.times, memory_name.holder
             )
+            if buffer.key in added:
+                result[buffer.key] = bias_sums(buffer, kernel, parts)
+                continue
+            layer = names.layers.get(buffer.key, Layer())
+            before = _entry_names(names, layer.before) if layer.before else None
             bias = result.get(biases.get(buffer.key, ""))
-            layer = names.layers.get(buffer.key)
-            before = _entry_names(names, layer.before) if layer and layer.before else None
-            result[buffer.key] = matrix_sums(buffer, kernel, parts, bias, layer, before)
+            result[buffer.key] = matrix_sums(buffer, kernel, parts, layer, bias, before)
     return result
 
 

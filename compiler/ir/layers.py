@@ -28,9 +28,9 @@ class Layer(NamedTuple):
         gives_tiles: True if all products, which are in half, go to such layers only.
     """
 
-    before: str
-    takes_tiles: bool
-    gives_tiles: bool
+    before: str = ""
+    takes_tiles: bool = False
+    gives_tiles: bool = False
 
 
 def entry_key(key: str) -> str:
@@ -39,7 +39,11 @@ def entry_key(key: str) -> str:
 
 
 def is_entrywise(expr: Expr, functions: Mapping[str, Function]) -> bool:
-    """Return True for a call that computes each entry of an array in the same way from that of its one argument."""
+    """Return True for a call that computes each entry of an array in the same way from that of its one argument.
+
+    It may then be computed on entries of any threads' arrays. ``map_entries`` makes such functions: they read neither
+    other entries nor anything else that differs between threads.
+    """
     if not isinstance(expr, Call) or len(expr.args) != 1 or entry_key(expr.function) not in functions:
         return False
     function, entry = functions[expr.function], functions[entry_key(expr.function)]

@@ -17,9 +17,10 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from slangad.compiler.ir import nodes as ir
-from slangad.compiler.ir.calls import differentiated
+from slangad.compiler.ir.calls import callees, differentiated
 from slangad.compiler.ir.layers import is_entrywise
-from slangad.compiler.ir.walk import body_exprs, map_blocks, map_children, map_stmt_exprs, stmt_exprs, walk
+from slangad.compiler.ir.walk import body_exprs, map_blocks, map_children, map_stmt_exprs, stmt_exprs
+from slangad.compiler.passes.find_products import evaluated
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -35,17 +36,14 @@ def nest_layers(module: ir.Module) -> ir.Module:
     keys = {key for root in roots for key in differentiated(functions, root)}
     if not keys:
         return module
-    called = Counter(_called(module.functions))
     nester = _Nester(functions)
     made = tuple(replace(f, body=nester.body(f)) if f.key in keys else f for f in module.functions)
-    left = Counter(_called(made))
-    unused = {key for key in called if not left[key] and key.endswith("]")}  # made for the kernel's memory
+    unused = {key for key in _needed(module.functions) - _needed(made) if key.endswith("]")}  # for a kernel's memory
     return replace(module, functions=tuple(f for f in made if f.key not in unused))
 
 
-def _called(functions: tuple[ir.Function, ...]) -> list[str]:
-    exprs = (e for f in functions if isinstance(f.body, tuple) for e in body_exprs(f.body))
-    return [e.function for e in exprs if isinstance(e, (ir.Call, ir.BackwardCall, ir.ForwardCall))]
+def _needed(functions: tuple[ir.Function, ...]) -> set[str]:
+    return {key for function in functions for key in callees(function, functions)}
 
 
 @dataclass(slots=True)
@@ -72,8 +70,9 @@ class _Nester:
         if function is None or value is None or not isinstance(expr, ir.Call):
             return expr
         args = {p.name: arg for p, arg in zip(function.params, expr.args, strict=True)}
-        uses = Counter(e.name for e in walk(value) if isinstance(e, ir.Var))
-        if any(uses[name] > 1 and not isinstance(arg, (ir.Var, ir.Const)) for name, arg in args.items()):
+        uses = [(e.name, certain) for e, certain in evaluated(value) if isinstance(e, ir.Var)]
+        once = {name for name in args if [use for use in uses if use[0] == name] == [(name, True)]}
+        if any(name not in once and not isinstance(arg, (ir.Var, ir.Const)) for name, arg in args.items()):
             return expr
 
         def given(part: ir.Expr) -> ir.Expr:
@@ -104,7 +103,7 @@ class _Nester:
             made = map_blocks(stmt, lambda block: self._nested(block, uses))
             match result[-1:]:
                 case [ir.Assign(target=ir.Var(name) as local, value=value)] if self._is_layer(value):
-                    if uses[name] == 2 and any(self._takes(e, local) for e in _exprs(made)):  # set, and read
+                    if uses[name] == 2 and any(self._takes(e, local) for e in _certain(made)):  # set, and read
                         result.pop()
                         made = map_stmt_exprs(made, partial(_put, local, value))
                 case _:
@@ -123,8 +122,11 @@ class _Nester:
                 return False
 
 
-def _exprs(stmt: ir.Stmt) -> list[ir.Expr]:
-    return [] if isinstance(stmt, (ir.If, ir.For, ir.While)) else [e for own in stmt_exprs(stmt) for e in walk(own)]
+def _certain(stmt: ir.Stmt) -> list[ir.Expr]:
+    """Return the expressions that every thread evaluates that comes to a statement."""
+    if isinstance(stmt, (ir.If, ir.For, ir.While)):
+        return []
+    return [part for own in stmt_exprs(stmt) for part, certain in evaluated(own) if certain]
 
 
 def _put(local: ir.Var, value: ir.Expr, expr: ir.Expr) -> ir.Expr:

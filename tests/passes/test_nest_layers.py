@@ -7,8 +7,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from slangad.compiler.frontends import load
+from slangad.compiler.ir import nodes as ir
 from slangad.compiler.ir.layers import layers_of
+from slangad.compiler.ir.walk import statements, stmt_exprs, walk_stmts
 from slangad.compiler.passes import run_passes
+from slangad.compiler.passes.find_products import evaluated
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -90,6 +93,48 @@ def test_layers__that_are_not_all_alike__give_vectors_back(
     tmp_path: Path, body: tuple[str, ...], expected: dict[str, tuple[bool, bool]]
 ) -> None:
     assert tiles(layers(tmp_path, body)) == expected
+
+
+@pytest.mark.parametrize(
+    "last",
+    [
+        "y[0] = sa.nn.tanh(h)[3] if x[0] > 0.0 else x[1]",
+        "y[0] += 1.0 if x[0] > 0.0 and sa.nn.tanh(h)[3] > 0.5 else 0.0",
+    ],
+)
+def test_products__before_a_choice__stay_before_it(tmp_path: Path, last: str) -> None:
+    file = tmp_path / "layers.py"
+    body = "\n".join(f"    {line}" for line in ("y = third(first(x))", "h = second(first(x))", last, "return y"))
+    file.write_text(FILE.format(width=32, precision="half", body=body), encoding="utf-8")
+    module = run_passes(load(file))
+    uncertain = (
+        part
+        for function in module.functions
+        for stmt in walk_stmts(statements(function))
+        for expr in stmt_exprs(stmt)
+        for part, certain in evaluated(expr)
+        if not certain
+    )
+    assert not [part for part in uncertain if isinstance(part, ir.Linear)]
+
+
+def test_product__that_nothing_reads__is_there_still(tmp_path: Path) -> None:
+    text = """
+@sa.differentiable
+def one_of(a: Array[float, 32], b: Array[float, 32]) -> Array[float, 32]:
+    y = Array[float, 32]()
+    for i in range(32):
+        y[i] = max(a[i], 0.0)
+    return y
+
+
+@sa.kernel"""
+    file = tmp_path / "layers.py"
+    body = "    return third(one_of(first(x), second(first(x))))"
+    file.write_text(
+        FILE.format(width=32, precision="half", body=body).replace("@sa.kernel", text[1:]), encoding="utf-8"
+    )
+    assert {key.split(".")[1] for key in layers_of(run_passes(load(file)))} == {"first", "second", "third"}
 
 
 def test_layers__of_a_width_that_is_no_multiple_of_16__give_vectors_back(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ A tensor ``w`` of kernel ``fit`` whose uses are all products becomes ``fit_w_tim
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from slangad.compiler.emit.model import Mode, summing_group
@@ -166,21 +166,21 @@ class MatrixSums:
 
 
 def matrix_sums(
-    buffer: Buffer,
-    kernel: Kernel,
-    names: MatrixNames,
-    bias: MatrixSums | None,
-    layer: Layer | None,
-    before: EntryNames | None,
+    buffer: Buffer, kernel: Kernel, names: MatrixNames, layer: Layer, bias: MatrixSums | None, before: EntryNames | None
 ) -> MatrixSums:
-    """Return what a thread holds of the gradient of a buffer with products only; without a layer, of their biases."""
+    """Return what a thread holds of the gradient of a buffer whose uses are all products."""
     rows, columns = buffer.reach
-    in_rows = layer is not None and buffer.extents[-2:] == buffer.reach
-    around = buffer.extents[:-2] if in_rows else buffer.extents[:-1]
+    around = buffer.extents[:-2] if buffer.extents[-2:] == buffer.reach else buffer.extents[:-1]
     in_half = buffer.accumulation is Accumulation.HALF_MATRIX
     group = summing_group(kernel.group_size)
-    tiles = (layer.takes_tiles, layer.gives_tiles) if layer else (False, False)
-    return MatrixSums(names, rows, columns, around, group, layer is None, bias, in_half, before, *tiles)
+    plain = MatrixSums(names, rows, columns, around, group, bias=bias, in_half=in_half, before_product=before)
+    return replace(plain, takes_tiles=layer.takes_tiles, gives_tiles=layer.gives_tiles)
+
+
+def bias_sums(buffer: Buffer, kernel: Kernel, names: MatrixNames) -> MatrixSums:
+    """Return what a thread holds of the gradient of a buffer that is the bias of products."""
+    rows, columns = buffer.reach
+    return MatrixSums(names, rows, columns, buffer.extents[:-1], summing_group(kernel.group_size), is_bias=True)
 
 
 class _Times(NamedTuple):
