@@ -115,6 +115,16 @@ def gated(net: Param[Gate], x: Each[Array[float, 20]], gate: Each[float]) -> Sum
     return total
 
 
+Square = sa.nn.Linear(16, 16)
+
+
+@sa.kernel
+def chosen(net: Param[Square], x: Each[Array[float, 16]], gate: Each[float]) -> Sum[float]:
+    """All threads multiply, and some of them need the product."""
+    z = net(x)
+    return sa.nn.relu(z)[3] if gate > 0.5 else x[1]
+
+
 @sa.struct
 class Biased:
     """``b`` belongs to ``w`` alone; ``c`` has another use, and ``d`` is the bias of two matrices."""

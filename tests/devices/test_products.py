@@ -69,6 +69,7 @@ def test_products__of_all_threads__are_found_and_no_others() -> None:
         "stacked.net.w",
         "gated.net.w",
         *(f"biased.net.{part}" for part in "wbvpq"),
+        *(f"chosen.net.{part}" for part in "wb"),
     }
     assert {ways[f"biased.net.{part}"] for part in "cd"} == {"sum"}
     assert (ways["gated.net.v"], ways["gated.net.u"]) == ("scatter", "scatter")
@@ -180,3 +181,18 @@ def test_gate__products_of_some_threads__stay_loops_and_are_right(kernels: Loade
     out = kernels.gated.backward(net=net, x=x, gate=gate)
     for key, expected in {"w": b.T @ y, "v": (3 * c * c).T @ y, "u": d_u}.items():
         close(out[f"grad.net.{key}"], expected)
+
+
+def test_choice__of_products_of_all_threads__is_right(kernels: LoadedFile) -> None:
+    net, x, gate = {"w": numbers(16, 16), "b": numbers(16)}, numbers(300, 16), numbers(300)
+    z = x @ net["w"][3].astype(np.float64) + net["b"][3]
+    is_used = (gate > 0.5) & (z > 0)
+    d_w, d_b, d_x = np.zeros((16, 16)), np.zeros(16), np.zeros(x.shape)
+    d_w[3], d_b[3] = x[is_used].sum(0), is_used.sum()
+    d_x[is_used] = net["w"][3]
+    d_x[gate <= 0.5, 1] = 1
+    out = kernels.chosen.backward(net=net, x=x, gate=gate)
+    close(out.result, np.asarray(np.where(gate > 0.5, np.maximum(z, 0), x[:, 1]).sum()))
+    close(out["grad.net.w"], d_w)
+    close(out["grad.net.b"], d_b)
+    close(out["grad.x"], d_x)
