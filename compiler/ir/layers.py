@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from slangad.compiler.ir.calls import differentiated
 from slangad.compiler.ir.nodes import Accumulation, Call, Custom, Linear, Var
 from slangad.compiler.ir.types import FLOAT, Array
 from slangad.compiler.ir.walk import body_exprs, statements
@@ -47,19 +48,28 @@ def is_entrywise(expr: Expr, functions: Mapping[str, Function]) -> bool:
     if not isinstance(expr, Call) or len(expr.args) != 1 or entry_key(expr.function) not in functions:
         return False
     function, entry = functions[expr.function], functions[entry_key(expr.function)]
-    index = entry.params[-1].name
-    fits = function.params[0].type == function.result and isinstance(function.result, Array)
-    of_floats = isinstance(function.result, Array) and function.result.element == FLOAT
-    places = (e for e in body_exprs(statements(entry)) if isinstance(e, Var) and e.name == index)
-    return fits and of_floats and isinstance(function.derivative, Custom) and not any(True for _ in places)
+    result = function.result
+    of_floats = isinstance(result, Array) and result.element == FLOAT and function.params[0].type == result
+    reads = {e.name for e in body_exprs(statements(entry)) if isinstance(e, Var)}
+    return of_floats and isinstance(function.derivative, Custom) and entry.params[-1].name not in reads
+
+
+def multiplying(module: Module) -> set[str]:
+    """Return the keys of the functions that Slang differentiates in kernels that multiply by matrices together."""
+    functions = {f.key: f for f in module.functions}
+    kernels = {b.kernel for b in module.buffers if b.accumulation.is_matrix}
+    roots = (kernel.function for kernel in module.kernels if kernel.name in kernels)
+    return {key for root in roots for key in differentiated(functions, root)}
 
 
 def layers_of(module: Module) -> dict[str, Layer]:
     """Return the layer of each matrix, by the key of its tensor."""
+    if not any(b.accumulation.is_matrix for b in module.buffers):
+        return {}
     functions = {f.key: f for f in module.functions}
     products = [e for f in module.functions for e in body_exprs(statements(f)) if isinstance(e, Linear)]
-    before = _functions_before(products, functions)
-    inner = [(_key(p), _inner(p, before)) for p in products]
+    before = {key: Layer(function) for key, function in _functions_before(products, functions).items()}
+    inner = [(_key(p), vector_of(p, before)) for p in products]
     pairs = [(_key(value), key) for key, value in inner if isinstance(value, Linear)]
     uses, given, taken = Counter(key for key, _ in inner), Counter(a for a, _ in pairs), Counter(b for _, b in pairs)
     in_half = {b.key: b.reach[0] for b in module.buffers if b.accumulation is Accumulation.HALF_MATRIX}
@@ -68,7 +78,13 @@ def layers_of(module: Module) -> dict[str, Layer]:
     while wrong := [(a, b) for a, b in pairs if (a in gives) != (b in takes)]:
         gives -= {a for a, _ in wrong}
         takes -= {b for _, b in wrong}
-    return {key: Layer(before.get(key, ""), key in takes, key in gives) for key in uses}
+    return {key: Layer(layer.before, key in takes, key in gives) for key, layer in before.items()}
+
+
+def vector_of(product: Linear, layers: Mapping[str, Layer]) -> Expr:
+    """Return the vector of a product, before the function of its layer."""
+    value = product.value
+    return value.args[0] if isinstance(value, Call) and layers[_key(product)].before else value
 
 
 def _key(product: Linear) -> str:
@@ -77,16 +93,10 @@ def _key(product: Linear) -> str:
 
 
 def _functions_before(products: Iterable[Linear], functions: Mapping[str, Function]) -> dict[str, str]:
-    """Return the function that all vectors go through right before a product, by the matrix, where it is the same."""
+    """Return the function that all vectors go through right before a product, by the matrix; nothing if they differ."""
     found: dict[str, set[str]] = {}
     for product in products:
         value = product.value
         key = value.function if isinstance(value, Call) and is_entrywise(value, functions) else ""
         found.setdefault(_key(product), set()).add(key)
-    return {matrix: key for matrix, (key, *others) in found.items() if key and not others}
-
-
-def _inner(product: Linear, before: Mapping[str, str]) -> Expr:
-    """Return the vector of a product before the function that it goes through."""
-    value = product.value
-    return value.args[0] if isinstance(value, Call) and before.get(_key(product)) else value
+    return {matrix: "" if others else key for matrix, (key, *others) in found.items()}

@@ -135,6 +135,14 @@ def walk(expr: Expr) -> Iterator[Expr]:
         pending.extend(reversed(children(node)))
 
 
+def evaluated(expr: Expr, certain: bool = True) -> Iterator[tuple[Expr, bool]]:  # noqa: FBT001, FBT002  (recursive)
+    """Yield the parts of an expression, and whether all threads evaluate them."""
+    yield expr, certain
+    for number, child in enumerate(children(expr)):
+        choice = isinstance(expr, Ternary) or (isinstance(expr, Binary) and expr.op in ("&&", "||"))
+        yield from evaluated(child, certain and not (choice and number > 0))
+
+
 def formula_keys(formula: Expr | str | None) -> Iterator[str]:
     """Yield the keys of the constants in the formula of a number, also in those of its parts."""
     if formula is None or isinstance(formula, str):

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Final
 from slangad.compiler.ir import nodes as ir
 from slangad.compiler.ir.calls import differentiated
 from slangad.compiler.ir.types import DOUBLE, FLOAT, INT, Array, Tensor, Texture, Type, count_scalars
-from slangad.compiler.ir.walk import blocks, body_exprs, children, root, statements, stmt_exprs, walk, walk_stmts
+from slangad.compiler.ir.walk import blocks, body_exprs, evaluated, root, statements, stmt_exprs, walk, walk_stmts
 from slangad.compiler.passes.store_whole_values import fresh_locals
 
 if TYPE_CHECKING:
@@ -388,11 +388,3 @@ def _with_flow(body: tuple[ir.Stmt, ...], together: bool = True) -> Iterator[tup
 
 def _is_constant(expr: ir.Expr) -> bool:
     return isinstance(expr, ir.Const)
-
-
-def evaluated(expr: ir.Expr, certain: bool = True) -> Iterator[tuple[ir.Expr, bool]]:  # noqa: FBT001, FBT002  (recursive)
-    """Yield the parts of an expression, and whether all threads evaluate them."""
-    yield expr, certain
-    for number, child in enumerate(children(expr)):
-        choice = isinstance(expr, ir.Ternary) or (isinstance(expr, ir.Binary) and expr.op in ("&&", "||"))
-        yield from evaluated(child, certain and not (choice and number > 0))

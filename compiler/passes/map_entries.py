@@ -17,8 +17,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.ir import nodes as ir
-from slangad.compiler.ir.calls import differentiated
-from slangad.compiler.ir.layers import entry_key
+from slangad.compiler.ir.layers import entry_key, multiplying
 from slangad.compiler.ir.types import FLOAT, INT, Array, DiffPair, Scalar, Tuple, Type, Vector, carries_gradient
 from slangad.compiler.ir.walk import (
     children,
@@ -49,10 +48,7 @@ _OWN: Final = frozenset({
 
 def map_entries(module: ir.Module) -> ir.Module:
     """Return the module with such functions for kernels that multiply by matrices together."""
-    functions = {f.key: f for f in module.functions}
-    kernels = {b.kernel for b in module.buffers if b.accumulation.is_matrix}
-    roots = (kernel.function for kernel in module.kernels if kernel.name in kernels)
-    keys = {key for root_ in roots for key in differentiated(functions, root_)}
+    keys = multiplying(module)
     if not keys:
         return module
     return replace(

@@ -13,14 +13,20 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TYPE_CHECKING
 
 from slangad.compiler.ir import nodes as ir
-from slangad.compiler.ir.calls import callees, differentiated
-from slangad.compiler.ir.layers import is_entrywise
-from slangad.compiler.ir.walk import body_exprs, map_blocks, map_children, map_stmt_exprs, stmt_exprs
-from slangad.compiler.passes.find_products import evaluated
+from slangad.compiler.ir.calls import callees
+from slangad.compiler.ir.layers import is_entrywise, multiplying
+from slangad.compiler.ir.walk import (
+    body_exprs,
+    evaluated,
+    map_blocks,
+    map_children,
+    map_stmt_exprs,
+    rewrite,
+    stmt_exprs,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,13 +36,10 @@ Block = tuple[ir.Stmt, ...]
 
 def nest_layers(module: ir.Module) -> ir.Module:
     """Return the module with nested layers in kernels that multiply by matrices together."""
-    functions = {f.key: f for f in module.functions}
-    kernels = {b.kernel for b in module.buffers if b.accumulation.is_matrix}
-    roots = (kernel.function for kernel in module.kernels if kernel.name in kernels)
-    keys = {key for root in roots for key in differentiated(functions, root)}
+    keys = multiplying(module)
     if not keys:
         return module
-    nester = _Nester(functions)
+    nester = _Nester({f.key: f for f in module.functions})
     made = tuple(replace(f, body=nester.body(f)) if f.key in keys else f for f in module.functions)
     unused = {key for key in _needed(module.functions) - _needed(made) if key.endswith("]")}  # for a kernel's memory
     return replace(module, functions=tuple(f for f in made if f.key not in unused))
@@ -60,8 +63,7 @@ class _Nester:
         return self._nested(body, uses)
 
     def _written_out(self, body: Block) -> Block:
-        made = (map_stmt_exprs(map_blocks(stmt, self._written_out), self._expr) for stmt in body)
-        return tuple(made)
+        return tuple(map_stmt_exprs(map_blocks(stmt, self._written_out), self._expr) for stmt in body)
 
     def _expr(self, expr: ir.Expr) -> ir.Expr:
         expr = map_children(expr, self._expr)
@@ -74,11 +76,7 @@ class _Nester:
         once = {name for name in args if [use for use in uses if use[0] == name] == [(name, True)]}
         if any(name not in once and not isinstance(arg, (ir.Var, ir.Const)) for name, arg in args.items()):
             return expr
-
-        def given(part: ir.Expr) -> ir.Expr:
-            return args.get(part.name, part) if isinstance(part, ir.Var) else map_children(part, given)
-
-        return self._expr(given(value))
+        return self._expr(rewrite(value, lambda e: args.get(e.name, e) if isinstance(e, ir.Var) else e))
 
     def _passed_on(self, function: ir.Function) -> ir.Expr | None:
         """Return the value of a function that is a layer and no more."""
@@ -105,7 +103,7 @@ class _Nester:
                 case [ir.Assign(target=ir.Var(name) as local, value=value)] if self._is_layer(value):
                     if uses[name] == 2 and any(self._takes(e, local) for e in _certain(made)):  # set, and read
                         result.pop()
-                        made = map_stmt_exprs(made, partial(_put, local, value))
+                        made = _put(local, value, made)
                 case _:
                     pass
             result.append(made)
@@ -129,5 +127,6 @@ def _certain(stmt: ir.Stmt) -> list[ir.Expr]:
     return [part for own in stmt_exprs(stmt) for part, certain in evaluated(own) if certain]
 
 
-def _put(local: ir.Var, value: ir.Expr, expr: ir.Expr) -> ir.Expr:
-    return value if expr == local else map_children(expr, partial(_put, local, value))
+def _put(local: ir.Var, value: ir.Expr, stmt: ir.Stmt) -> ir.Stmt:
+    """Return a statement with a value in place of a local."""
+    return map_stmt_exprs(stmt, lambda expr: rewrite(expr, lambda part: value if part == local else part))

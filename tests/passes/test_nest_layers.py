@@ -9,9 +9,8 @@ import pytest
 from slangad.compiler.frontends import load
 from slangad.compiler.ir import nodes as ir
 from slangad.compiler.ir.layers import layers_of
-from slangad.compiler.ir.walk import statements, stmt_exprs, walk_stmts
+from slangad.compiler.ir.walk import evaluated, statements, stmt_exprs, walk_stmts
 from slangad.compiler.passes import run_passes
-from slangad.compiler.passes.find_products import evaluated
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -35,6 +34,14 @@ def by_place(x: Array[float, {width}]) -> Array[float, {width}]:
     return y
 
 
+@sa.differentiable
+def one_of(a: Array[float, {width}], b: Array[float, {width}]) -> Array[float, {width}]:
+    y = Array[float, {width}]()
+    for i in range({width}):
+        y[i] = max(a[i], 0.0)
+    return y
+
+
 @sa.kernel
 def fit(
     x: Each[Array[float, 16]], first: Param[First], second: Param[Second], third: Param[Third]
@@ -44,12 +51,17 @@ def fit(
 CHAIN = ("h = sa.nn.relu(first(x))", "g = sa.nn.tanh(second(h))", "return third(g)")
 
 
-def layers(tmp_path: Path, body: tuple[str, ...], width: int = 32, precision: str = "half") -> dict[str, Layer]:
-    """The layers of the kernel after the passes, which check the module."""
+def module_of(tmp_path: Path, body: tuple[str, ...], width: int = 32, precision: str = "half") -> ir.Module:
+    """The module after the passes, which check it."""
     file = tmp_path / "layers.py"
     text = FILE.format(width=width, precision=precision, body="\n".join(f"    {line}" for line in body))
     file.write_text(text, encoding="utf-8")
-    return {key.split(".")[1]: layer for key, layer in layers_of(run_passes(load(file))).items()}
+    return run_passes(load(file))
+
+
+def layers(tmp_path: Path, body: tuple[str, ...], width: int = 32, precision: str = "half") -> dict[str, Layer]:
+    """The layers of the kernel, by parameter."""
+    return {key.split(".")[1]: layer for key, layer in layers_of(module_of(tmp_path, body, width, precision)).items()}
 
 
 def tiles(found: dict[str, Layer]) -> dict[str, tuple[bool, bool]]:
@@ -103,10 +115,7 @@ def test_layers__that_are_not_all_alike__give_vectors_back(
     ],
 )
 def test_products__before_a_choice__stay_before_it(tmp_path: Path, last: str) -> None:
-    file = tmp_path / "layers.py"
-    body = "\n".join(f"    {line}" for line in ("y = third(first(x))", "h = second(first(x))", last, "return y"))
-    file.write_text(FILE.format(width=32, precision="half", body=body), encoding="utf-8")
-    module = run_passes(load(file))
+    module = module_of(tmp_path, ("y = third(first(x))", "h = second(first(x))", last, "return y"))
     uncertain = (
         part
         for function in module.functions
@@ -119,22 +128,8 @@ def test_products__before_a_choice__stay_before_it(tmp_path: Path, last: str) ->
 
 
 def test_product__that_nothing_reads__is_there_still(tmp_path: Path) -> None:
-    text = """
-@sa.differentiable
-def one_of(a: Array[float, 32], b: Array[float, 32]) -> Array[float, 32]:
-    y = Array[float, 32]()
-    for i in range(32):
-        y[i] = max(a[i], 0.0)
-    return y
-
-
-@sa.kernel"""
-    file = tmp_path / "layers.py"
-    body = "    return third(one_of(first(x), second(first(x))))"
-    file.write_text(
-        FILE.format(width=32, precision="half", body=body).replace("@sa.kernel", text[1:]), encoding="utf-8"
-    )
-    assert {key.split(".")[1] for key in layers_of(run_passes(load(file)))} == {"first", "second", "third"}
+    found = layers(tmp_path, ("return third(one_of(first(x), second(first(x))))",))
+    assert set(found) == {"first", "second", "third"}
 
 
 def test_layers__of_a_width_that_is_no_multiple_of_16__give_vectors_back(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ A tensor ``w`` of kernel ``fit`` whose uses are all products becomes ``fit_w_tim
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from slangad.compiler.emit.model import Mode, summing_group
@@ -173,8 +173,10 @@ def matrix_sums(
     around = buffer.extents[:-2] if buffer.extents[-2:] == buffer.reach else buffer.extents[:-1]
     in_half = buffer.accumulation is Accumulation.HALF_MATRIX
     group = summing_group(kernel.group_size)
-    plain = MatrixSums(names, rows, columns, around, group, bias=bias, in_half=in_half, before_product=before)
-    return replace(plain, takes_tiles=layer.takes_tiles, gives_tiles=layer.gives_tiles)
+    return MatrixSums(
+        names, rows, columns, around, group, bias=bias, in_half=in_half, before_product=before,
+        takes_tiles=layer.takes_tiles, gives_tiles=layer.gives_tiles,
+    )  # fmt: skip
 
 
 def bias_sums(buffer: Buffer, kernel: Kernel, names: MatrixNames) -> MatrixSums:

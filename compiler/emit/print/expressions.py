@@ -12,6 +12,7 @@ from slangad.compiler.emit.text.literals import literal
 from slangad.compiler.errors.exhaustive import assert_never
 from slangad.compiler.ir import nodes as ir
 from slangad.compiler.ir import types
+from slangad.compiler.ir.layers import vector_of
 from slangad.compiler.ir.walk import children
 
 if TYPE_CHECKING:
@@ -132,11 +133,9 @@ def _access(
         case ir.Sample(source=source, uv=uv):
             ctx.writer.write(memory_names(ctx, source).sample)
             print_args(ctx, (uv,))
-        case ir.Linear(source=source, indices=indices, value=value, bias_indices=bias_indices):
+        case ir.Linear(source=source, indices=indices, bias_indices=bias_indices):
             ctx.writer.write(memory_names(ctx, source).times)
-            has_before = isinstance(source, ir.Var) and ctx.names.layers[source.name].before
-            vector = value.args[0] if has_before and isinstance(value, ir.Call) else value
-            print_args(ctx, (*indices, *bias_indices, vector))
+            print_args(ctx, (*indices, *bias_indices, vector_of(expr, ctx.names.layers)))
         case ir.GroupOperation(name=name, value=value, size=size, type=type_):
             sizes = f"{size}, {type_.size}" if isinstance(type_, types.Vector) else f"{size}"
             ctx.writer.write(f"sa.{name}<{sizes}>")

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 from slangad.compiler.errors.diagnostics import Diagnostic
 from slangad.compiler.ir import nodes as ir
 from slangad.compiler.ir.group_operations import computes_together, declares_shared
-from slangad.compiler.ir.walk import statements, stmt_exprs
+from slangad.compiler.ir.walk import evaluated, statements, stmt_exprs
 from slangad.compiler.passes.classify_accesses import conditions_of
-from slangad.compiler.passes.find_products import evaluated
 
 if TYPE_CHECKING:
     from slangad.compiler.errors.spans import Span
