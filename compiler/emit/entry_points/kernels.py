@@ -230,7 +230,7 @@ def _print_state(entry: PrintedEntry, writer: Writer) -> None:
         if not entry.keepers and any(p.scalar == FLOAT for p in totals):
             writer.line(f"sa.seed({entry.scope.local('thread')});")
         for part in scattered(entry.memory, entry.mode):
-            if isinstance(part, TensorPrinter) and part.has_first:
+            if isinstance(part, (TensorPrinter, TexturePrinter)):
                 writer.line(f"{part.names.first} = {part.first_of(group)};")
     if entry.matrices:
         writer.line(f"sa.lane = {entry.scope.local('lane')};")

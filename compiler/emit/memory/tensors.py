@@ -198,6 +198,11 @@ _TOTALS_OF: Final = {
 """By role of the array that is made of totals: the role of the totals, and the array's name in Slang."""
 
 
+def print_first(writer: Writer, names: MemoryNames) -> None:
+    """Print what a thread keeps of a scattered gradient, since each addition would take a remainder for it."""
+    writer.line(f"static uint {names.first}; // the first element of the group's copy of the totals")
+
+
 def copies_parameters(
     buffer: Buffer, scalar: types.Scalar, shape: tuple[int, ...], target: ParameterRole = ParameterRole.GRADIENT
 ) -> tuple[EntryParameter, ...]:
@@ -274,11 +279,6 @@ class TensorPrinter:
     def together(self) -> bool:
         """Return True if the threads of a tile add to the same element at a time."""
         return self.buffer.accumulation is Accumulation.TOGETHER
-
-    @property
-    def has_first(self) -> bool:
-        """Return True if a thread keeps where its group's copy of the totals begins: a remainder for each addition."""
-        return self.together or is_exact(self.buffer)
 
     @property
     def _totals(self) -> tuple[str, ...]:
@@ -399,8 +399,8 @@ class TensorPrinter:
         for name, type_ in declared.items():
             writer.line(f"{'' if 'Buffer' in type_ else 'uniform '}{type_} {name};")
         print_noted(writer, self.names, declared)
-        if self.has_first and any(totals in declared for totals in self._totals):
-            writer.line(f"static uint {self.names.first}; // the first element of the group's copy of the totals")
+        if is_scattered(self.buffer) and any(totals in declared for totals in self._totals):
+            print_first(writer, self.names)
         if Mode.BACKWARD in modes and self.buffer.accumulation is Accumulation.SUM:
             count = math.prod((*self.buffer.reach, components_of(self.tensor.element)))
             scalar = "double" if total_scalar(self.tensor.element) == types.DOUBLE else "sa.Sum"
@@ -515,8 +515,8 @@ class TensorPrinter:
         """Return the number of the first total of an element in the group's copy."""
         size = components_of(self.tensor.element)
         place = f"uint({place})" if self.tensor.rank == 1 else place
-        copy = self.names.first if self.has_first else self.first_of("sa.group")
-        return f"{size} * ({copy} + {place})" if size > 1 else f"{copy} + {place}"
+        first = self.names.first
+        return f"{size} * ({first} + {place})" if size > 1 else f"{first} + {place}"
 
     @property
     def total_size(self) -> str:

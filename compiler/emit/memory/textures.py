@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from slangad.compiler.emit.memory.tensors import (
     copies_parameters,
     print_attributes,
+    print_first,
     print_noted,
     print_scatter,
     scatter_call,
@@ -135,6 +136,8 @@ class TexturePrinter:
         for name, type_ in declared.items():
             writer.line(f"{'' if 'RW' in type_ else 'uniform '}{type_} {name};")
         print_noted(writer, self.names, declared)
+        if self.names.gradient in declared:
+            print_first(writer, self.names)
         if self.loaded:
             self._print_read(writer, modes)
         if self.sampled:
@@ -169,8 +172,12 @@ class TexturePrinter:
     def _place(self, row: str, column: str) -> str:
         """Return the number of a texel's first scalar among the totals."""
         extents = self.names.extents
-        place = f"(sa.group % {self.names.copies}) * {extents}.x * {extents}.y + {row} * {extents}.y + {column}"
+        place = f"{self.names.first} + {row} * {extents}.y + {column}"
         return f"{self._channels} * ({place})" if self._channels > 1 else place
+
+    def first_of(self, group: str) -> str:
+        """Return the number of the first texel of a group's copy of the totals."""
+        return f"({group} % {self.names.copies}) * {self.names.extents}.x * {self.names.extents}.y"
 
     def _print_sample(self, writer: Writer, modes: tuple[Mode, ...]) -> None:
         name = self.names.sample

@@ -40,8 +40,16 @@ class PreparedLaunches:
         launches: Sequence[tuple[KernelLaunch, slangpy.ComputeKernel]],
         buffers: Sequence[Addressed],
         zeroed: Sequence[tuple[int, int]] = (),
+        zeroing: Sequence[tuple[KernelLaunch, slangpy.ComputeKernel]] = (),
     ) -> None:
         """Prepare launches that have run, with these buffers among their arguments; see ``prepared_launches``.
+
+        Args:
+            device: The functions of the device.
+            launches: The launches.
+            buffers: Their buffers.
+            zeroed: Buffers that the driver sets to zero before, by number, with their bytes.
+            zeroing: Launches that set other ones of the buffers to zero before.
 
         Raises:
             ToolchainError: A launch has a texture or a struct passed by value, or the driver failed.
@@ -49,6 +57,7 @@ class PreparedLaunches:
         numbers = {id(buffer): number for number, buffer in enumerate(buffers)}
         self._device = device
         self._launches = [_Launch(one, device.code_of(kernel, one.entry), numbers) for one, kernel in launches]
+        self._zeroing = [_Launch(one, device.code_of(kernel, one.entry), numbers) for one, kernel in zeroing]
         self._zeroed = [(number, ctypes.c_size_t(size)) for number, size in zeroed]
         self._shares = any(one.shared is not None for one in self._launches)
 
@@ -71,7 +80,7 @@ class PreparedLaunches:
         handle = ctypes.c_uint64(stream)
         for number, size in self._zeroed:
             call_driver("cuMemsetD8Async", ctypes.c_uint64(addresses[number]), _ZERO, size, handle)
-        for launch in self._launches:
+        for launch in (*self._zeroing, *self._launches):
             launch.start(addresses, handle)
 
 

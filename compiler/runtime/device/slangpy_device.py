@@ -26,9 +26,11 @@ from slangad.compiler.runtime.device.cuda_calls import PreparedLaunches, is_prim
 from slangad.compiler.runtime.device.cuda_capture import CapturedLaunches, LaunchGraph, is_captured, not_captured
 from slangad.compiler.runtime.device.gpu_launches import KeptBindings, copies_of, leave_busy, spread, wait_until
 from slangad.compiler.runtime.device.memory import require_memory, too_little_memory
+from slangad.compiler.runtime.device.model import BuildOptions
 from slangad.compiler.runtime.device.segments import free_addresses, free_memory
 from slangad.compiler.runtime.device.table import DEVICES
 from slangad.compiler.runtime.device.tensors import TensorBuffer, current_stream
+from slangad.compiler.runtime.device.zeroing import ENTRY, FEW, MODULE, WORD, takes, zero_launches
 from slangad.compiler.toolchain.messages.failures import failed, temporary_files
 from slangad.compiler.toolchain.temporary import TemporaryFolder
 
@@ -42,7 +44,7 @@ if TYPE_CHECKING:
     from slangad.compiler.emit.model import EmittedModule
     from slangad.compiler.ir.types import Texture
     from slangad.compiler.runtime.device.cuda_capture import Addressed
-    from slangad.compiler.runtime.device.model import BuildOptions, DeviceBuffer, KernelLaunch, Repeatable
+    from slangad.compiler.runtime.device.model import DeviceBuffer, KernelLaunch, Repeatable
 
 _NOTES = 5
 _TAKEN: Final[tuple[Literal["C"], Literal["W"]]] = ("C", "W")
@@ -212,6 +214,8 @@ class GpuDevice:
         self._kept: KeptBindings[slangpy.ShaderObject] = KeptBindings()
         self._captured = CapturedLaunches(device)
         self._modules: deque[_ParsedModule] = deque(maxlen=_PARSED)
+        self._zero: GpuProgram | None = None
+        self._zeroed: tuple[Sequence[DeviceBuffer], Sequence[KernelLaunch]] = (), ()
 
     @property
     def adapter(self) -> str:
@@ -303,8 +307,10 @@ class GpuDevice:
         self._queue.require_memory(dtype.itemsize * count)
         use = slangpy.BufferUsage
         usage = use.shader_resource | use.unordered_access | use.copy_source | use.copy_destination
+        in_word = max(1, WORD // dtype.itemsize)  # Vulkan sets whole words to zero
+        room = -(-max(1, count) // in_word) * in_word
         try:
-            handle = self.handle.create_buffer(element_count=max(1, count), struct_size=dtype.itemsize, usage=usage)
+            handle = self.handle.create_buffer(element_count=room, struct_size=dtype.itemsize, usage=usage)
         except (RuntimeError, MemoryError):
             raise too_little_memory(self.name, dtype.itemsize * count) from None
         return GpuBuffer(dtype, count, handle, self._queue)
@@ -349,13 +355,15 @@ class GpuDevice:
             self._record(launches)
             return
         self._captured.enter(None)
+        at_once = self._zeroing([buffer for buffer in cleared if takes(buffer)])
         try:
             encoder = self.handle.create_command_encoder()
             for buffer in cleared:
                 assert isinstance(buffer, GpuBuffer)  # noqa: S101  (this device made it)
-                encoder.clear_buffer(buffer.handle)
+                if not (at_once and takes(buffer)):
+                    encoder.clear_buffer(buffer.handle)
             with encoder.begin_compute_pass() as compute:
-                for launch in launches:
+                for launch in (*at_once, *launches):
                     assert isinstance(launch.program, GpuProgram)  # noqa: S101  (load gave it)
                     parameters = self._kept.of(launch, partial(_bound, launch, self.handle))
                     compute.bind_pipeline(launch.program.kernels[launch.entry].pipeline, parameters)
@@ -363,6 +371,21 @@ class GpuDevice:
             self._queue.submit(encoder.finish())
         except RuntimeError as error:
             raise _broken(self.name, error) from None
+
+    def _zeroing(self, buffers: Sequence[DeviceBuffer]) -> Sequence[KernelLaunch]:
+        """Return launches that set buffers to zero, those of the last time for the same ones; none for few buffers."""
+        if len(buffers) <= FEW:
+            return ()
+        last, launches = self._zeroed
+        if len(last) != len(buffers) or any(a is not b for a, b in zip(last, buffers, strict=True)):
+            launches = [*zero_launches(self._zero_program(), buffers)]
+            self._zeroed = buffers, launches
+        return launches
+
+    def _zero_program(self) -> GpuProgram:
+        if self._zero is None:
+            self._zero = self.load(MODULE, BuildOptions(), (ENTRY,))
+        return self._zero
 
     def repeatable(self, launches: Sequence[KernelLaunch], place: object = None) -> Repeatable | None:
         """Return launches that are submitted many times: on cuda from a graph, which the driver starts at once."""
@@ -394,7 +417,10 @@ class GpuDevice:
         self.handle.set_cuda_context_current()
         if not is_primary_at(int(buffers[0].view[0])):
             return None
-        return PreparedLaunches(self._captured, _with_kernels(launches), buffers, zeroed)
+        whole = [buffers[number] for number, _ in zeroed if takes(buffers[number])]
+        at_once = self._zeroing(whole)
+        one_by_one = [one for one in zeroed if not (at_once and takes(buffers[one[0]]))]
+        return PreparedLaunches(self._captured, _with_kernels(launches), buffers, one_by_one, _with_kernels(at_once))
 
     def enter(self, stream: int | None) -> None:
         """Wait for prepared launches in other streams whose arguments the next launches replace."""
@@ -428,6 +454,7 @@ class GpuDevice:
             return
         self._kept.clear()
         self._modules.clear()
+        self._zeroed = (), ()
         self.handle.close()
 
 
