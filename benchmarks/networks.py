@@ -5,7 +5,8 @@ CPU): the mean squared error, its gradients in all weights and in the inputs. Wi
 of a hash grid of 8 levels with 2^14 entries each (benchmarks/workloads/field.py), and the table has a gradient. Times
 as in ``gradients.py``: the median of 5 x 10 runs, buffers on the device. JAX has ``jit`` of ``value_and_grad``, once
 with the highest matmul precision and once with its default. ``slangad half`` has products in half, where the device has
-matrix units. ``error`` is the largest distance of a gradient from float64, by the norm of its array.
+matrix units. torch has ``torch.compile`` of the loss; where the samples lie in the grid is computed before. ``error``
+is the largest distance of a gradient from float64, by the norm of its array.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import argparse
 import json
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +24,9 @@ from gradients import median_us, resident_backward
 
 HERE = Path(__file__).parent
 WIDTHS = (16, 32, 64, 128)
+OWN = ("slangad", "slangad half")
+PEERS = ("jax highest", "jax default", "torch highest", "torch high")
+"""Libraries with the precision of their products of float matrices."""
 KINK = 1e-6
 """Samples with a unit this near to its kink are left out: float32 can't decide the side."""
 LEVELS, FEATURES, TABLE, BASE, GROWTH = 8, 2, 1 << 14, 16, 1.5
@@ -159,6 +164,107 @@ def jax_time(device_name: str, width: int, samples: int, precision: str, *, grid
     }
 
 
+def torch_time(device_name: str, width: int, samples: int, precision: str, *, grid: bool) -> dict[str, float]:
+    """Return torch's time in microseconds and its error, with ``torch.compile`` of the loss."""
+    import torch
+
+    given = made(width, samples, grid=grid)
+    torch.set_float32_matmul_precision(precision)
+    where = torch.device("cpu" if device_name == "cpu" else "cuda")
+    values = {k: torch.tensor(v, device=where) for k, v in given.items()}
+    target, at = values.pop("target"), values.pop("at", None)
+    levels = [] if at is None else [tuple(torch.tensor(a, device=where) for a in one) for one in corners(given["at"])]
+    for value in values.values():
+        value.requires_grad_()
+
+    @torch.compile(dynamic=False)
+    def loss(p: dict[str, torch.Tensor]) -> torch.Tensor:
+        if grid:
+            read = [(w[..., None] * p["table"][n][entry]).sum(1) for n, (entry, w) in enumerate(levels)]
+            x = torch.cat(read, 1)
+        else:
+            x = p["x"]
+        h = torch.relu(x @ p["w1"].T + p["b1"])
+        h = torch.relu(h @ p["w2"].T + p["b2"])
+        return ((h @ p["w3"].T + p["b3"] - target) ** 2).sum(-1).mean() / (3 if grid else 1)
+
+    def step() -> dict[str, torch.Tensor]:
+        return dict(zip(values, torch.autograd.grad(loss(values), [*values.values()]), strict=True))
+
+    found = {k: v.cpu().numpy() for k, v in step().items()}
+    wait = (lambda: None) if device_name == "cpu" else torch.cuda.synchronize
+    return {"us": median_us(step, wait, 3 if device_name == "cpu" else 10), "error": error_of(given, found)}
+
+
+STEPS = 1000
+LR = 1e-2
+
+
+def slangad_training(device_name: str, width: int, samples: int, precision: str) -> dict[str, float]:
+    """Return the seconds of 1000 steps of Adam on all samples, with uploads and downloads, and the last loss."""
+    import slangad as sa
+
+    given = made(width, samples, grid=True)
+    names = sa.load(HERE / "workloads" / "field.py")
+    kernel = names[f"loss_{width}_{precision}"]
+    data = given["at"], given["target"]
+
+    def train(steps: int) -> Any:
+        return kernel.train(*data, steps=steps, optimizer=sa.Adam(lr=LR), device=device_name)
+
+    train(20)  # compiles
+    start = time.perf_counter()
+    done = train(STEPS)
+    return {"s": time.perf_counter() - start, "loss": float(done.losses[-1])}
+
+
+def jax_training(device_name: str, width: int, samples: int, precision: str) -> dict[str, float]:
+    """Return the same of JAX, with a jitted step and Adam written out."""
+    import jax
+    import jax.numpy as jnp
+
+    given = made(width, samples, grid=True)
+    jax.config.update("jax_default_matmul_precision", precision)
+    where = jax.devices("cpu" if device_name == "cpu" else "gpu")[0]
+    values = {k: jax.device_put(v, where) for k, v in given.items()}
+    target, at = values.pop("target"), values.pop("at")
+
+    def loss(p: dict[str, jax.Array], at: jax.Array, target: jax.Array) -> jax.Array:
+        levels = enumerate(corners(at, jnp))
+        x = jnp.concatenate([(w[..., None] * p["table"][n][entry]).sum(1) for n, (entry, w) in levels], 1)
+        h = jnp.maximum(x @ p["w1"].T + p["b1"], 0)
+        h = jnp.maximum(h @ p["w2"].T + p["b2"], 0)
+        return jnp.mean(jnp.sum((h @ p["w3"].T + p["b3"] - target) ** 2, -1)) / 3
+
+    def step(state: Any, at: jax.Array, target: jax.Array) -> Any:
+        p, m, v, t = state
+        value, g = jax.value_and_grad(loss)(p, at, target)
+        t = t + 1
+        m = {k: 0.9 * m[k] + 0.1 * g[k] for k in p}
+        v = {k: 0.999 * v[k] + 0.001 * g[k] ** 2 for k in p}
+        rate = LR * jnp.sqrt(1 - 0.999**t) / (1 - 0.9**t)
+        return ({k: p[k] - rate * m[k] / (jnp.sqrt(v[k]) + 1e-8) for k in p}, m, v, t), value
+
+    jitted = jax.jit(step, donate_argnums=0)
+
+    def train(steps: int) -> float:
+        zero = {k: jnp.zeros_like(x) for k, x in values.items()}
+        state: Any = (
+            {k: jnp.array(x) for k, x in values.items()},
+            zero,
+            {k: jnp.zeros_like(x) for k, x in zero.items()},
+            0.0,
+        )
+        for _ in range(steps):
+            state, value = jitted(state, at, target)
+        return float(value)
+
+    train(20)
+    start = time.perf_counter()
+    value = train(STEPS)
+    return {"s": time.perf_counter() - start, "loss": value}
+
+
 def main() -> None:
     """Print a table; each library, device and width has a process of its own."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -166,36 +272,50 @@ def main() -> None:
     parser.add_argument("--width", action="append", type=int, choices=WIDTHS, help="repeatable")
     parser.add_argument("--samples", type=int, help="samples in place of 2^18, or 2^14 on the CPU")
     parser.add_argument("--grid", action="store_true", help="with a hash grid before the network")
-    parser.add_argument("--peers", action="store_true", help="JAX too")
+    parser.add_argument("--train", action="store_true", help="1000 steps of Adam with the hash grid, in place of one")
+    parser.add_argument("--peers", action="store_true", help="JAX and torch too")
     parser.add_argument("--one", nargs=4, metavar=("LIBRARY", "DEVICE", "WIDTH", "SAMPLES"), help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.one:
         library, device, width, samples = arguments.one
-        if library.startswith("slangad"):
-            precision = "half" if library.endswith("half") else "float"
-            print(json.dumps(slangad_time(device, int(width), int(samples), precision, grid=arguments.grid)))
-        else:
-            precision = library.partition(" ")[2]
-            print(json.dumps(jax_time(device, int(width), int(samples), precision, grid=arguments.grid)))
+        print(json.dumps(measured(library, device, int(width), int(samples), arguments)))
         return
-    print("| device | W | library | µs | error by norm | first result, s |")
-    print("|---|---|---|---|---|---|")
+    columns = "seconds of 1000 steps | last loss" if arguments.train else "µs | error by norm | first result, s"
+    print(f"| device | W | library | {columns} |")
+    print("|" + "---|" * (3 + len(columns.split("|"))))
     for device in arguments.device or ["cpu"]:
         samples = str(arguments.samples or (1 << 14 if device == "cpu" else 1 << 18))
         for width in arguments.width or WIDTHS:
-            for library in ("slangad", "slangad half", *(("jax highest", "jax default") if arguments.peers else ())):
-                command = [sys.executable, __file__, "--one", library, device, str(width), samples]
-                command += ["--grid"] if arguments.grid else []
-                done = subprocess.run(command, capture_output=True, text=True, check=False)
-                if done.returncode:
-                    print(f"| {device} | {width} | {library} | {done.stderr.strip().splitlines()[-1]} | | |")
+            for library in (*OWN, *(PEERS if arguments.peers else ())):
+                if arguments.train and library.startswith("torch"):
                     continue
-                row = json.loads(done.stdout.splitlines()[-1])
-                first = f"{row['first result s']:.1f}" if "first result s" in row else ""
-                print(
-                    f"| {device} | {width} | {library} | {row['us']:.0f} | {row['error']:.1e} | {first} |", flush=True
-                )
+                command = [sys.executable, __file__, "--one", library, device, str(width), samples]
+                command += [f"--{flag}" for flag in ("grid", "train") if getattr(arguments, flag)]
+                done = subprocess.run(command, capture_output=True, text=True, check=False)
+                row = json.loads(done.stdout.splitlines()[-1]) if not done.returncode else {}
+                cells = [FORMS[key].format(row[key]) if key in row else "" for key in columns_of(arguments)]
+                cells = cells if row else [done.stderr.strip().splitlines()[-1], *[""] * (len(cells) - 1)]
+                print(f"| {device} | {width} | {library} | {' | '.join(cells)} |", flush=True)
 
+
+def measured(library: str, device: str, width: int, samples: int, arguments: argparse.Namespace) -> dict[str, float]:
+    """Return what was measured of one library."""
+    name, _, precision = library.partition(" ")
+    if name == "slangad":
+        precision = precision or "float"
+    if arguments.train:
+        return TRAINING[name](device, width, samples, precision)
+    return STEP[name](device, width, samples, precision, grid=arguments.grid)
+
+
+def columns_of(arguments: argparse.Namespace) -> tuple[str, ...]:
+    """Return the keys of a row."""
+    return ("s", "loss") if arguments.train else ("us", "error", "first result s")
+
+
+FORMS = {"us": "{:.0f}", "error": "{:.1e}", "first result s": "{:.1f}", "s": "{:.3f}", "loss": "{:.5f}"}
+STEP = {"slangad": slangad_time, "jax": jax_time, "torch": torch_time}
+TRAINING = {"slangad": slangad_training, "jax": jax_training}
 
 if __name__ == "__main__":
     main()

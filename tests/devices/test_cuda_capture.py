@@ -24,6 +24,7 @@ from slangad.compiler.runtime.device.cuda_calls import PreparedLaunches
 from slangad.compiler.runtime.device.cuda_capture import CapturedLaunches, EntryCode, packed
 from slangad.compiler.runtime.device.model import KernelLaunch
 from slangad.compiler.runtime.device.tensors import TensorBuffer
+from slangad.compiler.runtime.device.zeroing import ENTRY, zero_launches
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -130,3 +131,30 @@ def test_prepared_launches__started_again__have_new_addresses_and_values(monkeyp
     device.enter(None)  # and so before launches of slangpy
     device.enter(None)
     assert driver.waits == 2
+
+
+def test_prepared_launches__with_buffers_to_set_to_zero__start_with_a_launch_for_all(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    driver, device = RecordingDriver(), CapturedLaunches(SimpleNamespace())  # type: ignore[arg-type]
+    monkeypatch.setattr(cuda_capture, "cuda_driver", lambda: driver)
+    code = EntryCode(7, (256, 1, 1), PLACES, {}, variable=0, bytes_of_variable=0)
+    places = {"threads": layout(0, 4, "uint32")}
+    for n in range(8):
+        places |= {
+            f"buffer{n}": layout(8 + 24 * n, 16, "none", "resource"),
+            f"count{n}": layout(24 + 24 * n, 4, "uint32"),
+        }
+    zero = EntryCode(8, (256, 1, 1), places, {}, variable=0, bytes_of_variable=0)
+    monkeypatch.setattr(device, "code_of", lambda _, entry: zero if entry == ENTRY else code)
+    memory = [SimpleNamespace(data_ptr=lambda: 1, numel=lambda size=size: size) for size in (42, 5)]
+    x, w = (TensorBuffer(one, np.dtype("f4"), one.numel()) for one in memory)
+    launch = KernelLaunch(SimpleNamespace(), "scaled", (300, 1, 1), {"count": [7, 9], "s": 0.5, "half": 1.5, "x": x})  # type: ignore[arg-type]
+    clearing = [(one, SimpleNamespace()) for one in zero_launches(SimpleNamespace(), [x, w])]  # type: ignore[arg-type]
+    prepared = PreparedLaunches(device, [(launch, SimpleNamespace())], [x, w], [], clearing)  # type: ignore[list-item,arg-type]
+    prepared.start([0x1000, 0x2000], stream=3)
+    (first, sizes, _, data), then = driver.started
+    assert (first, sizes, then[0]) == (8, [1, 1, 1, 256, 1, 1], 7)
+    told = [struct.unpack_from("<QQI", data, 8 + 24 * n) for n in range(8)]
+    assert told == [(0x1000, 42, 42), (0x2000, 5, 5), *[(0x2000, 5, 0)] * 6]
+    assert driver.cleared == []

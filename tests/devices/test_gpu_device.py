@@ -151,12 +151,34 @@ def test_load__entry_points_one_by_one__parse_a_module_once(gpu: Device, monkeyp
     assert parsed == ["read"] * 5
 
 
+def test_load__again__keeps_the_compiled_entry_points(gpu: Device) -> None:
+    if not isinstance(gpu, GpuDevice):
+        pytest.skip("its driver compiles at once, and has a cache")
+    text = module(TEXT)
+    first, again = (gpu.load(text, BuildOptions(), entries) for entries in (("scale",), ("scale", "shift")))
+    assert again.kernels["scale"] is first.kernels["scale"]
+
+
 def test_buffer__filled__holds_one_number(gpu: Device) -> None:
-    for dtype, number in ((F4, 0.0), (F4, 2.5), (np.dtype("i4"), 3.0), (np.dtype("f2"), 0.5)):
+    halfs = np.dtype("f2")
+    for dtype, number in ((F4, 0.0), (F4, 2.5), (np.dtype("i4"), 3.0), (halfs, 0.5), (halfs, 0.0)):
         buffer = gpu.buffer(dtype, 33)
+        buffer.upload(np.ones(33, dtype))
         buffer.fill(number)
         assert buffer.download().tolist() == [number] * 33
     assert gpu.buffer(F4, 0).download().shape == (0,)
+
+
+@pytest.mark.parametrize("count", [1, 3, 20])
+def test_submit__buffers_to_clear__are_zero_whatever_their_number_and_size(gpu: Device, count: int) -> None:
+    sizes = [("f4", 7), ("f2", 3), ("f4", 300_001), ("f4", 0), ("f8", 5), ("f2", 4)]
+    sizes = [size for size in sizes if gpu.name != "webgpu" or size[0] != "f8"]
+    buffers = [gpu.buffer(np.dtype(name), size) for name, size in (sizes * count)[:count]]
+    for _ in range(2):
+        for buffer in buffers:
+            buffer.upload(np.ones(buffer.count, buffer.dtype))
+        gpu.submit([], buffers)
+        assert all(not buffer.download().any() for buffer in buffers)
 
 
 def test_buffer__more_than_there_is__is_refused(gpu: Device) -> None:

@@ -57,7 +57,7 @@ def spread(elements: int, group: int, totals: int, scatters_on: str = "") -> int
 
     ``scatters_on`` names the device where groups keep sums of tensors.
     """
-    most = _GROUPS // 4 if totals > _FEW_TOTALS else _SCATTERING_GROUPS.get(scatters_on, _GROUPS)
+    most = _GROUPS // 8 if totals > _FEW_TOTALS else _SCATTERING_GROUPS.get(scatters_on, _GROUPS)
     return max(1, min(most, -(-elements // group)))
 
 

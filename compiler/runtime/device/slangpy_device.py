@@ -70,12 +70,16 @@ class GpuProgram:
 
 @dataclass(frozen=True, slots=True)
 class _ParsedModule:
-    """An emitted module that a session of Slang has parsed and checked, with the options that it was read with."""
+    """An emitted module that a session of Slang has parsed and checked, with the options that it was read with.
+
+    ``kernels`` are its entry points that were compiled: the driver compiles them when they first run.
+    """
 
     emitted: EmittedModule
     source: BuildOptions
     module: slangpy.SlangModule
     session: slangpy.SlangSession
+    kernels: dict[str, slangpy.ComputeKernel] = field(default_factory=dict)
 
 
 class _DeviceLock:
@@ -255,8 +259,10 @@ class GpuDevice:
                 parsed = self._parsed(emitted, source)
                 program = GpuProgram(emitted, parsed.module, parsed.session)
                 for entry in entries:
-                    linked = program.session.link_program([program.module], [program.module.entry_point(entry)])
-                    program.kernels[entry] = self.handle.create_compute_kernel(linked)
+                    if entry not in parsed.kernels:
+                        linked = program.session.link_program([program.module], [program.module.entry_point(entry)])
+                        parsed.kernels[entry] = self.handle.create_compute_kernel(linked)
+                    program.kernels[entry] = parsed.kernels[entry]
                 if self.name == "cuda" and "torch" in sys.modules:
                     self._captured.prepare()
             except (RuntimeError, slangpy.SlangCompileError) as error:
