@@ -116,6 +116,7 @@ def resident_backward(item: str, given: dict[str, np.ndarray], device_name: str,
     from slangad.compiler.driver.inputs import parse_inputs
     from slangad.compiler.driver.model import Options
     from slangad.compiler.emit.model import Mode, ParameterRole
+    from slangad.compiler.ir.nodes import Memory
     from slangad.compiler.runtime.arrays.modes import RunMode
     from slangad.compiler.runtime.arrays.prepare import prepare
     from slangad.compiler.runtime.device.open import open_device
@@ -130,7 +131,10 @@ def resident_backward(item: str, given: dict[str, np.ndarray], device_name: str,
         loaded = program.load_on(device, plan.entry_names(RunMode.BACKWARD))
         with Run(device, loaded, plan, prepared) as run:
             run.add(Mode.BACKWARD)
-            gradients = [buffer for slot, buffer in run.buffers.items() if slot[0] is ParameterRole.GRADIENT]
+            stored = [value.name for value in plan.signature.parameters if value.memory is Memory.EACH]
+            gradients = [
+                b for (role, name, _), b in run.buffers.items() if role is ParameterRole.GRADIENT and name not in stored
+            ]
             gradients += run.totals()
             device.submit(run.launches, gradients)
             results = dict(run.results())

@@ -25,7 +25,7 @@ from gradients import median_us, resident_backward
 HERE = Path(__file__).parent
 WIDTHS = (16, 32, 64, 128)
 OWN = ("slangad", "slangad half")
-PEERS = ("jax highest", "jax default", "torch highest", "torch high")
+PEERS = ("jax highest", "jax default", "jax bfloat16", "torch highest", "torch high")
 """Libraries with the precision of their products of float matrices."""
 KINK = 1e-6
 """Samples with a unit this near to its kink are left out: float32 can't decide the side."""

@@ -109,9 +109,52 @@ def _run(device: Device, optimizer: Optimizer, scalar: str, begin: Array, gradie
     return bound["values"].download()
 
 
+@pytest.mark.parametrize(("kind", "buffers"), [("zero", 19), ("adam", 9), ("sgd", 3)])
+def test_together__steps_for_buffers_of_all_sizes__are_one_launch_for_several(
+    device: Device, kind: str, buffers: int
+) -> None:
+    stream = np.random.default_rng(7)
+    sizes = [5000, 0, 1, 7, *stream.integers(1, 300, buffers - 3)][: buffers + 1]
+    names = {
+        "zero": ("target",),
+        "adam": ("mean", "square", "gradient", "values"),
+        "sgd": ("velocity", "gradient", "values"),
+    }
+    numbers = {
+        "settings": stream.uniform(0.1, 0.9, 9).astype("f4"),
+        "clock": np.ones(1, "u4"),
+        "stop": np.zeros(1, "u4"),
+    }
+    given = [{name: stream.uniform(0.5, 1.5, size).astype("f4") for name in names[kind]} for size in sizes]
+
+    def made(array: Array) -> DeviceBuffer:
+        buffer = device.buffer(array.dtype, array.size)
+        buffer.upload(array)
+        return buffer
+
+    def run(*, together: bool) -> tuple[list[Array], int]:
+        steps = Steps()
+        shared = {name: made(array) for name, array in numbers.items()} if kind != "zero" else {}
+        bound = [{name: made(array) for name, array in one.items()} for one in given]
+        planned = [steps.step(kind, "float", size, **shared, **one) for size, one in zip(sizes, bound, strict=True)]
+        ready = steps.together(planned, device) if together else planned
+        steps.load(device, default_cache())
+        launches = steps.launches(ready)
+        device.submit(launches)
+        return [one[names[kind][-1]].download() for one in bound], len(launches)
+
+    (found, few), (expected, many) = run(together=True), run(together=False)
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-6)
+    assert many == buffers
+    alone = int(device.name == "cpu")  # the largest one
+    most = 1 if device.name == "webgpu" and kind != "zero" else {"zero": 8, "adam": 6, "sgd": 8}[kind]
+    assert few == alone + -(-(buffers - alone) // most)
+
+
 def test_steps__emitted_for_all_types__name_every_kernel() -> None:
     wanted = [(kind, scalar, "") for kind in ("sgd", "adam", "zero") for scalar in ("half", "float", "double")]
-    emitted = emit_steps([*wanted, ("add", "half", "float")])
+    emitted = emit_steps([*wanted, ("add", "half", "float")], {("adam", "half", ""): 3})
     names = [entry.symbol for entry in emitted.entry_points]
-    assert len(names) == 10
+    assert len(names) == 11
     assert all(f"void {name}(" in emitted.text for name in names)

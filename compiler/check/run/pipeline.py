@@ -34,10 +34,10 @@ if TYPE_CHECKING:
     from slangad.compiler.runtime.arrays.signature import ArrayPart, Path
     from slangad.compiler.runtime.device.model import DeviceBuffer
     from slangad.compiler.runtime.pipeline.flow import GradientFlow, StageFlow, Use
-    from slangad.compiler.runtime.pipeline.resident import Planned
     from slangad.compiler.runtime.pipeline.run_kernel import Run
     from slangad.compiler.runtime.pipeline.runnable import RunnablePipeline
     from slangad.compiler.runtime.pipeline.stages import Shapes
+    from slangad.compiler.runtime.pipeline.steps import Planned
     from slangad.compiler.runtime.pipeline.tile_lists import ListBuffers
 
 

@@ -16,7 +16,7 @@ from slangad.compiler.check import tolerances as tol
 from slangad.compiler.emit.model import EmittedModule, ThreadWork
 from slangad.compiler.runtime.device.cpu_rows import all_threads, first_threads, launch_rows
 from slangad.compiler.runtime.device.model import KernelLaunch, Sliced
-from slangad.compiler.runtime.pipeline.steps import HostWork, scalar_name
+from slangad.compiler.runtime.pipeline.steps import HostWork, Step, scalar_name
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from slangad.compiler.ir.types import Texture
     from slangad.compiler.runtime.device.cpu_kernels import CpuModule
     from slangad.compiler.runtime.device.model import BuildOptions, DeviceBuffer, DeviceProgram
-    from slangad.compiler.runtime.pipeline.steps import Step
+    from slangad.compiler.runtime.pipeline.steps import Planned
 
     Array = npt.NDArray[Any]
 
@@ -124,7 +124,7 @@ class RowDevice:
             buffer.fill(0.0)
         self.run(launches)
 
-    def run(self, planned: Iterable[KernelLaunch | Step | HostWork]) -> None:
+    def run(self, planned: Iterable[Planned]) -> None:
         """Run launches and the steps between them."""
         with np.errstate(all="ignore"):
             for one in planned:

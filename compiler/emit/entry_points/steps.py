@@ -14,9 +14,10 @@ from slangad.compiler.emit.model import GENERATED, GROUPS_A_ROW, EmittedModule, 
 from slangad.compiler.ir.optimizers import OPTIMIZERS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
 GROUP: Final = 64
+_ROW: Final = f"({GROUPS_A_ROW} * {GROUP})"
 FILE: Final = "slangad_steps.slang"
 FINITE_BITS: Final = "0x7f800000"
 
@@ -29,6 +30,19 @@ void $name(uint3 thread : SV_DispatchThreadID, uniform uint count, $parameters)
     if (i >= count)
         return;
 $body}
+""")
+
+_TOGETHER: Final = Template("""
+void $element(uint i, $own)
+{
+$body}
+
+[shader("compute")]
+[numthreads($group, 1, 1)]
+void $name(uint3 thread : SV_DispatchThreadID, $parameters)
+{
+    uint i = thread.y * $row + thread.x;
+$calls}
 """)
 
 _STOP: Final = "    if (stop[0] != 0)\n        return;\n"
@@ -73,6 +87,10 @@ _KINDS: Final[dict[str, tuple[str, str]]] = {
 """Each kind: its parameters (value, read-only or written buffer) and what a thread does; T and S are scalar types."""
 
 
+SHARED: Final = ("settings", "clock", "stop")
+"""Buffers of which a launch for several sets of buffers has one."""
+
+
 def state_scalar(scalar: str) -> str:
     """Return the scalar type of gradients and optimizer state for values of a scalar type."""
     return "double" if scalar == "double" else "float"
@@ -83,16 +101,62 @@ def entry_name(kind: str, scalar: str, other: str = "") -> str:
     return f"{kind}_{scalar}{f'_to_{other}' if other else ''}"
 
 
-def emit_steps(wanted: Iterable[tuple[str, str, str]]) -> EmittedModule:
-    """Return the module of some kinds, each with its one or two scalar types."""
-    names = {entry_name(*key): key for key in sorted(wanted)}
-    texts = [_print(*key) for key in names.values()]
+def together_name(kind: str, scalar: str, other: str = "") -> str:
+    """Return the entry point that does the same for several sets of buffers."""
+    return f"{entry_name(kind, scalar, other)}_together"
+
+
+def emit_steps(
+    wanted: Iterable[tuple[str, str, str]], together: Mapping[tuple[str, str, str], int] | None = None
+) -> EmittedModule:
+    """Return the module of some kinds, each with its one or two scalar types.
+
+    Args:
+        wanted: The kinds.
+        together: Kinds that work on several sets of buffers at once, with the number of sets.
+    """
+    sets = together or {}
+    names = [entry_name(*key) for key in sorted(wanted)] + [together_name(*key) for key in sorted(sets)]
+    texts = [_print(*key) for key in sorted(wanted)] + [_print_together(*key, sets[key]) for key in sorted(sets)]
     group = (GROUP, 1, 1)
     points = tuple(EntryPoint(name, name, Mode.FORWARD, group, 1, (), ThreadWork.ELEMENTS) for name in names)
     return EmittedModule(FILE, f"{GENERATED}for the steps between kernels.\n{''.join(texts)}", {}, points, {}, ())
 
 
 def _print(kind: str, scalar: str, other: str) -> str:
+    parameters, body = _filled(kind, scalar, other)
+    return _HEAD.substitute(
+        group=GROUP, row=_ROW, name=entry_name(kind, scalar, other), parameters=", ".join(map(_parameter, parameters)),
+        body=body,
+    )  # fmt: skip
+
+
+def _print_together(kind: str, scalar: str, other: str, sets: int) -> str:
+    """Print a function of one set, and the entry point that calls it for each."""
+    parameters, body = _filled(kind, scalar, other)
+    shared = [one for one in parameters if one[2] in SHARED]
+    own = [one for one in parameters if one[2] not in SHARED]
+    element = f"{entry_name(kind, scalar, other)}_element"
+    bound, calls = [_parameter(one) for one in shared], ""
+    for n in range(sets):
+        bound += [f"uniform uint count{n}", *(_parameter((form, type_, f"{name}{n}")) for form, type_, name in own)]
+        names = ", ".join(name if name in SHARED else f"{name}{n}" for _, _, name in parameters)
+        calls += f"    if (i < count{n})\n        {element}(i, {names});\n"
+    return _TOGETHER.substitute(
+        group=GROUP, row=_ROW, name=together_name(kind, scalar, other), element=element, body=body, calls=calls,
+        own=", ".join(_parameter(one).removeprefix("uniform ") for one in parameters), parameters=", ".join(bound),
+    )  # fmt: skip
+
+
+def buffers_of(kind: str, scalar: str) -> tuple[int, int]:
+    """Return the numbers of buffers that a kind shares between sets, and that it has for each set."""
+    names = [name for _, _, name in _filled(kind, scalar, "")[0]]
+    shared = sum(name in SHARED for name in names)
+    return shared, len(names) - shared
+
+
+def _filled(kind: str, scalar: str, other: str) -> tuple[list[tuple[str, str, str]], str]:
+    """Return the parameters of a kind, each as form, type and name, and its body, for scalar types."""
     state = other or state_scalar(scalar)
     parameters, body = _KINDS[kind]
     master = scalar == "half"
@@ -101,12 +165,12 @@ def _print(kind: str, scalar: str, other: str) -> str:
         parameters = parameters if master else parameters.replace("RW:S master, ", "")
     words = {"T": scalar, "S": state, "master": "master[i]" if master else "values[i]"}
     words["settings"] = _read_settings(UPDATE_SETTINGS.get(kind, ()), state)
-    return _HEAD.substitute(
-        group=GROUP, row=f"({GROUPS_A_ROW} * {GROUP})",
-        name=entry_name(kind, scalar, other),
-        parameters=", ".join(_parameter(p.format(**words), words) for p in parameters.split(", ")),
-        body=body.format(**words),
-    )  # fmt: skip
+    found = []
+    for parameter in parameters.split(", "):
+        form, _, rest = parameter.format(**words).partition(":")
+        type_, name = rest.split()
+        found.append((form, words.get(type_, type_), name))
+    return found, body.format(**words)
 
 
 def _read_settings(names: Sequence[str], scalar: str) -> str:
@@ -115,10 +179,8 @@ def _read_settings(names: Sequence[str], scalar: str) -> str:
     return "".join((f"    uint at = {len(names)} * (clock[0] - 1);\n", *reads))
 
 
-def _parameter(text: str, words: dict[str, str]) -> str:
-    kind, _, rest = text.partition(":")
-    type_, name = rest.split()
-    type_ = words.get(type_, type_)
-    if kind == "V":
+def _parameter(parameter: tuple[str, str, str]) -> str:
+    form, type_, name = parameter
+    if form == "V":
         return f"uniform {type_} {name}"
-    return f"uniform {'RW' if kind == 'RW' else ''}StructuredBuffer<{type_}> {name}"
+    return f"uniform {'RW' if form == 'RW' else ''}StructuredBuffer<{type_}> {name}"

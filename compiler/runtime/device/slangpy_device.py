@@ -379,8 +379,11 @@ class GpuDevice:
             raise _broken(self.name, error) from None
 
     def _zeroing(self, buffers: Sequence[DeviceBuffer]) -> Sequence[KernelLaunch]:
-        """Return launches that set buffers to zero, those of the last time for the same ones; none for few buffers."""
-        if len(buffers) <= FEW:
+        """Return launches that set buffers to zero, those of the last time for the same ones.
+
+        There are none for few buffers, and none on Vulkan, where a kernel takes longer than its driver's commands.
+        """
+        if len(buffers) <= FEW or self.name != "cuda":
             return ()
         last, launches = self._zeroed
         if len(last) != len(buffers) or any(a is not b for a, b in zip(last, buffers, strict=True)):

@@ -1,4 +1,4 @@
-"""Set many buffers of a GPU to zero with one launch: a command for each buffer takes 2 µs of an H200."""
+"""Set many buffers of a CUDA device to zero with one launch: a command for each buffer takes 2 µs of an H200."""
 
 from __future__ import annotations
 

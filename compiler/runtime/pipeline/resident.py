@@ -29,15 +29,14 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from slangad.compiler.runtime.arrays.signature import ArrayPart, KernelValue, Path
-    from slangad.compiler.runtime.device.model import Device, DeviceBuffer, DeviceProgram, KernelLaunch
+    from slangad.compiler.runtime.device.model import Device, DeviceBuffer, DeviceProgram
     from slangad.compiler.runtime.pipeline.flow import GradientFlow, StageFlow, Use
     from slangad.compiler.runtime.pipeline.runnable import RunnablePipeline
     from slangad.compiler.runtime.pipeline.stages import Shapes
-    from slangad.compiler.runtime.pipeline.steps import HostWork, Step
+    from slangad.compiler.runtime.pipeline.steps import Planned, Step
 
     Array = npt.NDArray[Any]
     Place = tuple[str, Path]
-    Planned = KernelLaunch | Step | HostWork
 
 Role = ParameterRole
 _ROLES: Final = {Memory.UNIFORM: (Role.UNIFORM,), Memory.TEXTURE2D: (Role.INPUT, Role.TANGENT)}

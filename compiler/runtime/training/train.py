@@ -140,9 +140,11 @@ class Trainer:
         width = len(UPDATE_SETTINGS[OPTIMIZERS[self.plan.optimizer.name].kernel])
         scalars = {state_scalar(one.part.scalar.name) for one in self.trained}
         self._settings = {scalar: resident.buffer(scalar, HISTORY * width) for scalar in sorted(scalars)}
-        gathering, updating = [*self._gather()], [self._record(), *self._update()]
+        gathering = [*self._gather()]
+        body_together = steps.together(body, self.device)
+        updating = steps.together([self._record(), *self._update()], self.device)
         steps.load(self.device, cache)
-        self._body = steps.launches(body)
+        self._body = steps.launches(body_together)
         self._updating = steps.launches(updating)
         self._whole = RepeatedSteps(self.device, [*steps.launches(gathering), *self._body, *self._updating])
 
