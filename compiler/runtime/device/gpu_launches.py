@@ -17,6 +17,7 @@ _SCATTERING_GROUPS: Final = {"cuda": _GROUPS // 2, "vulkan": _GROUPS // 4}
 """Of kernels whose groups keep sums of tensors: these meet more additions where groups are fewer. Memory of Vulkan lies
 in small pages there, of which fewer threads miss fewer (docs/decisions/memory.md)."""
 _FEW_TOTALS: Final = 32
+"""Each group writes a record of all sums, so groups are fewer where there are more sums: one a multiprocessor."""
 _COPIED_SCALARS: Final = 1 << 22
 """Scalars of scratch memory that the copies of one tensor may always take."""
 _COPIES: Final = 64

@@ -427,7 +427,7 @@ class GpuDevice:
         if not is_primary_at(int(buffers[0].view[0])):
             return None
         whole = [buffers[number] for number, _ in zeroed if takes(buffers[number])]
-        at_once = self._zeroing(whole)
+        at_once = [*zero_launches(self._zero_program(), whole)] if len(whole) > FEW else []
         one_by_one = [one for one in zeroed if not (at_once and takes(buffers[one[0]]))]
         return PreparedLaunches(self._captured, _with_kernels(launches), buffers, one_by_one, _with_kernels(at_once))
 
