@@ -1,4 +1,7 @@
-"""Check input files and return a report. The stages of a file are one call each, in ``file_check``."""
+"""Check input files and return a report.
+
+``group_check`` has the steps of one group of files, ``file_check`` those of one file.
+"""
 
 from __future__ import annotations
 
@@ -7,41 +10,35 @@ import shlex
 import time
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from slangad import __version__
 from slangad.compiler.check.file_check import FileCheck, compile_options
 from slangad.compiler.check.file_threads import FileThreads
-from slangad.compiler.check.kept_results import FileResults, KeptResults
+from slangad.compiler.check.group_check import GroupCheck, describe_input, describe_inputs, notes_on
+from slangad.compiler.check.kept_results import KeptResults
 from slangad.compiler.check.model.observer import CheckObserver
-from slangad.compiler.check.planning.description import describe_file
-from slangad.compiler.check.planning.files import Described, describe_all, groups_of, with_main_files
+from slangad.compiler.check.planning.files import groups_of, with_main_files
 from slangad.compiler.check.planning.selection import asks_for_names, paths_of, refuse_unknown_names, wanted
 from slangad.compiler.check.planning.shards import split_files
-from slangad.compiler.check.planning.unseen import rows_of_unread, with_every_function
 from slangad.compiler.check.subjects.requested_shapes import refuse_shapes
-from slangad.compiler.check.verdict.not_run import file_result
 from slangad.compiler.check.versions import used
 from slangad.compiler.check.workers.pool import Workers
 from slangad.compiler.driver.compile import refuse_specializations
 from slangad.compiler.driver.slang_compilers import SlangCompilers
-from slangad.compiler.errors.diagnostics import CompileError, ToolchainError
 from slangad.compiler.report.model import FileCost, Report, Result
-from slangad.compiler.report.words import name_of, titled
 from slangad.compiler.slang_text.endings import is_slang
-from slangad.compiler.slang_text.search import search
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from slangad.compiler.check.file_threads import Say
+    from slangad.compiler.check.kept_results import FileResults
     from slangad.compiler.check.options import CheckOptions
     from slangad.compiler.check.planning.description import FileDescription
+    from slangad.compiler.check.planning.files import Described
     from slangad.compiler.driver.inputs import Input
-
-_UNREADABLE: Final = frozenset({"SA240", "SA241"})
-"""Codes of failures of the toolchain that only concern the file that it reads."""
 
 
 def check(inputs: Sequence[Input], options: CheckOptions, observer: CheckObserver | None = None) -> Report:
@@ -50,7 +47,7 @@ def check(inputs: Sequence[Input], options: CheckOptions, observer: CheckObserve
     Raises:
         CompileError: A generic function that was asked for is nowhere.
         ToolchainError: There is no Slang or no C++ compiler.
-        UnknownNameError: A name that was asked for is nowhere.
+        NoSuchNameError: A name that was asked for is nowhere.
         RequestedShapeError: No subject can have a shape that was asked for.
     """
     start = time.perf_counter()
@@ -66,7 +63,7 @@ def check(inputs: Sequence[Input], options: CheckOptions, observer: CheckObserve
         used(options),
         strict=options.strict,
         seconds=time.perf_counter() - start,
-        notes=tuple(_notes(inputs, options)),
+        notes=tuple(notes_on(inputs, options)),
         command=options.full_command or command,
         fail_on=options.fail_on,
         min_checked=options.min_checked,
@@ -79,17 +76,11 @@ def check(inputs: Sequence[Input], options: CheckOptions, observer: CheckObserve
 
 def paths_in(inputs: Sequence[Input], options: CheckOptions) -> frozenset[str] | None:
     """Return ``function.parameter`` for everything that can be checked; None if a file can't be read."""
-    with _Session(options, CheckObserver()) as session:
-        described = [session.describe(item) for item in with_main_files(inputs, options.include_dirs)]
+    files = with_main_files(inputs, options.include_dirs)
+    with SlangCompilers(compile_options(options)) as compilers:
+        described = [describe_input(item, options, compilers) for item in files]
     read = [one for one in described if not isinstance(one, Result)]
     return frozenset(path for one in read for path in paths_of(one)) if len(read) == len(described) else None
-
-
-def _notes(inputs: Sequence[Input], options: CheckOptions) -> Iterator[tuple[str, str]]:
-    """Yield the folders that are searched for imports although no option names them, each with the file."""
-    for item in inputs:
-        if is_slang(item.path):
-            yield from ((str(item.path), one.note) for one in search(item.path, options.include_dirs).folders)
 
 
 def _refuse_unknown(described: Sequence[tuple[Input, FileDescription]], options: CheckOptions) -> None:
@@ -112,7 +103,6 @@ class _Session:
         self._finished = 0
         self._files = 0
         self._compiling = compile_options(options)
-        self._include_dirs = self._compiling.include_dirs
         self._compilers = [SlangCompilers(self._compiling)]
         self._describing = SlangCompilers(self._compiling)  # while threads use the others
         self._workers = Workers(options.workers, options.run_limit)
@@ -131,14 +121,14 @@ class _Session:
         options, self._files = self._options, len(inputs)
         asks = asks_for_names(inputs, options)
         names = tuple(str(item.path) for item in inputs) if asks else ()
-        kept = KeptResults(options, self._include_dirs, names)
+        kept = KeptResults(options, self._compiling.include_dirs, names)
         groups = groups_of(inputs, options.include_dirs)
         known: dict[Path, FileResults] = {}
         for group in () if options.mutate else dict.fromkeys(groups.values()):
             known |= kept.get(group)
         described: dict[Path, Described] = {}
         if asks and (not inputs or any(item.path not in known for item in inputs)):
-            known, described = {}, self._described(inputs, self._compilers[0])
+            known, described = {}, describe_inputs(inputs, options, self._compilers[0])
             read = [(item, one) for item, one in described.values() if not isinstance(one, Result)]
             if len(read) == len(described):  # a name may be in a file that can't be read
                 _refuse_unknown(read, options)
@@ -148,19 +138,20 @@ class _Session:
             self.split, self.files = split.digest, tuple(str(item.path) for item in inputs)
             inputs = [item for item in inputs if item.path in split.shards[number - 1]]
             self._files = len(inputs)
-        fresh: dict[Path, FileResults] = {}
+        group_check = GroupCheck(kept, self._observer)
         wanted_groups = dict.fromkeys(groups[item.path] for item in inputs if item.path not in known)
-        begun = self._begun(wanted_groups, described, partial(self._check_group, kept, fresh))
+        begun = self._begun(wanted_groups, described, group_check)
         with FileThreads(self._opened(len(wanted_groups)), begun) as threads:
             for item in inputs:
                 self._progress()
                 if item.path in known:
                     self._observer.reads(known[item.path].sources or ())
-                    self._announce(item, known[item.path].results, self._observer)
+                    group_check.announce(item, known[item.path].results, self._observer)
                 else:
                     threads.follow(item.path)
                 self._finished += 1
-        return {item.path: (known | fresh)[item.path] for item in inputs}
+        results = known | group_check.results
+        return {item.path: results[item.path] for item in inputs}
 
     def _opened(self, groups: int) -> list[FileCheck]:
         """Return one for each thread that some groups can use. A group keeps about two processors busy."""
@@ -175,7 +166,7 @@ class _Session:
         ]
 
     def _begun(
-        self, groups: Iterable[tuple[Input, ...]], described: Mapping[Path, Described], check: Callable[..., None]
+        self, groups: Iterable[tuple[Input, ...]], described: Mapping[Path, Described], group_check: GroupCheck
     ) -> Iterator[tuple[list[Path], Callable[[FileCheck, Say], None]]]:
         """Yield the files of each group, and what is to be done. Users' Python runs here, in the main thread."""
         for group in groups:
@@ -184,65 +175,8 @@ class _Session:
             if not described.keys().isdisjoint(files):
                 of_group = described
             elif not all(is_slang(file) for file in files):
-                of_group = self._described(group, self._describing)
-            yield files, partial(check, group, of_group, time.perf_counter() - begun)
-
-    def _check_group(
-        self,
-        kept: KeptResults,
-        fresh: dict[Path, FileResults],
-        group: tuple[Input, ...],
-        described: Mapping[Path, Described] | None,
-        seconds: float,
-        check: FileCheck,
-        say: Say,
-    ) -> None:
-        """Check files that may be checked through each other; ``seconds`` went into their descriptions."""
-        begun = time.perf_counter() - seconds
-        if described is None:
-            described = self._described(group, check.compilers[0])
-        for item in group:
-            one = self._checked(item, described.get(item.path), check, say)
-            kept_seconds = sum(result.seconds for result in one.results if result.cached)
-            fresh[item.path] = one._replace(seconds=time.perf_counter() - begun + kept_seconds)
-            sources = (*search(item.path, self._include_dirs).files, *(one.sources or ()))
-            say(item.path, partial(self._observer.reads, sources))
-            begun = time.perf_counter()
-        if not self._options.mutate:
-            kept.put(group, fresh)
-        for item in group:
-            say(item.path, None)
-
-    def _checked(self, original: Input, described: Described | None, check: FileCheck, say: Say) -> FileResults:
-        """Return the results of a file; none if all its functions are checked through another file."""
-        if described is None:
-            return FileResults((), ())
-        item, description = described
-        observer = CheckObserver(
-            planned=lambda *plan: say(original.path, partial(self._observer.planned, *plan)),
-            decided=lambda result: say(original.path, partial(self._observer.decided, result)),
-        )
-        # An import that fails is no source of the module.
-        brought = search(item.path, self._include_dirs).files if is_slang(item.path) else ()
-        if isinstance(description, Result):
-            rows = (description, *rows_of_unread(item, description, self._options.only, self._options.include_dirs))
-            self._announce(item, rows, observer)
-            return FileResults(rows, brought if is_slang(item.path) else None)
-        results = tuple(check.results(item, description, self._notes_of(item), observer))
-        sources = tuple(dict.fromkeys((*description.module.sources, *brought)))
-        return FileResults(results, sources if item.path == original.path else None)
-
-    def _described(self, inputs: Sequence[Input], compilers: SlangCompilers) -> dict[Path, Described]:
-        """Return the descriptions of inputs, with a row for every requested function."""
-        described = describe_all(inputs, partial(self.describe, compilers=compilers), self._options.include_dirs)
-        return described if self._options.mutate else with_every_function(described, self._options.include_dirs)
-
-    def _announce(self, item: Input, results: Sequence[Result], observer: CheckObserver) -> None:
-        """Send an observer results that are known at once."""
-        names = [titled(name_of(result), result.kind) for result in results]
-        observer.planned(names, self._notes_of(item))
-        for result in results:
-            observer.decided(result)
+                of_group = describe_inputs(group, self._options, self._describing)
+            yield files, partial(group_check.check, group, of_group, time.perf_counter() - begun)
 
     def _runs(self, number: int, labels: Sequence[str]) -> None:
         """Take the labels of the subjects that run in a thread."""
@@ -252,21 +186,3 @@ class _Session:
     def _progress(self) -> None:
         labels = [label for those in tuple(self._labels.values()) for label in those]
         self._observer.progress(self._finished, self._files, labels)
-
-    def _notes_of(self, item: Input) -> list[str]:
-        return [text for _, text in _notes([item], self._options)]
-
-    def describe(
-        self, item: Input, *, compilers: SlangCompilers | None = None, repair: bool = True
-    ) -> FileDescription | Result:
-        """Return the description of a file, or the result of a file that can't be read.
-
-        Without ``repair``, a file with a part that does not compile is a result.
-        """
-        try:
-            options = self._options if repair else replace(self._options, repair=False)
-            return describe_file(item, options, compilers or self._compilers[0])
-        except (CompileError, ToolchainError) as error:
-            if isinstance(error, ToolchainError) and error.diagnostics[0].code not in _UNREADABLE:
-                raise
-            return file_result(item.path, error)
