@@ -257,12 +257,16 @@ class Resident:
 
     def backward(self, flow: GradientFlow) -> Iterator[Planned]:
         """Yield the gradients of the roots, from the seeds; forward has run, except where only sums are wanted."""
+        later = {version for stage in flow.stages for use in stage.uses for version in (use.version, use.made)}
+        for place, seed in self.seeds.items():
+            if place[0] not in later:  # nothing is added to it
+                self.gradients.setdefault(place, seed)
         backward: list[Planned] = []
         for stage in reversed(flow.stages):
             if stage.active:
                 backward += self._stage_backward(flow, stage)
         for place, seed in self.seeds.items():
-            if place in self.gradients:
+            if self.gradients.get(place, seed) is not seed:
                 yield self.steps.zero(self.gradients[place])
                 yield self.steps.add(seed, self.gradients[place])
         yield from (
