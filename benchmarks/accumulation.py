@@ -66,6 +66,9 @@ PATTERNS: dict[str, Callable[[int, int, np.random.Generator], Places]] = {
     "nine in ten at one": lambda count, size, rng: np.where(
         rng.random(count) < 0.9, size // 2, rng.integers(0, size, count)
     ),
+    "one in ten at one": lambda count, size, rng: np.where(
+        rng.random(count) < 0.1, size // 2, rng.integers(0, size, count)
+    ),
     "among 600": lambda count, size, rng: _random(count, 600, size, rng),
     "among 1000": lambda count, size, rng: _random(count, 1000, size, rng),
     "among 5000": lambda count, size, rng: _random(count, 5000, size, rng),
@@ -75,10 +78,12 @@ PATTERNS: dict[str, Callable[[int, int, np.random.Generator], Places]] = {
 
 
 ONE, FEW, ALL = ("one element",), ("nine in ten at one", "anywhere"), tuple(PATTERNS)
+MIXED = ("one in ten at one", "a power law")
+"""Patterns in which groups meet many elements that they have no room for, and a few hot ones."""
 SCATTERED = (
     (1, 1, ONE), (1, 3, FEW), (3, 3, FEW), (1, 3000, ALL), (2, 3000, ALL), (4, 3000, ALL), (1, 1 << 20, ALL),
     (2, 1 << 20, ALL), (4, 1 << 20, ALL),
-    (1, (1 << 22) + 1, ALL),
+    (1, (1 << 22) + 1, ALL), (2, 1 << 17, MIXED),
 )  # fmt: skip
 """Components and elements of the tensors that are scattered to, and how threads hit them."""
 TEXTURES = ((1, ONE), (32, FEW), (1024, ALL))

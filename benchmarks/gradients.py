@@ -120,6 +120,7 @@ def resident_backward(item: str, given: dict[str, np.ndarray], device_name: str,
     from slangad.compiler.runtime.arrays.modes import RunMode
     from slangad.compiler.runtime.arrays.prepare import prepare
     from slangad.compiler.runtime.device.open import open_device
+    from slangad.compiler.runtime.device.slangpy_device import GpuDevice
     from slangad.compiler.runtime.pipeline.run_kernel import Run
 
     start = time.perf_counter()
@@ -136,11 +137,13 @@ def resident_backward(item: str, given: dict[str, np.ndarray], device_name: str,
                 b for (role, name, _), b in run.buffers.items() if role is ParameterRole.GRADIENT and name not in stored
             ]
             gradients += run.totals()
-            device.submit(run.launches, gradients)
+            before, cleared = device.zeroing(gradients) if isinstance(device, GpuDevice) else ([], gradients)
+            launches = [*before, *run.launches]
+            device.submit(launches, cleared)
             results = dict(run.results())
             first = time.perf_counter() - start
             repeats = 3 if device_name == "cpu" else 10
-            us = median_us(lambda: device.submit(run.launches, gradients), device.wait, repeats)
+            us = median_us(lambda: device.submit(launches, cleared), device.wait, repeats)
     return Resident(us, results, first)
 
 

@@ -3,10 +3,13 @@
 A network 16-W-W-3 with rectifiers, written as loops (benchmarks/workloads/network.py), over 2^18 samples (2^14 on the
 CPU): the mean squared error, its gradients in all weights and in the inputs. With ``--grid``, the inputs are features
 of a hash grid of 8 levels with 2^14 entries each (benchmarks/workloads/field.py), and the table has a gradient. Times
-as in ``gradients.py``: the median of 5 x 10 runs, buffers on the device. JAX has ``jit`` of ``value_and_grad``, once
-with the highest matmul precision and once with its default. ``slangad half`` has products in half, where the device has
-matrix units. torch has ``torch.compile`` of the loss; where the samples lie in the grid is computed before. ``error``
-is the largest distance of a gradient from float64, by the norm of its array.
+as in ``gradients.py``: the median of 5 x 10 runs, buffers on the device. ``slangad half`` has products in half, where
+the device has matrix units. JAX has ``jit`` of ``value_and_grad``, with three precisions of matrix products. torch has
+``torch.compile`` of the loss, with two; where the samples lie in the grid is computed before. ``error`` is the largest
+distance of a gradient from float64, by the norm of its array.
+
+With ``--train``, 1000 steps of Adam of slangad and JAX. slangad's time has the upload of the samples and the download
+of losses and parameters, JAX's has neither. Both start from weights of their own, so losses differ.
 """
 
 from __future__ import annotations
@@ -219,7 +222,7 @@ def slangad_training(device_name: str, width: int, samples: int, precision: str)
 
 
 def jax_training(device_name: str, width: int, samples: int, precision: str) -> dict[str, float]:
-    """Return the same of JAX, with a jitted step and Adam written out."""
+    """Return the seconds of JAX without transfers, with a jitted step and Adam written out, and the last loss."""
     import jax
     import jax.numpy as jnp
 

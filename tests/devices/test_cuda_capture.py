@@ -24,7 +24,7 @@ from slangad.compiler.runtime.device.cuda_calls import PreparedLaunches
 from slangad.compiler.runtime.device.cuda_capture import CapturedLaunches, EntryCode, packed
 from slangad.compiler.runtime.device.model import KernelLaunch
 from slangad.compiler.runtime.device.tensors import TensorBuffer
-from slangad.compiler.runtime.device.zeroing import ENTRY, zero_launches
+from slangad.compiler.runtime.device.zeroing import ZERO_ENTRY, zero_launches
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -146,7 +146,7 @@ def test_prepared_launches__with_buffers_to_set_to_zero__start_with_a_launch_for
             f"count{n}": layout(24 + 24 * n, 4, "uint32"),
         }
     zero = EntryCode(8, (256, 1, 1), places, {}, variable=0, bytes_of_variable=0)
-    monkeypatch.setattr(device, "code_of", lambda _, entry: zero if entry == ENTRY else code)
+    monkeypatch.setattr(device, "code_of", lambda _, entry: zero if entry == ZERO_ENTRY else code)
     memory = [SimpleNamespace(data_ptr=lambda: 1, numel=lambda size=size: size) for size in (42, 5)]
     x, w = (TensorBuffer(one, np.dtype("f4"), one.numel()) for one in memory)
     launch = KernelLaunch(SimpleNamespace(), "scaled", (300, 1, 1), {"count": [7, 9], "s": 0.5, "half": 1.5, "x": x})  # type: ignore[arg-type]

@@ -22,6 +22,7 @@ from slangad.compiler.runtime.device.choice import is_software
 from slangad.compiler.runtime.device.model import BuildOptions, KernelLaunch
 from slangad.compiler.runtime.device.segments import free_addresses
 from slangad.compiler.runtime.device.slangpy_device import GpuDevice
+from slangad.compiler.runtime.device.zeroing import ZERO, ZERO_ENTRY, is_whole, zero_launches
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -179,6 +180,21 @@ def test_submit__buffers_to_clear__are_zero_whatever_their_number_and_size(gpu: 
             buffer.upload(np.ones(buffer.count, buffer.dtype))
         gpu.submit([], buffers)
         assert all(not buffer.download().any() for buffer in buffers)
+
+
+def test_zero_launches__for_more_buffers_than_one_takes__set_all_to_zero(gpu: Device) -> None:
+    if gpu.name == "webgpu":
+        pytest.skip("it has fewer buffers in a launch")
+    program = gpu.load(ZERO, BuildOptions(), (ZERO_ENTRY,))
+    buffers = [gpu.buffer(np.dtype(name), size) for name, size in (("f4", 0), ("f4", 300_001), ("f2", 6)) * 4]
+    assert all(map(is_whole, buffers))
+    assert not is_whole(gpu.buffer(np.dtype("f2"), 3))
+    for buffer in buffers:
+        buffer.upload(np.ones(buffer.count, buffer.dtype))
+    launches = [*zero_launches(program, buffers)]
+    gpu.submit(launches)
+    assert len(launches) == 2
+    assert all(not buffer.download().any() for buffer in buffers)
 
 
 def test_buffer__more_than_there_is__is_refused(gpu: Device) -> None:

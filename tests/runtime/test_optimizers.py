@@ -148,7 +148,7 @@ def test_together__steps_for_buffers_of_all_sizes__are_one_launch_for_several(
         np.testing.assert_allclose(one, other, rtol=1e-6)
     assert many == buffers
     alone = int(device.name == "cpu")  # the largest one
-    most = 1 if device.name == "webgpu" and kind != "zero" else {"zero": 8, "adam": 6, "sgd": 8}[kind]
+    most = 1 if device.name == "webgpu" else {"zero": 8, "adam": 6, "sgd": 8}[kind]
     assert few == alone + -(-(buffers - alone) // most)
 
 

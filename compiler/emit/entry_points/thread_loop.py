@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from contextlib import contextmanager
+from functools import reduce
 from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.emit.entry_points.calls import print_call
@@ -26,6 +27,17 @@ _READ_AHEAD: Final = 4
 """Fewer leave an H200 waiting for memory, more take registers for nothing (benchmarks/RESULTS.md)."""
 
 
+def _print_keep(entry: PrintedEntry, writer: Writer) -> None:
+    """Print the call that makes room for sums of groups. It takes the smallest number of copies of their tensors."""
+    lane, parts = entry.scope.local("lane"), entry.keepers
+    if any(not part.together for part in parts):
+        names = (p.name for part in parts for p in part.parameters(entry.mode) if p.role is ParameterRole.COPIES)
+        copies = reduce(lambda found, name: f"min({found}, {name})", names)
+        writer.line(f"sa.keep_sums<{entry.group[0]}>({lane}, {copies});")
+    elif parts:
+        writer.line(f"sa.keep_together<{entry.group[0]}>({lane});")
+
+
 def print_share(entry: PrintedEntry, writer: Writer) -> None:
     """Print the loop over the thread's share of the elements, and the store of its sums."""
     local, size = entry.scope.local, entry.group[0]
@@ -34,9 +46,7 @@ def print_share(entry: PrintedEntry, writer: Writer) -> None:
         extents = f"[{group.summed_scalars}]{ways.format(group.library)}"
         writer.line(f"{group.library}.Sum {local(group.named('sums'))}{extents} = {{}};")
     _print_tensors(entry, writer, "{own} = 0;")
-    if entry.keepers:
-        kept = "together" if all(part.together for part in entry.keepers) else "sums"
-        writer.line(f"sa.keep_{kept}<{size}>({local('lane')});")
+    _print_keep(entry, writer)
     if not entry.in_step and not entry.tile:
         names = (f"{local('thread')}.x", local("count"), local("parts"))
         library, share = _library(entry), local("share")

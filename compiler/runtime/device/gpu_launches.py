@@ -16,12 +16,14 @@ _GROUPS: Final = 1056
 _SCATTERING_GROUPS: Final = {"cuda": _GROUPS // 2, "vulkan": _GROUPS // 4}
 """Of kernels whose groups keep sums of tensors: these meet more additions where groups are fewer. Memory of Vulkan lies
 in small pages there, of which fewer threads miss fewer (docs/decisions/memory.md)."""
-_FEW_TOTALS: Final = 32
-"""Each group writes a record of all sums, so groups are fewer where there are more sums: one a multiprocessor."""
+_GROUPS_OF_TOTALS: Final = ((512, _GROUPS // 8), (32, _GROUPS // 4))
+"""More sums than the first number: so many groups at most, since each writes a record of all sums."""
 _COPIED_SCALARS: Final = 1 << 22
 """Scalars of scratch memory that the copies of one tensor may always take."""
 _COPIES: Final = 64
 """Copies that it has where they are no more than the elements of the domain."""
+_MOST_COPIES: Final = _GROUPS // 2
+"""Each group adds to one copy, and kernels that scatter have no more groups."""
 _ADDITIONS: Final = 512
 """Additions to one float that keep its sum within some 1e-5, whatever is added."""
 
@@ -58,7 +60,8 @@ def spread(elements: int, group: int, totals: int, scatters_on: str = "") -> int
 
     ``scatters_on`` names the device where groups keep sums of tensors.
     """
-    most = _GROUPS // 8 if totals > _FEW_TOTALS else _SCATTERING_GROUPS.get(scatters_on, _GROUPS)
+    scattering = _SCATTERING_GROUPS.get(scatters_on, _GROUPS)
+    most = next((groups for above, groups in _GROUPS_OF_TOTALS if totals > above), scattering)
     return max(1, min(most, -(-elements // group)))
 
 
@@ -66,7 +69,7 @@ def copies_of(elements: int, scalars: int) -> int:
     """Return the number of copies: more for small tensors, whose elements take many additions."""
     scalars = max(1, scalars)
     fitting = max(_COPIED_SCALARS // scalars, min(_COPIES, elements // scalars))
-    return max(1, min(fitting, -(-elements // _ADDITIONS)))
+    return max(1, min(fitting, _MOST_COPIES, -(-elements // _ADDITIONS)))
 
 
 class KeptBindings(Generic[Bound]):

@@ -30,7 +30,7 @@ from slangad.compiler.runtime.device.model import BuildOptions
 from slangad.compiler.runtime.device.segments import free_addresses, free_memory
 from slangad.compiler.runtime.device.table import DEVICES
 from slangad.compiler.runtime.device.tensors import TensorBuffer, current_stream
-from slangad.compiler.runtime.device.zeroing import ENTRY, FEW, MODULE, WORD, takes, zero_launches
+from slangad.compiler.runtime.device.zeroing import AT_MOST_ALONE, WORD, ZERO, ZERO_ENTRY, is_whole, zero_launches
 from slangad.compiler.toolchain.messages.failures import failed, temporary_files
 from slangad.compiler.toolchain.temporary import TemporaryFolder
 
@@ -219,7 +219,6 @@ class GpuDevice:
         self._captured = CapturedLaunches(device)
         self._modules: deque[_ParsedModule] = deque(maxlen=_PARSED)
         self._zero: GpuProgram | None = None
-        self._zeroed: tuple[Sequence[DeviceBuffer], Sequence[KernelLaunch]] = (), ()
 
     @property
     def adapter(self) -> str:
@@ -361,15 +360,13 @@ class GpuDevice:
             self._record(launches)
             return
         self._captured.enter(None)
-        at_once = self._zeroing([buffer for buffer in cleared if takes(buffer)])
         try:
             encoder = self.handle.create_command_encoder()
             for buffer in cleared:
                 assert isinstance(buffer, GpuBuffer)  # noqa: S101  (this device made it)
-                if not (at_once and takes(buffer)):
-                    encoder.clear_buffer(buffer.handle)
+                encoder.clear_buffer(buffer.handle)
             with encoder.begin_compute_pass() as compute:
-                for launch in (*at_once, *launches):
+                for launch in launches:
                     assert isinstance(launch.program, GpuProgram)  # noqa: S101  (load gave it)
                     parameters = self._kept.of(launch, partial(_bound, launch, self.handle))
                     compute.bind_pipeline(launch.program.kernels[launch.entry].pipeline, parameters)
@@ -378,23 +375,17 @@ class GpuDevice:
         except RuntimeError as error:
             raise _broken(self.name, error) from None
 
-    def _zeroing(self, buffers: Sequence[DeviceBuffer]) -> Sequence[KernelLaunch]:
-        """Return launches that set buffers to zero, those of the last time for the same ones.
+    def zeroing(self, buffers: Sequence[DeviceBuffer]) -> tuple[list[KernelLaunch], list[DeviceBuffer]]:
+        """Return launches that set buffers to zero, and the other buffers, for which commands of the driver are faster.
 
-        There are none for few buffers, and none on Vulkan, where a kernel takes longer than its driver's commands.
+        On Vulkan these are all, and so are a few on CUDA.
         """
-        if len(buffers) <= FEW or self.name != "cuda":
-            return ()
-        last, launches = self._zeroed
-        if len(last) != len(buffers) or any(a is not b for a, b in zip(last, buffers, strict=True)):
-            launches = [*zero_launches(self._zero_program(), buffers)]
-            self._zeroed = buffers, launches
-        return launches
-
-    def _zero_program(self) -> GpuProgram:
+        whole = [buffer for buffer in buffers if is_whole(buffer)]
+        if self.name != "cuda" or len(whole) <= AT_MOST_ALONE:
+            return [], [*buffers]
         if self._zero is None:
-            self._zero = self.load(MODULE, BuildOptions(), (ENTRY,))
-        return self._zero
+            self._zero = self.load(ZERO, BuildOptions(), (ZERO_ENTRY,))
+        return [*zero_launches(self._zero, whole)], [buffer for buffer in buffers if not is_whole(buffer)]
 
     def repeatable(self, launches: Sequence[KernelLaunch], place: object = None) -> Repeatable | None:
         """Return launches that are submitted many times: on cuda from a graph, which the driver starts at once."""
@@ -426,10 +417,10 @@ class GpuDevice:
         self.handle.set_cuda_context_current()
         if not is_primary_at(int(buffers[0].view[0])):
             return None
-        whole = [buffers[number] for number, _ in zeroed if takes(buffers[number])]
-        at_once = [*zero_launches(self._zero_program(), whole)] if len(whole) > FEW else []
-        one_by_one = [one for one in zeroed if not (at_once and takes(buffers[one[0]]))]
-        return PreparedLaunches(self._captured, _with_kernels(launches), buffers, one_by_one, _with_kernels(at_once))
+        first, alone = self.zeroing([buffers[number] for number, _ in zeroed])
+        rest = {id(buffer) for buffer in alone}
+        one_by_one = [(number, size) for number, size in zeroed if id(buffers[number]) in rest]
+        return PreparedLaunches(self._captured, _with_kernels(launches), buffers, one_by_one, _with_kernels(first))
 
     def enter(self, stream: int | None) -> None:
         """Wait for prepared launches in other streams whose arguments the next launches replace."""
@@ -463,7 +454,7 @@ class GpuDevice:
             return
         self._kept.clear()
         self._modules.clear()
-        self._zeroed = (), ()
+        self._zero = None
         self.handle.close()
 
 

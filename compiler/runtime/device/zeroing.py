@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 
     from slangad.compiler.runtime.device.model import DeviceBuffer, DeviceProgram
 
-ENTRY: Final = "zero"
-FEW: Final = 2
-"""So many buffers are set to zero one by one: the kernel takes 0.3 s to compile."""
+ZERO_ENTRY: Final = "zero"
+AT_MOST_ALONE: Final = 2
+"""At most so many buffers are set to zero one by one: the kernel takes 0.3 s to compile."""
 _BUFFERS: Final = 8
 """Buffers of one launch."""
 _GROUP: Final = 256
@@ -36,16 +36,16 @@ void clear(RWStructuredBuffer<uint> words, uint count, uint first, uint step)
 
 [shader("compute")]
 [numthreads({_GROUP}, 1, 1)]
-void {ENTRY}(uint3 thread : SV_DispatchThreadID, uniform uint threads{_PARAMETERS})
+void {ZERO_ENTRY}(uint3 thread : SV_DispatchThreadID, uniform uint threads{_PARAMETERS})
 {{
 {_CLEARS}}}
 """
-MODULE: Final = EmittedModule("slangad_zero.slang", _TEXT, {}, (), {}, ())
+ZERO: Final = EmittedModule("slangad_zero.slang", _TEXT, {}, (), {}, ())
 """The kernel that does it."""
 
 
-def takes(buffer: DeviceBuffer) -> bool:
-    """Return True if the kernel can set a buffer to zero: it writes whole words."""
+def is_whole(buffer: DeviceBuffer) -> bool:
+    """Return True if a buffer is made of whole words, which the kernel writes."""
     return buffer.count * buffer.dtype.itemsize % WORD == 0
 
 
@@ -53,7 +53,7 @@ def zero_launches(program: DeviceProgram, buffers: Sequence[DeviceBuffer]) -> It
     """Yield launches that set buffers to zero which the kernel takes.
 
     Args:
-        program: ``MODULE``, loaded.
+        program: ``ZERO``, loaded.
         buffers: The buffers.
     """
     for first in range(0, len(buffers), _BUFFERS):
@@ -64,4 +64,4 @@ def zero_launches(program: DeviceProgram, buffers: Sequence[DeviceBuffer]) -> It
         for n in _NUMBERS:
             bindings[f"buffer{n}"] = part[min(n, len(part) - 1)]
             bindings[f"count{n}"] = words[n] if n < len(part) else 0
-        yield KernelLaunch(program, ENTRY, (threads, 1, 1), bindings)
+        yield KernelLaunch(program, ZERO_ENTRY, (threads, 1, 1), bindings)

@@ -36,9 +36,10 @@ _TOGETHER: Final = ("zero", "sgd", "adam")
 _MOST_SETS: Final = 8
 _MOST_ON_HOST: Final = 4096
 """Scalars of steps that a launch on the CPU does together: the loop over larger ones is vector code by itself."""
-_BUFFERS: Final = {"webgpu": 8}
 _MOST_BUFFERS: Final = 30
-"""Buffers that a launch may have on a device; WebGPU promises 8, and Metal has 31."""
+"""Buffers of one launch; Metal has 31."""
+_ALONE: Final = ("webgpu",)
+"""Devices where each step is a launch: WebGPU promises eight buffers, and refuses one that is bound twice."""
 
 _LOADED: WeakKeyDictionary[Device, dict[frozenset[object], DeviceProgram]] = WeakKeyDictionary()
 """Modules already on devices. Pipelines reuse them, since compiling takes longer than a run."""
@@ -132,9 +133,9 @@ class Steps:
         for key, group in groupby(planned, lambda one: _key_of(one, _MOST_ON_HOST if device.host else None)):
             members = [*group]
             shared, own = buffers_of(key[0], key[1]) if key else (0, 1)
-            sets = min(_MOST_SETS, (_BUFFERS.get(device.name, _MOST_BUFFERS) - shared) // own)
+            sets = min(_MOST_SETS, (_MOST_BUFFERS - shared) // own)
             steps = [one for one in members if isinstance(one, Step) and one.count]
-            if key is None or sets < 2 or len(steps) < 2 or not _share(steps):
+            if key is None or device.name in _ALONE or len(steps) < 2 or not _share(steps):
                 found += members
                 continue
             self.wanted[key] -= len(members)
