@@ -199,7 +199,7 @@ _TOTALS_OF: Final = {
 
 
 def print_first(writer: Writer, names: MemoryNames) -> None:
-    """Print what a thread keeps of a scattered gradient, since each addition would take a remainder for it."""
+    """Print where a group's copy of the totals begins: a thread keeps it, since it takes a remainder."""
     writer.line(f"static uint {names.first}; // the first element of the group's copy of the totals")
 
 
