@@ -57,18 +57,19 @@ def _random(count: int, hot: int, size: int, rng: np.random.Generator) -> Places
     return rng.integers(0, min(hot, size), count) * 7919 % size
 
 
+def _at_one(share: float, count: int, size: int, rng: np.random.Generator) -> Places:
+    """Return one index for a share of the threads, and random ones for the others."""
+    return np.where(rng.random(count) < share, size // 2, rng.integers(0, size, count))
+
+
 PATTERNS: dict[str, Callable[[int, int, np.random.Generator], Places]] = {
     "one element": lambda count, size, _: np.full(count, size // 2),
     "two in turn": lambda count, size, _: np.arange(count) % 2 * 7919 % size,
     "two of one slot": lambda count, size, _: np.arange(count) % 2 * 528 % size,
     "neighbours together": lambda count, size, _: np.arange(count) * size // max(count, 1),
     "strided": lambda count, size, _: np.arange(count) * 7919 % size,
-    "nine in ten at one": lambda count, size, rng: np.where(
-        rng.random(count) < 0.9, size // 2, rng.integers(0, size, count)
-    ),
-    "one in ten at one": lambda count, size, rng: np.where(
-        rng.random(count) < 0.1, size // 2, rng.integers(0, size, count)
-    ),
+    "nine in ten at one": lambda count, size, rng: _at_one(0.9, count, size, rng),
+    "one in ten at one": lambda count, size, rng: _at_one(0.1, count, size, rng),
     "among 600": lambda count, size, rng: _random(count, 600, size, rng),
     "among 1000": lambda count, size, rng: _random(count, 1000, size, rng),
     "among 5000": lambda count, size, rng: _random(count, 5000, size, rng),

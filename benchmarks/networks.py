@@ -133,28 +133,38 @@ def slangad_time(device_name: str, width: int, samples: int, precision: str, *, 
     return {"us": run.us, "error": error_of(given, found), "first result s": run.first}
 
 
-def jax_time(device_name: str, width: int, samples: int, precision: str, *, grid: bool) -> dict[str, float]:
-    """Return JAX's time in microseconds and its error."""
+def jax_values(given: Arrays, device_name: str, precision: str) -> tuple[dict[str, Any], Any, Any]:
+    """Return what JAX differentiates by, the positions and the targets, on the device; sets the products' precision."""
     import jax
-    import jax.numpy as jnp
 
-    given = made(width, samples, grid=grid)
     jax.config.update("jax_default_matmul_precision", precision)
     where = jax.devices("cpu" if device_name == "cpu" else "gpu")[0]
     values = {k: jax.device_put(v, where) for k, v in given.items()}
     target, at = values.pop("target"), values.pop("at", None)
+    return values, at, target
 
-    def loss(p: dict[str, jax.Array]) -> jax.Array:
-        if grid:
-            levels = enumerate(corners(at, jnp))
-            x = jnp.concatenate([(w[..., None] * p["table"][n][entry]).sum(1) for n, (entry, w) in levels], 1)
-        else:
-            x = p["x"]
-        h = jnp.maximum(x @ p["w1"].T + p["b1"], 0)
-        h = jnp.maximum(h @ p["w2"].T + p["b2"], 0)
-        return jnp.mean(jnp.sum((h @ p["w3"].T + p["b3"] - target) ** 2, -1)) / (3 if grid else 1)
 
-    step = jax.jit(jax.value_and_grad(loss))
+def jax_loss(p: dict[str, Any], at: Any, target: Any) -> Any:
+    """Return JAX's loss; without positions, of the inputs ``x``."""
+    import jax.numpy as jnp
+
+    if at is None:
+        x = p["x"]
+    else:
+        levels = enumerate(corners(at, jnp))
+        x = jnp.concatenate([(w[..., None] * p["table"][n][entry]).sum(1) for n, (entry, w) in levels], 1)
+    h = jnp.maximum(x @ p["w1"].T + p["b1"], 0)
+    h = jnp.maximum(h @ p["w2"].T + p["b2"], 0)
+    return jnp.mean(jnp.sum((h @ p["w3"].T + p["b3"] - target) ** 2, -1)) / (1 if at is None else 3)
+
+
+def jax_time(device_name: str, width: int, samples: int, precision: str, *, grid: bool) -> dict[str, float]:
+    """Return JAX's time in microseconds and its error."""
+    import jax
+
+    given = made(width, samples, grid=grid)
+    values, at, target = jax_values(given, device_name, precision)
+    step = jax.jit(jax.value_and_grad(lambda p: jax_loss(p, at, target)))
     found = {k: np.asarray(v) for k, v in step(values)[1].items()}
     last = [step(values)]
 
@@ -226,22 +236,11 @@ def jax_training(device_name: str, width: int, samples: int, precision: str) -> 
     import jax
     import jax.numpy as jnp
 
-    given = made(width, samples, grid=True)
-    jax.config.update("jax_default_matmul_precision", precision)
-    where = jax.devices("cpu" if device_name == "cpu" else "gpu")[0]
-    values = {k: jax.device_put(v, where) for k, v in given.items()}
-    target, at = values.pop("target"), values.pop("at")
-
-    def loss(p: dict[str, jax.Array], at: jax.Array, target: jax.Array) -> jax.Array:
-        levels = enumerate(corners(at, jnp))
-        x = jnp.concatenate([(w[..., None] * p["table"][n][entry]).sum(1) for n, (entry, w) in levels], 1)
-        h = jnp.maximum(x @ p["w1"].T + p["b1"], 0)
-        h = jnp.maximum(h @ p["w2"].T + p["b2"], 0)
-        return jnp.mean(jnp.sum((h @ p["w3"].T + p["b3"] - target) ** 2, -1)) / 3
+    values, at, target = jax_values(made(width, samples, grid=True), device_name, precision)
 
     def step(state: Any, at: jax.Array, target: jax.Array) -> Any:
         p, m, v, t = state
-        value, g = jax.value_and_grad(loss)(p, at, target)
+        value, g = jax.value_and_grad(jax_loss)(p, at, target)
         t = t + 1
         m = {k: 0.9 * m[k] + 0.1 * g[k] for k in p}
         v = {k: 0.999 * v[k] + 0.001 * g[k] ** 2 for k in p}
@@ -251,13 +250,8 @@ def jax_training(device_name: str, width: int, samples: int, precision: str) -> 
     jitted = jax.jit(step, donate_argnums=0)
 
     def train(steps: int) -> float:
-        zero = {k: jnp.zeros_like(x) for k, x in values.items()}
-        state: Any = (
-            {k: jnp.array(x) for k, x in values.items()},
-            zero,
-            {k: jnp.zeros_like(x) for k, x in zero.items()},
-            0.0,
-        )
+        start, mean, square = ({k: fresh(x) for k, x in values.items()} for fresh in (jnp.array, *[jnp.zeros_like] * 2))
+        state: Any = (start, mean, square, 0.0)
         for _ in range(steps):
             state, value = jitted(state, at, target)
         return float(value)

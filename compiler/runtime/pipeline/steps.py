@@ -130,14 +130,17 @@ class Steps:
     def together(self, planned: Iterable[Planned], device: Device) -> list[Planned | TogetherSteps]:
         """Return what is planned, with one launch for steps of one kind that follow each other; before ``load``."""
         found: list[Planned | TogetherSteps] = []
+        if device.name in _ALONE:
+            return [*planned]
         for key, group in groupby(planned, lambda one: _key_of(one, _MOST_ON_HOST if device.host else None)):
             members = [*group]
-            shared, own = buffers_of(key[0], key[1]) if key else (0, 1)
-            sets = min(_MOST_SETS, (_MOST_BUFFERS - shared) // own)
             steps = [one for one in members if isinstance(one, Step) and one.count]
-            if key is None or device.name in _ALONE or len(steps) < 2 or not _share(steps):
+            if key is None or len(steps) < 2 or not _share(steps):
                 found += members
                 continue
+            kind, scalar, _ = key
+            shared, own = buffers_of(kind, scalar)
+            sets = min(_MOST_SETS, (_MOST_BUFFERS - shared) // own)
             self.wanted[key] -= len(members)
             self.sets[key] = sets
             found += [TogetherSteps(steps[first : first + sets]) for first in range(0, len(steps), sets)]
