@@ -272,7 +272,7 @@ def _print_functions(
     for function in _with_derivatives_near(module):
         if not function.owner and not isinstance(function.body, ir.External):
             writer.gap()
-            if function.role is ir.Role.GATHER:
+            if function.role.reads_memory:
                 print_gather(names, writer, function, tensors, modes, added=function.key in added)
             else:
                 print_any(names, writer, function, dims.get(function.key, 0))
@@ -284,7 +284,7 @@ def _print_functions(
 def _with_derivatives_near(module: ir.Module) -> Iterator[ir.Function]:
     """Yield every function, each followed by its derivatives."""
     for function in module.functions:
-        if function.role in (ir.Role.PLAIN, ir.Role.GATHER):
+        if function.role is ir.Role.PLAIN or function.role.reads_memory:
             yield function
             yield from (f for f in module.functions if f.of == function.key)
 

@@ -58,6 +58,10 @@ class Carrying:
         self._locals.add(target.name)
         return True
 
+    def mark(self, name: str) -> None:
+        """Note a new local that carries gradient."""
+        self._locals.add(name)
+
     def carries(self, expr: Expr) -> bool:
         """Return True if gradient flows through an expression to a differentiable parameter."""
         if not _can_carry(expr.type):

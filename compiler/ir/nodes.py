@@ -363,6 +363,13 @@ class Role(str, Enum):
     FORWARD = "forward"
     GATHER = "gather"
     """It reads elements that threads share. Its derivative adds up all their gradients at once."""
+    PAIR = "pair"
+    """It reads two elements that mostly lie side by side. In its derivative, threads exchange what they add to them."""
+
+    @property
+    def reads_memory(self) -> bool:
+        """Return True if all that it does is to read elements, with a derivative that the emitter prints."""
+        return self in (Role.GATHER, Role.PAIR)
 
 
 @dataclass(frozen=True, slots=True)
@@ -494,6 +501,8 @@ class TileLoop:
         kernel: The name of the kernel.
         enter: From an element to a struct: the state before the loop, the number of iterations, what iterations read.
         take: From an iteration to a struct of what the tile shares in it: the elements of tensors, then integers.
+        common: From what is shared to a struct of what each thread computes from it once for all its elements; empty if
+            there is nothing.
         blend: From a state and what is shared to the next state.
         undo: From a state and what is shared to the state before; empty if reverse mode needs no states.
         lit: Whether a state can be undone; empty if it always can.
@@ -509,6 +518,7 @@ class TileLoop:
     kernel: str
     enter: str
     take: str
+    common: str
     blend: str
     undo: str
     lit: str
@@ -522,7 +532,8 @@ class TileLoop:
     @property
     def functions(self) -> tuple[str, ...]:
         """The keys of its functions."""
-        keys = (self.enter, self.take, self.blend, self.undo, self.lit, self.run, self.tail, self.rest, self.item)
+        iteration = (self.take, self.common, self.blend, self.undo, self.lit)
+        keys = (self.enter, *iteration, self.run, self.tail, self.rest, self.item)
         return tuple(key for key in keys if key)
 
 

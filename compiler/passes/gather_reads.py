@@ -107,7 +107,7 @@ class _Gatherer:
             own: dict[ir.Read, bool] = {}
             if not blocks(stmt):
                 known = {read.indices for read in found}
-                every = (read for e in _evaluated(stmt) for read in self._reads(e))
+                every = (read for e in evaluated_in(stmt) for read in self._reads(e))
                 own = {read: leaves_early for read in every if not leaves_early or read.indices in known}
             new = [read for read in own if read not in found]
             changed = any(isinstance(e, ir.Var) and e.name in stored for r in own for e in walk(r))
@@ -188,7 +188,7 @@ def gathered(function: ir.Function) -> dict[ir.Read, ir.Ternary | None]:
     return found
 
 
-def _evaluated(stmt: ir.Stmt) -> tuple[ir.Expr, ...]:
+def evaluated_in(stmt: ir.Stmt) -> tuple[ir.Expr, ...]:
     """Return the expressions that a statement without blocks evaluates for their values."""
     match stmt:
         case ir.Assign(value=value):

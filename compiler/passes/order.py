@@ -24,6 +24,7 @@ from slangad.compiler.passes.map_entries import map_entries
 from slangad.compiler.passes.mark_no_diff import mark_no_diff
 from slangad.compiler.passes.name_tensors import name_tensors
 from slangad.compiler.passes.nest_layers import nest_layers
+from slangad.compiler.passes.pair_reads import pair_reads
 from slangad.compiler.passes.replay_loops import replay_loops
 from slangad.compiler.passes.separate_indexed_reads import separate_indexed_reads
 from slangad.compiler.passes.share_tiles import share_tiles
@@ -69,6 +70,7 @@ PIPELINE: Final = (
     Pass("splat", unspread_scalars),
     Pass("nests", equalize_nested_loops),
     Pass("gather", gather_reads),
+    Pass("pairs", pair_reads),
     Pass("tiles", share_tiles),
     Pass("declare", declare_locals),
 )

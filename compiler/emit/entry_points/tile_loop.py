@@ -21,9 +21,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from slangad.compiler.emit.entry_points.calls import print_call
-from slangad.compiler.emit.entry_points.tile_memory import ELEMENTS, PrintedTileLoop, field_of, fields_of_entry
+from slangad.compiler.emit.entry_points.tile_memory import PrintedTileLoop, field_of, fields_of_entry
 from slangad.compiler.emit.model import Mode
 from slangad.compiler.ir.types import Struct
+from slangad.compiler.passes.share_tiles import ELEMENTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -81,9 +82,8 @@ class _Printer:
         if self._before:
             writer.line(f"{declare(state_type, self._before)}[{ELEMENTS}] = {states};")
         if loop.lit:
-            of_each = (f"{self.names.call(self._function(loop.lit))}({states}[{n}])" for n in range(ELEMENTS))
-            writer.line(f"bool {local('lit')} = {' && '.join(of_each)};")
-            writer.line(f"int {local('undoable')} = 0;")
+            self._print_lit()
+            writer.line(f"int {local('undoable')} = {local('lit')} ? 0 : -1;")
         self._forward()
         self._print_rest(rest, state_type)
         if self._before:
@@ -92,7 +92,7 @@ class _Printer:
         if loop.stops:
             self._print_last()
         if loop.lit:
-            writer.line(f"int {begin} = sa.least_of_group({local('undoable')}, {local('lane')});")
+            writer.line(f"int {begin} = sa.least_of_group(max({local('undoable')}, 0), {local('lane')});")
             writer.line(f"if ({begin} < {count})")
             with writer.block():
                 self._print_tail(state_type)
@@ -106,8 +106,7 @@ class _Printer:
     def _print_last(self) -> None:
         """Print the number of iterations of the wave, and of the group."""
         local, writer = self.entry.scope.local, self.writer
-        most = functools.reduce(lambda a, b: f"max({a}, {b})", (f"{local('ran')}[{n}]" for n in range(ELEMENTS)))
-        writer.line(f"int {local('ran_in_wave')} = sa.most_of_wave({most});")
+        writer.line(f"int {local('ran_in_wave')} = sa.most_of_wave({self._most});")
         writer.line(f"int {local('last')} = -sa.least_of_group(-{local('ran_in_wave')}, {local('lane')});")
 
     def _function(self, key: str) -> Function:
@@ -179,20 +178,28 @@ class _Printer:
             writer.line(f"for (int {k} = {first}; {k} < min({first} + {threads}, {count}){going}; ++{k})")
             with writer.block():
                 self._get()
+                self._print_common()
                 with self._unrolled(f"!{states}[{n}].{self._stops}" if loop.stops else ""):
                     if self._before:
                         writer.line(f"{self._before}[{n}] = {states}[{n}];")
                     writer.line(f"{states}[{n}] = {self._iteration(loop.blend)};")
                     if loop.stops:
                         writer.line(f"{local('ran')}[{n}] += 1;")
-                    if loop.lit:
-                        lit = local("lit")
-                        writer.line(f"{lit} = {lit} && {self.names.call(self._function(loop.lit))}({states}[{n}]);")
                 if loop.lit:
-                    writer.line(f"{local('undoable')} += {local('lit')} ? 1 : 0;")
+                    self._print_lit()
+                    undoable = local("undoable")
+                    writer.line(f"{undoable} += {local('lit')} & ({undoable} == {k}) ? 1 : 0;")
                 if loop.stops:
                     stopped = " && ".join(f"{states}[{n}].{self._stops}" for n in range(ELEMENTS))
                     writer.line(f"{local('done')} = {stopped};")
+
+    def _print_lit(self) -> None:
+        """Print whether the states of all elements are large enough to be undone: `&`, since `&&` would be branches."""
+        lit, n = self.entry.scope.local("lit"), self.entry.scope.local("n")
+        self.writer.line(f"bool {lit} = true;")
+        with self._unrolled():
+            holds = self.names.call(self._function(self.tile.loop.lit))
+            self.writer.line(f"{lit} = {lit} & {holds}({self.entry.scope.local('states')}[{n}]);")
 
     def _get(self) -> None:
         local, take = self.entry.scope.local, self._function(self.tile.loop.take)
@@ -205,22 +212,40 @@ class _Printer:
         return f"{self.names.call(function)}({', '.join(self._inputs(function))})"
 
     def _inputs(self, function: Function, *, paired: bool = False) -> list[str]:
-        """Return the arguments of a function of an iteration; pairs for the state and the elements of tensors."""
+        """Return the arguments of a function of an iteration; pairs for the state and what it gives gradients to."""
+        local = self.entry.scope.local
+        state = local("state_pair") if paired else f"{local('states')}[{local('n')}]"
+        return [state, *(self._value(param, local("n"), paired=paired) for param in function.params[1:])]
+
+    def _value(self, param: Param, element: str, *, paired: bool = False) -> str:
+        """Return the argument for a parameter of a function of an iteration, but for its state."""
         local, loop, names = self.entry.scope.local, self.tile.loop, self.names
         take = self._function(loop.take)
         assert isinstance(take.result, Struct)  # noqa: S101  (as the pass makes it)
         shared = [f.name for f in take.result.fields]
-        made = [local("state_pair") if paired else f"{local('states')}[{local('n')}]"]
-        for param in function.params[1:]:
-            if paired and param.name == shared[0]:
-                made.append(local("item_pair"))
-            elif param.name in shared:
-                made.append(f"{local('shared')}.{names.field(take.result, param.name)}")
-            elif param.name == take.params[0].name:
-                made.append(local("k"))
-            else:
-                made += fields_of_entry(names, loop, (param,), f"{local('entries')}[{local('n')}]")
-        return made
+        if paired and param.name == shared[0]:
+            return local("item_pair")
+        if param.name in shared:
+            return f"{local('shared')}.{names.field(take.result, param.name)}"
+        if param.type == self._common:
+            return local("common_pair" if paired else "common")
+        if param.name == take.params[0].name:
+            return local("k")
+        (found,) = fields_of_entry(names, loop, (param,), f"{local('entries')}[{element}]")
+        return found
+
+    @property
+    def _common(self) -> Type | None:
+        """The struct of what a thread computes once for all its elements, if any."""
+        return self._function(self.tile.loop.common).result if self.tile.loop.common else None
+
+    def _print_common(self) -> None:
+        """Print what the elements of the thread have in common in an iteration."""
+        if self.tile.loop.common:
+            function = self._function(self.tile.loop.common)
+            arguments = ", ".join(self._value(param, "0") for param in function.params)
+            call = f"{self.names.call(function)}({arguments})"
+            self.writer.line(f"{self.names.spell(function.result)} {self.entry.scope.local('common')} = {call};")
 
     def _print_rest(self, rest: Function, state_type: Type) -> None:
         """Print reverse mode of what follows the loop; elements outside the domain have no gradient."""
@@ -286,8 +311,7 @@ class _Printer:
         threads, first, k, n = self.tile.threads(self.entry.tile), local("first"), local("k"), local("n")
         blend, item = self._function(loop.blend), self._function(loop.item)
         states, d_states, d_item, stop = local("states"), local("d_states"), local("d_item"), local("stop")
-        take, shared, struct = self._function(loop.take), local("shared"), names.spell(item.result)
-        read = f"{shared}.{field_of(names, loop.take, 0)}"
+        take, shared = self._function(loop.take), local("shared")
         writer.line(f"for (int {first} = ({count} - 1) / {threads} * {threads}; {first} > -1; {first} -= {threads})")
         with writer.block():
             missing = f"{first} != {local('loaded')}" if loop.stops else f"{first} + {threads} < {stop}"
@@ -301,7 +325,11 @@ class _Printer:
                     with writer.indented():
                         writer.line("continue;")
                 self._get()
-                writer.line(f"{struct} {d_item} = {{}};")
+                self._print_common()
+                given = self._receivers(blend)
+                writer.line(f"{names.spell(item.result)} {d_item} = {{}};")
+                if loop.common:
+                    writer.line(f"{names.spell(self._function(loop.common).result)} {local('d_common')} = {{}};")
                 with self._unrolled(f"{k} < {local('ran')}[{n}]" if loop.stops else ""):
                     if loop.undo:
                         if loop.stops:
@@ -310,13 +338,51 @@ class _Printer:
                             writer.line(f"{states}[{n}] = {self._iteration(loop.undo)};")
                     pair, generic = local("state_pair"), names.spell.generic(state_type)
                     writer.line(f"DifferentialPair<{generic}> {pair} = diffPair({states}[{n}]);")
-                    writer.line(f"DifferentialPair<{struct}> {local('item_pair')} = diffPair({read});")
+                    self._print_pairs(given)
                     inputs = ", ".join(self._inputs(blend, paired=True))
                     writer.line(f"bwd_diff({names.reference(blend)})({inputs}, {d_states}[{n}]);")
                     writer.line(f"{d_states}[{n}] = {pair}.d;")
-                    writer.line(f"{d_item} = {struct}.dadd({d_item}, {local('item_pair')}.d);")
+                    self._print_gains(given)
+                if loop.common:
+                    self._print_gradient_of_common()
                 indices = ", ".join(f"{shared}.{names.field(take.result, index)}" for index in loop.indices)
                 writer.line(f"{names.function_names[item.key]}_add({indices}, {d_item}, sa.whole_waves<{threads}>());")
+
+    def _receivers(self, function: Function) -> list[tuple[str, Param]]:
+        """Return what a function of an iteration gives gradients to besides the state: a word, and the parameter."""
+        item = self._function(self.tile.loop.item).result
+        found = {item: "item"} | ({self._common: "common"} if self._common else {})
+        return [(found[param.type], param) for param in function.params[1:] if param.type in found]
+
+    def _print_pairs(self, receivers: list[tuple[str, Param]]) -> None:
+        for word, param in receivers:
+            pair = f"DifferentialPair<{self.names.spell(param.type)}> {self.entry.scope.local(f'{word}_pair')}"
+            self.writer.line(f"{pair} = diffPair({self._value(param, '0')});")
+
+    def _print_gains(self, receivers: list[tuple[str, Param]]) -> None:
+        """Print the addition of gradients to those of the other elements."""
+        for word, param in receivers:
+            total, pair = self.entry.scope.local(f"d_{word}"), self.entry.scope.local(f"{word}_pair")
+            self.writer.line(f"{total} = {self.names.spell(param.type)}.dadd({total}, {pair}.d);")
+
+    def _print_gradient_of_common(self) -> None:
+        """Print reverse mode of what the elements have in common, where one of them takes part."""
+        local, writer, loop = self.entry.scope.local, self.writer, self.tile.loop
+        common = self._function(loop.common)
+        receivers = [("item", p) for p in common.params if p.type == self._function(loop.item).result]
+        if loop.stops:
+            writer.line(f"if ({local('k')} < {self._most})")
+        with writer.block() if loop.stops else nullcontext():
+            self._print_pairs(receivers)
+            inputs = ", ".join(self._value(param, "0", paired=True) for param in common.params)
+            writer.line(f"bwd_diff({self.names.reference(common)})({inputs}, {local('d_common')});")
+            self._print_gains(receivers)
+
+    @property
+    def _most(self) -> str:
+        """The largest number of iterations of an element of the thread."""
+        ran = self.entry.scope.local("ran")
+        return functools.reduce(lambda a, b: f"max({a}, {b})", (f"{ran}[{n}]" for n in range(ELEMENTS)))
 
 
 def flat_index(id_: str, domain: str, dims: int) -> str:

@@ -482,7 +482,7 @@ class TensorPrinter:
         writer.accessor_gap()
         with writer.accessor(f"void {name}_bwd({self._indices}, {self.spell.declare(element, 'd_out')})"):
             if Mode.BACKWARD in modes:
-                self._print_return_of_absent(writer)
+                self.print_return_of_absent(writer)
                 self._print_add(writer)
 
     def _load(self, buffer: str) -> str:
@@ -510,6 +510,18 @@ class TensorPrinter:
         for totals, value in added.items():
             call = scatter_call(self.buffer, self.names, totals, self.total_size, kept)
             print_scatter(writer, call, "at", element, value, scalar)
+
+    def print_additions(self, writer: Writer, added: Sequence[tuple[Sequence[str], str]]) -> None:
+        """Print the addition of two values to the totals of elements, each with the indices of its element."""
+        element, totals = self.tensor.element, self.names.gradient
+        if is_exact(self.buffer):
+            for indices, value in added:
+                call = scatter_call(self.buffer, self.names, totals, self.total_size, self.kept)
+                print_scatter(writer, call, self.total_place(self.place_of(indices)), element, value, types.FLOAT)
+            return
+        places = [f"{self.total_place(self.place_of(indices))}, {value}" for indices, value in added]
+        kept = "sa.UNKEPT" if self.kept is None else self.kept
+        writer.line(f"sa.scatter_two({totals}, {kept}, {', '.join(places)});")
 
     def total_place(self, place: str) -> str:
         """Return the number of the first total of an element in the group's copy."""
@@ -572,7 +584,7 @@ class TensorPrinter:
             print_attributes(writer, name)
         with writer.accessor(f"void {name}({self._indices}, {self.spell.declare(element, 'value')})"):
             store = self._store(self.names.values, "value")
-            self._print_return_of_absent(writer)
+            self.print_return_of_absent(writer)
             if Mode.BACKWARD in modes:
                 writer.line("if (sa.replay)" if added else "if (!sa.replay)")
                 with writer.indented():
@@ -585,7 +597,7 @@ class TensorPrinter:
             return
         writer.accessor_gap()
         with writer.accessor(f"void {name}_fwd({self._indices}, {pair})"):
-            self._print_return_of_absent(writer)
+            self.print_return_of_absent(writer)
             tangent = Mode.JVP in modes
             if added:
                 sums = {self.names.sums: "value.p", **({self.names.tangent_sums: "value.d"} if tangent else {})}
@@ -611,7 +623,7 @@ class TensorPrinter:
             writer.line(f"d = {given};")
         return "d"
 
-    def _print_return_of_absent(self, writer: Writer) -> None:
+    def print_return_of_absent(self, writer: Writer) -> None:
         """Print the return of a thread without an element."""
         if self.in_step:
             writer.line("if (!sa.present)")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from slangad.compiler.emit.memory.tensors import (
     copies_parameters,
+    is_exact,
     print_attributes,
     print_first,
     print_noted,
@@ -206,16 +207,19 @@ class TexturePrinter:
                 tangent = self._filtered(self.names.tangent, uv)
             writer.line(f"{self._value} tangent = {tangent};")
             if self.buffer.followed and self.texture.filter == "bilinear":
-                self._print_corners(writer, uv)
+                writer.line(self._corners(uv))
+                self._print_each_corner(writer)
                 with writer.block():
                     texel = f"sa.texel({self.names.values}, corners.at[k], {self.names.extents})"
                     writer.line(f"tangent += {self._as_value(f'dot(corners.slope[k], uv.d) * {texel}')};")
             writer.line(f"return diffPair({self._filtered(self.names.values, uv)}, tangent);")
 
-    def _print_corners(self, writer: Writer, uv: str) -> None:
-        writer.line(f"sa.Corners corners = sa.bilinear({uv}, {self.names.extents}, {self._address});")
+    def _corners(self, uv: str) -> str:
+        return f"sa.Corners corners = sa.bilinear({uv}, {self.names.extents}, {self._address});"
+
+    def _print_each_corner(self, writer: Writer, step: int = 1) -> None:
         writer.line("[ForceUnroll]")
-        writer.line("for (int k = 0; k < 4; ++k)")
+        writer.line(f"for (int k = 0; k < 4; {'++k' if step == 1 else f'k += {step}'})")
 
     def _print_sample_backward(self, writer: Writer, modes: tuple[Mode, ...]) -> None:
         followed = self.buffer.followed
@@ -243,13 +247,31 @@ class TexturePrinter:
     def _print_bilinear(self, writer: Writer, uv: str) -> None:
         if self.buffer.no_diff and not self.buffer.followed:
             return
-        self._print_corners(writer, uv)
-        with writer.block():
-            if not self.buffer.no_diff:
-                writer.line(f"uint at = {self._place('corners.at[k].x', 'corners.at[k].y')};")
-                writer.line(f"{self._value} share = {self._value}(corners.weight[k]) * d_out;")
-                print_scatter(writer, self._scatter, "at", self.texture.element, "share")
-            if self.buffer.followed:
+        writer.line(self._corners(uv))
+        if self.buffer.followed:
+            self._print_each_corner(writer)
+            with writer.block():
                 texel = self._texel(self.names.values, "corners.at[k]")
                 moved = f"dot({texel}, d_out)" if self._channels > 1 else f"{texel} * d_out"
                 writer.line(f"d_uv += corners.slope[k] * float({moved});")
+        if self.buffer.no_diff:
+            return
+        in_pairs = not is_exact(self.buffer)
+        self._print_each_corner(writer, 2 if in_pairs else 1)
+        with writer.block():
+            shares = [f"{self._value}(corners.weight[{k}]) * d_out" for k in ("k", "k + 1")]
+            places = [self._place(f"corners.at[{k}].x", f"corners.at[{k}].y") for k in ("k", "k + 1")]
+            if in_pairs:
+                self._print_row(writer, places, shares)
+            else:
+                writer.line(f"uint at = {places[0]};")
+                print_scatter(writer, self._scatter, "at", self.texture.element, f"({shares[0]})")
+
+    def _print_row(self, writer: Writer, places: list[str], shares: list[str]) -> None:
+        """Print the additions to two texels of one row."""
+        kept = "sa.UNKEPT" if self.kept is None else self.kept
+        floats = f"float{self._channels if self._channels > 1 else ''}"
+        if floats != self._value:
+            shares = [f"{floats}({share})" for share in shares]
+        writer.line(f"uint2 at = {{ {', '.join(places)} }};")
+        writer.line(f"sa.scatter_two({self.names.gradient}, {kept}, at[0], {shares[0]}, at[1], {shares[1]});")

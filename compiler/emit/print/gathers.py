@@ -1,7 +1,9 @@
-"""Print a function that reads what the threads of a tile share, and its derivatives.
+"""Print a function that reads several elements, and its derivatives.
 
-SplatsItem splats_item(int g)                       // the elements
+SplatsItem splats_item(int g)                       // what the threads of a tile share
 void splats_item_bwd(int g, SplatsItem d_out)       // a wave adds up all their gradients at once
+FitImagePair fit_image_pair(int i, int j, int j_2)  // elements of one row
+void fit_image_pair_bwd(…, FitImagePair d_out)      // lanes exchange what they add
 """
 
 from __future__ import annotations
@@ -9,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from slangad.compiler.emit.memory.buffers import components_of
-from slangad.compiler.emit.memory.tensors import is_exact
+from slangad.compiler.emit.memory.tensors import is_exact, print_attributes
 from slangad.compiler.emit.model import Mode
 from slangad.compiler.emit.print.expressions import print_expr
 from slangad.compiler.emit.print.functions import new_context, print_doc, signature
@@ -47,8 +49,7 @@ def print_gather(
     reads = [(tensors[read.source.name], _indices(read)) for read in guards if isinstance(read.source, ir.Var)]
     asked = {mode for tensor, _ in reads for mode in modes[tensor.buffer.kernel]}
     print_doc(writer, function.doc)
-    writer.line(f"[ForwardDerivative({name}_fwd)]")
-    writer.line(f"[BackwardDerivative({name}_bwd)]")
+    print_attributes(writer, name)
     writer.line(f"{struct} {name}({shown})")
     with writer.block():
         writer.write("return ")
@@ -76,7 +77,8 @@ def print_gather(
         if added:
             writer.line(f"{name}_add({given}, d_out, {agree});")
         elif Mode.BACKWARD in asked:
-            _print_sums(names, writer, type_, agree, reads)
+            print_added = _print_pair if function.role is ir.Role.PAIR else _print_sums
+            print_added(names, writer, type_, agree, reads)
 
 
 def _print_values(ctx: PrintContext, struct: str, loads: Iterable[str], guards: Iterable[ir.Ternary | None]) -> None:
@@ -101,6 +103,20 @@ def _agree(reads: list[tuple[TensorPrinter, list[str]]], indices: list[str]) -> 
     """Return whether a wave may add up. Which of its lanes are here can differ from run to run: exact sums can't."""
     exact = any(is_exact(tensor.buffer) for tensor, _ in reads)
     return "false" if exact else " && ".join(f"sa.agree({index})" for index in indices)
+
+
+def _print_pair(
+    names: ModuleNames,
+    writer: Writer,
+    type_: Struct,
+    agree: str,  # noqa: ARG001  (threads have elements of their own)
+    reads: list[tuple[TensorPrinter, list[str]]],
+) -> None:
+    """Print the additions to two elements of one tensor: together, or one by one where each is exact."""
+    (tensor, first), (_, second) = reads
+    tensor.print_return_of_absent(writer)
+    given = [f"d_out.{names.field(type_, field.name)}" for field in type_.fields]
+    tensor.print_additions(writer, [(first, given[0]), (second, given[1])])
 
 
 def _print_sums(

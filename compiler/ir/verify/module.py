@@ -168,7 +168,7 @@ def _verify_derivative(function: ir.Function, by_key: dict[str, ir.Function]) ->
     for key in keys:
         if key not in by_key:
             yield Diagnostic("SA903", f"{function.key}: no function {key!r}", function.span)
-    if function.role not in (ir.Role.PLAIN, ir.Role.GATHER):
+    if function.role is not ir.Role.PLAIN and not function.role.reads_memory:
         yield from _verify_role(function, by_key)
 
 

@@ -1,4 +1,4 @@
-"""Build the tangent of an intrinsic from the derivative that its row of the table declares.
+"""Build the tangent of an intrinsic, or the parts of its transpose, from the derivative in its row of the table.
 
 The functions of a row (``partials``, ``composed``) are written for arrays. Here they get symbols, and give expressions.
 """
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     Tangent = Callable[[ir.Expr], ir.Expr | None]
     """Gives the tangent of an expression; None if it is zero."""
 
-_MULTILINEAR: Final = frozenset({"dot", "cross", "mul", "sum", "transpose"})
+MULTILINEAR: Final = frozenset({"dot", "cross", "mul", "sum", "transpose"})
 """Rows that are linear in each argument: the tangent applies the row itself."""
 
 
@@ -35,13 +35,38 @@ def intrinsic_tangent(expr: ir.Intrinsic, tangent: Tangent) -> ir.Expr | None:
         return None
     if row.variadic and len(expr.args) > len(row.params):
         return intrinsic_tangent(_folded(expr), tangent)
-    if expr.name in _MULTILINEAR:
+    if expr.name in MULTILINEAR:
         return _multilinear(expr, tangent)
     if expr.name in _SHORT:
         return _SHORT[expr.name](expr, tangent)
     if row.composed is not None:
         return tangent(_expression(row.composed(_FUNCTIONS, *map(_Symbol, expr.args)), expr.type))
     return _by_component(row, expr, tangent)
+
+
+def partial_derivatives(expr: ir.Intrinsic) -> tuple[ir.Expr | None, ...] | None:
+    """Return the partial derivative of a function by component for each argument (None is zero); None for others."""
+    row = INTRINSICS.get(expr.name)
+    if row is None or row.partials is None:
+        return None
+    factors: list[ir.Expr | None] = []
+    for partial in row.partials:
+        factor = None if partial is None else partial(_FUNCTIONS, *map(_Symbol, expr.args))
+        factors.append(None if factor is None else _expression(factor, expr.type))
+    return tuple(factors)
+
+
+def composed_value(expr: ir.Intrinsic) -> ir.Expr:
+    """Return a call without partial derivatives, written in the functions that its row is composed of."""
+    row = INTRINSICS[expr.name]
+    assert row.composed is not None  # noqa: S101  (a row has one or the other)
+    return _expression(row.composed(_FUNCTIONS, *map(_Symbol, expr.args)), expr.type)
+
+
+def folded(expr: ir.Intrinsic) -> ir.Intrinsic:
+    """Return nested calls with two arguments each for a call with more; other calls unchanged."""
+    row = INTRINSICS.get(expr.name)
+    return _folded(expr) if row is not None and row.variadic and len(expr.args) > len(row.params) else expr
 
 
 def _selected(expr: ir.Intrinsic, tangent: Tangent) -> ir.Expr | None:

@@ -13,9 +13,8 @@ if TYPE_CHECKING:
 
 _GROUPS: Final = 1056
 """Eight groups for each multiprocessor of an H200, where more or fewer are slower (benchmarks/RESULTS.md)."""
-_SCATTERING_GROUPS: Final = {"cuda": _GROUPS // 2, "vulkan": _GROUPS // 4}
-"""Of kernels whose groups keep sums of tensors: these meet more additions where groups are fewer. Memory of Vulkan lies
-in small pages there, of which fewer threads miss fewer (docs/decisions/memory.md)."""
+_SCATTERING_GROUPS: Final = dict.fromkeys(("cuda", "vulkan"), _GROUPS // 2)
+"""Of kernels whose groups keep sums of tensors: these meet more additions where groups are fewer."""
 _GROUPS_OF_TOTALS: Final = ((512, _GROUPS // 8), (32, _GROUPS // 4))
 """More sums than the first number: so many groups at most, since each writes a record of all sums."""
 _COPIED_SCALARS: Final = 1 << 22
