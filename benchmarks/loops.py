@@ -8,15 +8,20 @@ springs   2^16 chains of four masses, 200 leapfrog steps
 
 On the CPU: 128 x 128 pixels and rays (1250 gaussians), 2^12 chains. Times as in ``gradients.py``: the median of
 5 x 10 runs, buffers on the device. ``error`` is that of the derivative along a random direction in all inputs, against
-float64 by a complex step (``--check``, slow in full size). JAX (``--peers``) has a scan over the iterations.
+float64 by a complex step (``--check``, slow in full size). JAX (``--peers``) has a scan over the iterations. gsplat has
+its ``rasterize_to_pixels`` for splats on CUDA, called from torch, and as a captured CUDA graph. It leaves out gaussians
+with an alpha below 1/255, and ends a pixel at a transmittance of 1e-4, so its values differ slightly. ``loss`` is
+slangad's, and for others the relative difference from it.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import json
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -174,7 +179,7 @@ def slangad_time(device_name: str, workload: str, size: int, *, check: bool) -> 
     us, found, _ = resident_backward(f"{workload}.py:{workload}", given, device_name, cache=None)
     norms = {k: float(np.linalg.norm(v.astype(np.float64))) for k, v in sorted(found.items())}
     errors = dict(zip(("value", "gradient"), error_of(workload, given, found), strict=True)) if check else {}
-    return {"us": us, **errors, "norms": norms}
+    return {"us": us, "loss": float(found["result"]), **errors, "norms": norms}
 
 
 def jax_time(device_name: str, workload: str, size: int, *, check: bool) -> dict[str, float]:
@@ -202,7 +207,76 @@ def jax_time(device_name: str, workload: str, size: int, *, check: bool) -> dict
 
     us = median_us(run, lambda: jax.block_until_ready(last[0]), 3 if device_name == "cpu" else 10)
     errors = dict(zip(("value", "gradient"), error_of(workload, given, found), strict=True)) if check else {}
-    return {"us": us, **errors}
+    return {"us": us, "loss": float(value), **errors}
+
+
+def gsplat_lists(given: Arrays) -> tuple[np.ndarray, np.ndarray]:
+    """Return where the list of each tile begins, (1, rows, columns), and the gaussians of all tiles in one list."""
+    begins = np.cumsum(given["count"]) - given["count"]
+    entries = np.repeat(given["first"] - begins, given["count"]) + np.arange(given["count"].sum())
+    side = int(given["tiles"])
+    return begins.reshape(1, side, side).astype(np.int32), given["order"][entries].astype(np.int32)
+
+
+def gsplat_time(device_name: str, workload: str, size: int, *, check: bool, graph: bool) -> dict[str, float]:
+    """Return gsplat's time in microseconds, and the errors, which contain the gaussians that it leaves out.
+
+    gsplat has the centres of pixels at halves, so means move by a half. With ``graph``, a CUDA graph has the calls.
+    """
+    import gsplat
+    import torch
+
+    given = made(workload, size)
+    where = torch.device("cpu" if device_name == "cpu" else "cuda")
+    begins, entries = (torch.tensor(v, device=where) for v in gsplat_lists(given))
+    seen = torch.tensor(given["seen"], device=where)[None]
+    moving = {k: torch.tensor(given[k], device=where)[None] for k in ("mean", "conic", "color", "opacity")}
+    moving["mean"] += 0.5
+    for value in moving.values():
+        value.requires_grad_()
+
+    def step() -> tuple[torch.Tensor, ...]:
+        image, _ = gsplat.rasterize_to_pixels(*moving.values(), size, size, TILE, begins, entries)
+        loss = torch.nn.functional.mse_loss(image, seen, reduction="sum") / size**2
+        return loss.detach(), *torch.autograd.grad(loss, [*moving.values()])
+
+    run, last = step, step()
+    if graph:
+        torch.cuda.synchronize()
+        captured = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(captured):
+            last = step()
+        run = captured.replay
+        run()
+    values = [v.cpu().numpy() for v in last]
+    found = {f"grad.{k}": v[0] for k, v in zip(moving, values[1:], strict=True)} | {"result": values[0]}
+    us = median_us(run, (lambda: None) if device_name == "cpu" else torch.cuda.synchronize, 10)
+    errors = dict(zip(("value", "gradient"), error_of(workload, given, found), strict=True)) if check else {}
+    return {"us": us, "loss": float(values[0]), **errors}
+
+
+LIBRARIES = {
+    "slangad": slangad_time,
+    "jax": jax_time,
+    "gsplat": partial(gsplat_time, graph=False),
+    "gsplat graph": partial(gsplat_time, graph=True),
+}
+
+
+def runs(library: str, device: str, workload: str) -> bool:
+    """Return True if a library has a workload on a device."""
+    return not library.startswith("gsplat") or (device, workload) == ("cuda", "splats")
+
+
+def measured(library: str, device: str, workload: str, size: str, *, check: bool) -> dict | str:
+    """Return the row of a process of its own, or why there is none."""
+    if not importlib.util.find_spec(library.partition(" ")[0]):
+        return f"{library.partition(' ')[0]} is not installed"
+    command = [sys.executable, __file__, "--one", library, device, workload, size, *(["--check"] if check else [])]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        return done.stderr.strip().splitlines()[-1]
+    return json.loads(done.stdout.splitlines()[-1])
 
 
 def main() -> None:
@@ -212,32 +286,35 @@ def main() -> None:
     parser.add_argument("--workload", action="append", choices=WORKLOADS, help="repeatable")
     parser.add_argument("--size", type=int, help="side of the image in place of 512, or of 128 on the CPU")
     parser.add_argument("--check", action="store_true", help="compare with float64")
-    parser.add_argument("--peers", action="store_true", help="JAX too")
+    parser.add_argument("--peers", action="store_true", help="JAX and gsplat too")
+    parser.add_argument("--library", action="append", choices=LIBRARIES, help="only this one; repeatable")
     parser.add_argument("--one", nargs=4, metavar=("LIBRARY", "DEVICE", "WORKLOAD", "SIZE"), help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.one:
         library, device, workload, size = arguments.one
-        measure = slangad_time if library == "slangad" else jax_time
-        print(json.dumps(measure(device, workload, int(size), check=arguments.check)))
+        print(json.dumps(LIBRARIES[library](device, workload, int(size), check=arguments.check)))
         return
-    print("| device | workload | library | µs | error of value | of gradient | norms |")
-    print("|---|---|---|---|---|---|---|")
+    print("| device | workload | library | µs | loss | error of value | of gradient | norms |")
+    print("|---|---|---|---|---|---|---|---|")
     failed = False
     for device in arguments.device or ["cpu"]:
         size = str(arguments.size or (128 if device == "cpu" else 512))
         for workload in arguments.workload or WORKLOADS:
-            for library in ("slangad", *(("jax",) if arguments.peers else ())):
-                command = [sys.executable, __file__, "--one", library, device, workload, size]
-                command += ["--check"] if arguments.check else []
-                done = subprocess.run(command, capture_output=True, text=True, check=False)
-                if done.returncode:
-                    failed = True
-                    print(f"| {device} | {workload} | {library} | {done.stderr.strip().splitlines()[-1]} | | | |")
+            own = None
+            for library in arguments.library or (LIBRARIES if arguments.peers else ("slangad",)):
+                if not runs(library, device, workload):
                     continue
-                row = json.loads(done.stdout.splitlines()[-1])
+                row = measured(library, device, workload, size, check=arguments.check)
+                if isinstance(row, str):
+                    failed |= not row.endswith("is not installed")
+                    print(f"| {device} | {workload} | {library} | {row} | | | | |", flush=True)
+                    continue
+                own = row["loss"] if library == "slangad" else own
+                loss = f"{row['loss']:.7g}" if library == "slangad" or not own else f"{row['loss'] / own - 1:+.1e}"
                 errors = " | ".join(f"{row[k]:.1e}" if k in row else "" for k in ("value", "gradient"))
                 norms = " ".join(f"{k} {v:.5g}" for k, v in row.get("norms", {}).items())
-                print(f"| {device} | {workload} | {library} | {row['us']:.0f} | {errors} | {norms} |", flush=True)
+                us = f"{row['us']:.0f}"
+                print(f"| {device} | {workload} | {library} | {us} | {loss} | {errors} | {norms} |", flush=True)
     sys.exit(failed)
 
 

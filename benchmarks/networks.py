@@ -5,8 +5,11 @@ CPU): the mean squared error, its gradients in all weights and in the inputs. Wi
 of a hash grid of 8 levels with 2^14 entries each (benchmarks/workloads/field.py), and the table has a gradient. Times
 as in ``gradients.py``: the median of 5 x 10 runs, buffers on the device. ``slangad half`` has products in half, where
 the device has matrix units. JAX has ``jit`` of ``value_and_grad``, with three precisions of matrix products. torch has
-``torch.compile`` of the loss, with two; where the samples lie in the grid is computed before. ``error`` is the largest
-distance of a gradient from float64, by the norm of its array.
+``torch.compile`` of the loss, with two; where the samples lie in the grid is computed before. Warp has tiles of samples
+in a captured graph, with two precisions; a kernel before it computes the grid's features. Dr.Jit has a frozen function
+with tensors, and cooperative vectors in half, which need OptiX on CUDA; where the samples lie in the grid is computed
+before. ``error`` is the largest distance of a gradient from float64, by the norm of its array; for Warp and Dr.Jit, the
+loss counts too.
 
 With ``--train``, 1000 steps of Adam of slangad and JAX. slangad's time has the upload of the samples and the download
 of losses and parameters, JAX's has neither. Both start from weights of their own, so losses differ.
@@ -15,6 +18,7 @@ of losses and parameters, JAX's has neither. Both start from weights of their ow
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import json
 import subprocess
 import sys
@@ -28,7 +32,10 @@ from gradients import median_us, resident_backward
 HERE = Path(__file__).parent
 WIDTHS = (16, 32, 64, 128)
 OWN = ("slangad", "slangad half")
-PEERS = ("jax highest", "jax default", "jax bfloat16", "torch highest", "torch high")
+PEERS = (
+    *("jax highest", "jax default", "jax bfloat16", "torch highest", "torch high"),
+    *("warp default", "warp tf32", "drjit float", "drjit half"),
+)
 """Libraries with the precision of their products of float matrices."""
 KINK = 1e-6
 """Samples with a unit this near to its kink are left out: float32 can't decide the side."""
@@ -115,6 +122,12 @@ def exact(given: Arrays) -> Arrays:
             scattered = weight * d_x[:, level * FEATURES + k, None]
             table[level, :, k] = np.bincount(entry.ravel(), scattered.ravel(), TABLE)
     return found | {"table": table}
+
+
+def exact_loss(given: Arrays) -> float:
+    """Return the loss in float64."""
+    *_, answer = forward(given)
+    return float(((answer - given["target"]) ** 2).sum(-1).mean()) / (3 if "at" in given else 1)
 
 
 def error_of(given: Arrays, found: Arrays) -> float:
@@ -209,6 +222,32 @@ def torch_time(device_name: str, width: int, samples: int, precision: str, *, gr
     return {"us": median_us(step, wait, 3 if device_name == "cpu" else 10), "error": error_of(given, found)}
 
 
+def warp_time(device_name: str, width: int, samples: int, precision: str, *, grid: bool) -> dict[str, float]:
+    """Return Warp's time in microseconds and its error."""
+    from peers.warp_network import Levels, Step
+
+    scales = [BASE * GROWTH**level - 1 for level in range(LEVELS)]
+    levels = Levels(tuple(scales), tuple(int(s + 0.5) + 2 for s in scales), TABLE, PRIME) if grid else None
+    given = made(width, samples, grid=grid)
+    return measured_step(Step(given, device_name, precision, levels), given, device_name)
+
+
+def drjit_time(device_name: str, width: int, samples: int, precision: str, *, grid: bool) -> dict[str, float]:
+    """Return Dr.Jit's time in microseconds and its error."""
+    from peers.drjit_network import step_of
+
+    given = made(width, samples, grid=grid)
+    return measured_step(step_of(given, device_name, precision, corners if grid else None), given, device_name)
+
+
+def measured_step(step: Any, given: Arrays, device_name: str) -> dict[str, float]:
+    """Return the time of a step in microseconds, and the error of its gradients and loss."""
+    us = median_us(step.run, step.wait, 3 if device_name == "cpu" else 10)
+    found = step.results()
+    error = error_of(given, found)
+    return {"us": us, "error": max(error, abs(float(found["loss"]) / exact_loss(given) - 1))}
+
+
 STEPS = 1000
 LR = 1e-2
 
@@ -270,7 +309,8 @@ def main() -> None:
     parser.add_argument("--samples", type=int, help="samples in place of 2^18, or 2^14 on the CPU")
     parser.add_argument("--grid", action="store_true", help="with a hash grid before the network")
     parser.add_argument("--train", action="store_true", help="1000 steps of Adam with the hash grid, in place of one")
-    parser.add_argument("--peers", action="store_true", help="JAX and torch too")
+    parser.add_argument("--peers", action="store_true", help="JAX, torch, Warp and Dr.Jit too")
+    parser.add_argument("--library", action="append", choices=OWN + PEERS, help="only this one; repeatable")
     parser.add_argument("--one", nargs=4, metavar=("LIBRARY", "DEVICE", "WIDTH", "SAMPLES"), help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.one:
@@ -283,16 +323,30 @@ def main() -> None:
     for device in arguments.device or ["cpu"]:
         samples = str(arguments.samples or (1 << 14 if device == "cpu" else 1 << 18))
         for width in arguments.width or WIDTHS:
-            for library in (*OWN, *(PEERS if arguments.peers else ())):
-                if arguments.train and library.startswith("torch"):
+            for library in arguments.library or (*OWN, *(PEERS if arguments.peers else ())):
+                name = library.partition(" ")[0]
+                if arguments.train and name not in TRAINING:
                     continue
-                command = [sys.executable, __file__, "--one", library, device, str(width), samples]
-                command += [f"--{flag}" for flag in ("grid", "train") if getattr(arguments, flag)]
-                done = subprocess.run(command, capture_output=True, text=True, check=False)
-                row = json.loads(done.stdout.splitlines()[-1]) if not done.returncode else {}
-                cells = [FORMS[key].format(row[key]) if key in row else "" for key in columns_of(arguments)]
-                cells = cells if row else [done.stderr.strip().splitlines()[-1], *[""] * (len(cells) - 1)]
+                if importlib.util.find_spec(name):
+                    row = row_of(library, device, width, samples, arguments)
+                else:
+                    row = f"{name} is not installed"
+                cells = columns_of(arguments)
+                if isinstance(row, str):
+                    cells = (row, *[""] * (len(cells) - 1))
+                else:
+                    cells = tuple(FORMS[key].format(row[key]) if key in row else "" for key in cells)
                 print(f"| {device} | {width} | {library} | {' | '.join(cells)} |", flush=True)
+
+
+def row_of(library: str, device: str, width: int, samples: str, arguments: argparse.Namespace) -> dict | str:
+    """Return the row of a process of its own, or the last line of its error."""
+    command = [sys.executable, __file__, "--one", library, device, str(width), samples]
+    command += [f"--{flag}" for flag in ("grid", "train") if getattr(arguments, flag)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        return done.stderr.strip().splitlines()[-1]
+    return json.loads(done.stdout.splitlines()[-1])
 
 
 def measured(library: str, device: str, width: int, samples: int, arguments: argparse.Namespace) -> dict[str, float]:
@@ -311,7 +365,13 @@ def columns_of(arguments: argparse.Namespace) -> tuple[str, ...]:
 
 
 FORMS = {"us": "{:.0f}", "error": "{:.1e}", "first result s": "{:.1f}", "s": "{:.3f}", "loss": "{:.5f}"}
-STEP = {"slangad": slangad_time, "jax": jax_time, "torch": torch_time}
+STEP = {
+    "slangad": slangad_time,
+    "jax": jax_time,
+    "torch": torch_time,
+    "warp": warp_time,
+    "drjit": drjit_time,
+}
 TRAINING = {"slangad": slangad_training, "jax": jax_training}
 
 if __name__ == "__main__":

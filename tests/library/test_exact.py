@@ -136,7 +136,7 @@ def _on_slangpy(
 
     device = device_of(name)
     handle = device.handle
-    macros = dict.fromkeys(macros_of(name, device.adapter, device.abilities), "")
+    macros = dict.fromkeys(macros_of(name, device.abilities), "")
     if whole and LONG_ATOMICS not in macros:
         lacking(name, f"the {name} device does not add 64 bits at once")
     macros = {macro: "" for macro in macros if whole or macro != LONG_ATOMICS}

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import pytest
 
+from slangad.compiler.emit import emit_module
 from slangad.compiler.frontends import load
 from slangad.compiler.passes import run_passes
 
@@ -34,6 +36,22 @@ def f(
 ADDED, UPDATE = (
     line + "\n" for line in TEXT.splitlines() if line.startswith(("        light +=", "        through *="))
 )
+GAUSSIANS = (
+    TEXT.replace("color: Tensor", "mean: Tensor[sa.float2, 1], conic: Tensor[float3, 1], color: Tensor")
+    .replace("        alpha = min(opacity[g] * 0.5, 0.99)\n", """        d = sa.float2(column, row) - mean[g]
+        q = conic[g]
+        power = -0.5 * (q.x * d.x * d.x + q.z * d.y * d.y) - q.y * d.x * d.y
+        alpha = min(opacity[g] * sa.exp(power), 0.99)
+""")
+)  # fmt: skip
+COMMON = {
+    "what the column decides": ("", "", ["item.conic.x * d_x * d_x", "item.conic.y * d_x"]),
+    "all of a vector": ("d = sa.float2(column, row)", "d = sa.float2(column, column)", ["-0.5 * (item.conic.x *"]),
+    "nothing that the row decides": ("column, row) - mean", "row, row) - mean", None),
+    "nothing behind a branch": (
+        "        q = conic", "        if column > 7:\n            continue\n        q = conic", None,
+    ),
+}  # fmt: skip
 OTHERS = {
     "a break before the first read": (
         "        alpha = min",
@@ -69,3 +87,23 @@ def test_share_tiles__a_list_of_a_tile__is_run_by_groups(tmp_path: Path) -> None
 def test_share_tiles__other_loops__are_left_to_threads(tmp_path: Path, old: str, new: str) -> None:
     assert TEXT.count(old) == 1
     assert loops(tmp_path, TEXT.replace(old, new)) == 0
+
+
+@pytest.mark.parametrize(("old", "new", "values"), COMMON.values(), ids=COMMON)
+def test_common_values__of_the_elements_of_a_thread__are_computed_once(
+    tmp_path: Path, old: str, new: str, values: list[str] | None
+) -> None:
+    path = tmp_path / "f.py"
+    path.write_text(GAUSSIANS.replace(old, new) if old else GAUSSIANS)
+    module = run_passes(load(path))
+    (loop,) = module.tile_loops
+    if values is None:
+        assert loop.common == ""
+        return
+    text = emit_module(module).text
+    common, blend = (
+        re.search(rf"^F\w+ {name}\(.*?^}}", text, re.MULTILINE | re.DOTALL) for name in ("f_common", "f_blend")
+    )
+    assert common is not None
+    assert blend is not None
+    assert all(value in common[0] and value not in blend[0] for value in values), common[0]

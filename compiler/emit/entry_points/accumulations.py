@@ -62,7 +62,7 @@ def products(macros: Collection[str]) -> str:
         return "half: 16 x 16 tiles on matrix units, by waves of 32 threads"
     if "SLANGAD_HOST" in macros:
         return "float: the CPU has no matrix units"
-    return "float: Slang has no products of 16 x 16 tiles there"
+    return "float: products of 16 x 16 tiles are for CUDA alone"
 
 
 def accumulations(module: ir.Module, kernel: ir.Kernel) -> dict[str, str]:
