@@ -39,12 +39,16 @@ class CommonValues:
 
     Attributes:
         known: The names of parameters whose values the caller's elements share.
+        active: Those of them that gradients flow to.
+        given: The names of all parameters, which may have values before a body sets them.
         names: Names for the values.
         values: What has moved so far, by name.
         words: What locals and their components stand for, with a name for it.
     """
 
     known: frozenset[str]
+    active: frozenset[str]
+    given: frozenset[str]
     names: Fresh
     values: dict[str, ir.Expr] = field(default_factory=dict)
     words: dict[ir.Expr, str] = field(default_factory=dict)
@@ -63,7 +67,7 @@ class CommonValues:
     def without(self, body: Block) -> Block:
         """Return a body whose common expressions are locals with the names of ``values``, which nothing assigns."""
         always = next((n for n, stmt in enumerate(body) if _may_leave(stmt)), len(body))
-        found = _Expressions(self, _definitions(body), {*_stored(body)})
+        found = _Expressions(self, _definitions(body, self.given), {*_stored(body)})
         return (*(found.moved_in(stmt) for stmt in body[:always]), *body[always:])
 
     def name_of(self, value: ir.Expr, wanted: str) -> str:
@@ -113,7 +117,7 @@ class _Expressions:
             return expr
         if is_floating(expr.type):
             value = self._common(expr)
-            if value is not None and _is_worth_it(value):
+            if value is not None and self._is_worth_it(value):
                 return ir.Var(self.of.name_of(value, _word(expr)), expr.type)
         match expr:
             case ir.Ternary() | ir.NoDiff() | ir.Call():
@@ -138,6 +142,12 @@ class _Expressions:
                 return self._with_common_operands(expr)
             case _:
                 return None
+
+    def _is_worth_it(self, value: ir.Expr) -> bool:
+        """Return True if there is something to compute, from something that has a gradient."""
+        nodes = [*walk(value)]
+        active = any(isinstance(n, ir.Var) and n.name in self.of.active for n in nodes)
+        return active and _computes(value) and len(nodes) <= _LARGEST
 
     def _with_common_operands(self, expr: ir.Expr) -> ir.Expr | None:
         lost = False
@@ -179,14 +189,14 @@ class _Expressions:
         return self._part(operand, number, expr) if isinstance(operand.type, Vector) else self._common(operand)
 
 
-def _definitions(body: Block) -> dict[str, ir.Expr]:
+def _definitions(body: Block, given: frozenset[str]) -> dict[str, ir.Expr]:
     """Return the values of the locals that a statement of the body itself sets, and no other statement."""
     stored = [*_stored(body)]
     return {
         s.target.name: s.value
         for s in body
         if isinstance(s, ir.Assign) and isinstance(s.target, ir.Var) and stored.count(s.target.name) == 1
-        if s.target not in [*walk(s.value)]  # a parameter
+        if s.target.name not in given
     }
 
 
@@ -203,12 +213,6 @@ def _may_leave(stmt: ir.Stmt) -> bool:
     return any(isinstance(s, (ir.Break, ir.Continue, ir.Return)) for s in walk_stmts((stmt,))) and not isinstance(
         stmt, ir.Return
     )
-
-
-def _is_worth_it(value: ir.Expr) -> bool:
-    """Return True if there is something to compute, from something that has a gradient."""
-    nodes = [*walk(value)]
-    return _computes(value) and len(nodes) <= _LARGEST and any(isinstance(n, ir.Member) for n in nodes)
 
 
 def _computes(value: ir.Expr) -> bool:

@@ -4,9 +4,9 @@
     b = image[i, j1] * x             ->    a = pair.first * (1 - x)
                                            b = pair.second * x
 
-Elements whose indices are equal but for the last mostly lie side by side, as in a filter. What lanes add at a time then
-falls into half as many segments of memory. The reads are of one block, follow each other, and add to any element
-(``scatter``). The emitter prints the function with a derivative of its own (``Role.PAIR``).
+Elements whose indices are equal in all axes except the last mostly lie side by side, as in a filter. What lanes add at
+a time then falls into half as many segments of memory. The reads are of one block, follow each other, and add to any
+element (``scatter``). The emitter prints the function with a derivative of its own (``Role.PAIR``).
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ class _Pairs:
             own = [*dict.fromkeys(r for e in _always(rest[number]) for r in self._reads(e))]
             while own:
                 read = own.pop(0)
-                place = next(((n, r) for n, r in self._later(rest, number) if _is_beside(read, r)), None)
+                place = next(((n, r) for n, r in self._later(rest, number, read) if _is_beside(read, r)), None)
                 if place is None:
                     continue
                 call, fields = self._call(read, place[1])
@@ -100,19 +100,20 @@ class _Pairs:
             made.append(rest[number])
         return tuple(made)
 
-    def _later(self, body: list[ir.Stmt], first: int) -> Iterator[tuple[int, ir.Read]]:
-        """Yield the reads of the statements from one on that could come before it as well."""
+    def _later(self, body: list[ir.Stmt], first: int, read: ir.Read) -> Iterator[tuple[int, ir.Read]]:
+        """Yield the reads of the statements from one on that could come before it, while its own is the same."""
         stored: set[str] = set()
+        own = {*_index_names(read)}
         for number in range(first, len(body)):
             stmt = body[number]
             if blocks(stmt) or isinstance(stmt, (ir.Break, ir.Continue, ir.Barrier)):
                 return
             for expr in _always(stmt):
-                for read in self._reads(expr):
-                    if not any(isinstance(e, ir.Var) and e.name in stored for i in read.indices for e in walk(i)):
-                        yield number, read
+                yield from ((number, other) for other in self._reads(expr) if not stored & {*_index_names(other)})
             target = root(stmt.target) if isinstance(stmt, ir.Assign) else None
             stored |= {target.name} if target is not None else set()
+            if stored & own:
+                return
 
     def _reads(self, expr: ir.Expr) -> Iterator[ir.Read]:
         """Yield the reads of rows that an expression always evaluates."""
@@ -154,6 +155,10 @@ class _Pairs:
         )  # fmt: skip
         self.made.append(function)
         return key, struct
+
+
+def _index_names(read: ir.Read) -> Iterator[str]:
+    return (e.name for index in read.indices for e in walk(index) if isinstance(e, ir.Var))
 
 
 def _always(stmt: ir.Stmt) -> tuple[ir.Expr, ...]:

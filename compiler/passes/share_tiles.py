@@ -359,7 +359,9 @@ class _Functions:
         index, *others = taken.step.params[1:]
         passed = [index, *(p for p in others if self.of.is_same_for_thread(self.function, self.given.shared[p.name]))]
         names = {p.name for p in taken.step.params} | {v.name for b in bodies for v in _vars_of(b)} | {*taken.fields}
-        finder = CommonValues(frozenset({*taken.fields, *(p.name for p in passed)}), Fresh({*names}))
+        known = frozenset({*taken.fields, *(p.name for p in passed)})
+        given = frozenset({*taken.fields, *(p.name for p in taken.step.params)})
+        finder = CommonValues(known, frozenset({taken.item.name}), given, Fresh({*names}))
         bodies = tuple(finder.without(body) for body in bodies)
         if not finder.values:
             return [], bodies
@@ -373,7 +375,9 @@ class _Functions:
         used = {name for stmt in body for name in reads_of(stmt)}
         shared = [ir.Param(name, value.type) for name, value in taken.fields.items() if name in used]
         params = (*shared, *(p for p in passed if p.name in used))
-        function = self._make("common", params, struct, body, "What the elements of a thread have in common in it.")
+        function = self._make(
+            "common", params, struct, body, "What the elements of a thread have in common in an iteration."
+        )
         return self._with_gradient(replace(function, differentiable=True)), made
 
     def _with_gradient(self, function: ir.Function) -> list[ir.Function]:

@@ -14,11 +14,13 @@ def one(
 
 @sa.kernel
 def two(i: Each[int], j: Each[int], k: Each[int], g: NoDiff[Each[float2]], w: Tensor[float2, 2]) -> Sum[float]:
-    """In two statements; the index of the second is computed between them."""
-    a = w[i, j]
-    n = k + 0 * j
-    b = w[i, n]
-    return g.x * (a.x - a.y) + g.y * (b.x - b.y)
+    """In two statements, then a third element, which is at the place of the first until its index changes."""
+    n = j
+    a = w[i, n]
+    b = w[i, k]
+    n = k
+    c = w[i, n]
+    return g.x * (a.x - a.y) + 0.5 * g.y * (b.x - b.y) + 0.5 * g.y * (c.x - c.y)
 
 
 @sa.kernel

@@ -25,7 +25,8 @@ def f(i: Each[int], j: Each[int], x: Each[float], w: {type}) -> Each[float]:
 """
 PAIRED = {
     "one statement": (["y = w[i, j] + w[i, j + 1]"], 1),
-    "two statements": (["a = w[i, j]", "k = min(j + 1, 9)", "y = a * w[i, j + 1]"], 1),
+    "two statements": (["a = w[i, j]", "k = min(j + 1, 9)", "y = k * a * w[i, j + 1]"], 1),
+    "an index that changes afterwards": (["k = j", "y = w[i, k] * w[i, k + 1]", "k = 0", "y += w[i, k]"], 1),
     "two rows": (["y = w[i, j] + w[i, j + 1] + w[i + 1, j] * w[i + 1, j + 1]"], 2),
     "three of a row": (["y = w[i, j] + w[i, j + 1] * w[i, j + 2]"], 1),
     "in a branch": (["if x > 0.0:", "    y = w[i, j] + w[i, j + 1]"], 1),
@@ -34,11 +35,14 @@ PAIRED = {
 ALONE = {
     "one element twice": ["y = w[i, j] * w[i, j]"],
     "a column": ["y = w[i, j] + w[i + 1, j]"],
-    "an index that changes": ["a = w[i, j]", "k = j", "if x > 0.0:", "    k = 0", "y = a + w[i, k]"],
+    "an index of the second that changes": ["k = j", "a = w[i, j]", "k = k + 1", "y = a + w[i, k]"],
+    "an index of the first that changes": [
+        "k = j", "a = w[i, k]", "k = k + 3", "b = w[i, k]", "k = 0", "y = a * b * w[i, j]",
+    ],
     "a read that may not run": ["y = w[i, j] if x > 0.0 else w[i, j + 1]"],
     "a read after a return": ["y = w[i, j]", "if x > 0.0:", "    return y", "y += w[i, j + 1]"],
     "no gradient": ["y = w[i, j] + sa.no_diff(w[i, j + 1])"],
-}
+}  # fmt: skip
 
 
 def pairs(tmp_path: Path, body: list[str], type_: str = "Tensor[float, 2]") -> int:

@@ -163,7 +163,8 @@ def flowing(type_: Type) -> Iterator[tuple[str | int, Type]]:
 def part_of(value: ir.Expr, step: str | int) -> ir.Expr:
     """Return a field, an entry or a component, without a detour if the parts of the value are listed."""
     steps = steps_of(value.type)
-    if isinstance(value, ir.Construct) and len(value.args) == len(steps) > 1:
+    listed = len(steps) > 1 or isinstance(value.type, (Struct, Array))  # one number may be all components of a vector
+    if isinstance(value, ir.Construct) and len(value.args) == len(steps) and listed:
         return value.args[steps.index(step)]
     return component(value, step)
 

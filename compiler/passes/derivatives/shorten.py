@@ -216,10 +216,11 @@ def _plain_branches(body: Block) -> Block:
 
 
 def _is_start(side: Block, other: Block, condition: ir.Expr) -> bool:
-    """Return True if one side of a branch only sets locals to numbers that the rest of the branch does not read."""
+    """Return True if one side of a branch only sets locals to numbers which the other one sets too, unread."""
     reads = {e.name for e in _events(other, ()) if not e.stores} | {*_vars(condition)}
     values = [s.value for s in side if isinstance(s, ir.Assign)]
-    return len(values) == len(side) and all(not [*_vars(v)] for v in values) and not reads & {*map(_stored, side)}
+    stored, always = {*map(_stored, side)}, {_stored(s) for s in other if isinstance(s, ir.Assign)}
+    return len(values) == len(side) and all(not [*_vars(v)] for v in values) and stored <= always and not reads & stored
 
 
 def _renamed(body: Block, params: Collection[str]) -> Block:
