@@ -43,7 +43,7 @@ class CommonValues:
         given: The names of all parameters, which may have values before a body sets them.
         names: Names for the values.
         values: What has moved so far, by name.
-        words: What locals and their components stand for, with a name for it.
+        named: The values of locals and of their components, each with a name.
     """
 
     known: frozenset[str]
@@ -51,13 +51,13 @@ class CommonValues:
     given: frozenset[str]
     names: Fresh
     values: dict[str, ir.Expr] = field(default_factory=dict)
-    words: dict[ir.Expr, str] = field(default_factory=dict)
+    named: dict[ir.Expr, str] = field(default_factory=dict)
 
     def computed(self, type_: Struct) -> Block:
         """Return the statements that compute the values and return them as a struct, with a local for what recurs."""
         returned: ir.Expr = ir.Construct(tuple(self.values.values()), type_)
         body: list[ir.Stmt] = []
-        for value, word in self.words.items():
+        for value, word in self.named.items():
             if [*walk(returned)].count(value) > 1 and _computes(value):
                 local = ir.Var(self.names.name(word), value.type)
                 body.append(ir.Assign(local, value))
@@ -182,7 +182,7 @@ class _Expressions:
 
     def _noted(self, value: ir.Expr | None, word: str) -> ir.Expr | None:
         if value is not None:
-            self.of.words.setdefault(value, word)
+            self.of.named.setdefault(value, word)
         return value
 
     def _side(self, operand: ir.Expr, number: int, expr: ir.Expr) -> ir.Expr | None:

@@ -1,7 +1,8 @@
 """Print how a group runs the loop of a kernel for a whole tile in reverse mode (``ir.TileLoop``).
 
     for each element of the thread:   entry = splats_enter(…)
-    for k, first to last:             shared: read once by the group; for each element: state = splats_blend(…)
+    for k, first to last:             shared: read once by the group; common: computed once by the thread;
+                                      for each element: state = splats_blend(…)
     for each element of the thread:   bwd_diff(splats_rest)(…)
     for k, last to first:             for each element: state = splats_unblend(…), bwd_diff(splats_blend)(…)
                                       the gradients of the elements are added up, then those of the wave
@@ -218,7 +219,7 @@ class _Printer:
         return [state, *(self._value(param, local("n"), paired=paired) for param in function.params[1:])]
 
     def _value(self, param: Param, element: str, *, paired: bool = False) -> str:
-        """Return the argument for a parameter of a function of an iteration, but for its state."""
+        """Return the argument for a parameter of a function of an iteration, except its state."""
         local, loop, names = self.entry.scope.local, self.tile.loop, self.names
         take = self._function(loop.take)
         assert isinstance(take.result, Struct)  # noqa: S101  (as the pass makes it)

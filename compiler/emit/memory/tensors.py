@@ -511,7 +511,7 @@ class TensorPrinter:
             call = scatter_call(self.buffer, self.names, totals, self.total_size, kept)
             print_scatter(writer, call, "at", element, value, scalar)
 
-    def print_additions(self, writer: Writer, added: Sequence[tuple[Sequence[str], str]]) -> None:
+    def print_pair(self, writer: Writer, added: Sequence[tuple[Sequence[str], str]]) -> None:
         """Print the addition of two values to the totals of elements, each with the indices of its element."""
         element, totals = self.tensor.element, self.names.gradient
         if is_exact(self.buffer):

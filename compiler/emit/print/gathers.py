@@ -116,7 +116,7 @@ def _print_pair(
     (tensor, first), (_, second) = reads
     tensor.print_return_of_absent(writer)
     given = [f"d_out.{names.field(type_, field.name)}" for field in type_.fields]
-    tensor.print_additions(writer, [(first, given[0]), (second, given[1])])
+    tensor.print_pair(writer, [(first, given[0]), (second, given[1])])
 
 
 def _print_sums(

@@ -29,7 +29,7 @@ MOST: Final = 16
 
 
 class NotWrittenError(Exception):
-    """A function's body has something that reverse mode is left to Slang for."""
+    """Reverse mode of a function is left to Slang: its body has something that is not handled."""
 
 
 _PLAIN: Final = (

@@ -75,7 +75,8 @@ def written_backward(function: ir.Function, functions: Mapping[str, ir.Function]
 
 
 _HINTS: Final = {"+": "sum", "-": "difference", "*": "product", "/": "quotient"}
-_MIXED: Final = frozenset(_HINTS)
+_ARITHMETIC: Final = frozenset("+-*/")
+"""Operators that may have a scalar beside a vector."""
 
 
 class _Writer:
@@ -163,7 +164,7 @@ class _Writer:
             case ir.Ternary(condition) if not self.carrying.carries(expr):
                 sides = rewrite(expr.then, _folded_numbers), rewrite(expr.other, _folded_numbers)
                 return _folded_numbers(replace(expr, condition=self.value(condition), then=sides[0], other=sides[1]))
-            case ir.Binary(op, left, right) if op in _MIXED and isinstance(expr.type, Vector):
+            case ir.Binary(op, left, right) if op in _ARITHMETIC and isinstance(expr.type, Vector):
                 a, b = _unspread(left), _unspread(right)
                 both = is_scalar(a.type) and is_scalar(b.type)
                 return replace(expr, left=self.value(left if both else a), right=self.value(b))
@@ -228,7 +229,7 @@ class _Writer:
                     refuse(f"it has a {type(stmt).__name__}")
 
     def _pull(self, var: ir.Var, value: ir.Expr) -> None:
-        """Add what the cotangent of a local gives to the cotangents of what it is computed from."""
+        """Take the cotangent of a local, and add its parts to the cotangents of the operands of its value."""
         found = self.cotangents.take(var, _hint_of_cotangent(var), keep=var.name not in self.temporary)
         if not found:
             return
