@@ -331,11 +331,11 @@ def main() -> None:
                     row = row_of(library, device, width, samples, arguments)
                 else:
                     row = f"{name} is not installed"
-                cells = columns_of(arguments)
+                keys = columns_of(arguments)
                 if isinstance(row, str):
-                    cells = (row, *[""] * (len(cells) - 1))
+                    cells = (row, *[""] * (len(keys) - 1))
                 else:
-                    cells = tuple(FORMS[key].format(row[key]) if key in row else "" for key in cells)
+                    cells = tuple(FORMS[key].format(row[key]) if key in row else "" for key in keys)
                 print(f"| {device} | {width} | {library} | {' | '.join(cells)} |", flush=True)
 
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final
 from slangad.compiler.ir import nodes as ir
 from slangad.compiler.ir.build import part
 from slangad.compiler.ir.types import Vector, carries_gradient, is_floating
-from slangad.compiler.ir.walk import map_body_exprs, map_children, root, walk, walk_stmts
+from slangad.compiler.ir.walk import map_body_exprs, map_children, rewrite, root, walk, walk_stmts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -61,7 +61,7 @@ class CommonValues:
             if [*walk(returned)].count(value) > 1 and _computes(value):
                 local = ir.Var(self.names.name(word), value.type)
                 body.append(ir.Assign(local, value))
-                returned = _replaced(returned, value, local)
+                returned = rewrite(returned, lambda e: local if e == value else e)  # noqa: B023  (used at once)
         return (*body, ir.Return(returned))
 
     def without(self, body: Block) -> Block:
@@ -80,19 +80,13 @@ class CommonValues:
         return name
 
 
-def _replaced(expr: ir.Expr, old: ir.Expr, new: ir.Expr) -> ir.Expr:
-    return new if expr == old else map_children(expr, lambda child: _replaced(child, old, new))
-
-
 def as_fields(body: Block, values: Mapping[str, ir.Expr], holder: ir.Var) -> Block:
     """Return a body of ``CommonValues.without`` that reads the values from the fields of a struct."""
 
     def read(expr: ir.Expr) -> ir.Expr:
-        if isinstance(expr, ir.Var) and expr.name in values:
-            return part(holder, expr.name)
-        return map_children(expr, read)
+        return part(holder, expr.name) if isinstance(expr, ir.Var) and expr.name in values else expr
 
-    return map_body_exprs(body, read)
+    return map_body_exprs(body, lambda e: rewrite(e, read))
 
 
 @dataclass(frozen=True, slots=True)

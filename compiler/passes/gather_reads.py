@@ -34,7 +34,7 @@ from slangad.compiler.ir.walk import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Container, Iterator
 
 Block = tuple[ir.Stmt, ...]
 _MOST: Final = 32
@@ -44,7 +44,8 @@ _LEAVING: Final = (ir.Break, ir.Continue, ir.Return)
 
 def gather_reads(module: ir.Module) -> ir.Module:
     """Return the module with a function for each group of reads."""
-    shared = {b.key: b for b in module.buffers if b.accumulation is ir.Accumulation.TOGETHER}
+    together = (b for b in module.buffers if b.accumulation is ir.Accumulation.TOGETHER)
+    shared = {b.key: b for b in together if is_floats(b.type.element)}
     if not shared:
         return module
     gatherer = _Gatherer(shared, fresh_keys(module))
@@ -70,9 +71,7 @@ class _Gatherer:
     def function(self, function: ir.Function) -> ir.Function:
         """Return a function with calls in place of reads."""
         body = statements(function)
-        taken = {p.name for p in function.params} | {e.name for e in body_exprs(body) if isinstance(e, ir.Var)}
-        taken |= {s.variable for s in walk_stmts(body) if isinstance(s, ir.For)}
-        self.of, self.names = function, Fresh(taken)
+        self.of, self.names = function, names_in_body(function)
         return replace(function, body=self.block(body)) if body else function
 
     def block(self, body: Block) -> Block:
@@ -107,7 +106,7 @@ class _Gatherer:
             own: dict[ir.Read, bool] = {}
             if not blocks(stmt):
                 known = {read.indices for read in found}
-                every = (read for e in evaluated_in(stmt) for read in self._reads(e))
+                every = (read for e in evaluated_in(stmt) for read in certain_reads(e, self.shared))
                 own = {read: leaves_early for read in every if not leaves_early or read.indices in known}
             new = [read for read in own if read not in found]
             changed = any(isinstance(e, ir.Var) and e.name in stored for r in own for e in walk(r))
@@ -121,18 +120,6 @@ class _Gatherer:
                 return 1, found
             leaves_early = leaves_early or any(isinstance(s, _LEAVING) for s in walk_stmts((stmt,)))
         return len(body), found
-
-    def _reads(self, expr: ir.Expr) -> Iterator[ir.Read]:
-        """Yield the reads of elements that threads share, which an expression always evaluates."""
-        match expr:
-            case ir.Ternary() | ir.NoDiff() | ir.Binary(op="&&" | "||"):
-                return
-            case ir.Read(source=ir.Var(name), indices=indices) if name in self.shared and _is_floats(expr.type):
-                if not any(isinstance(e, (ir.Call, ir.Read)) for i in indices for e in walk(i)):
-                    yield expr
-            case _:
-                for child in children(expr):
-                    yield from self._reads(child)
 
     def _item(self, found: dict[ir.Read, bool]) -> tuple[list[ir.Expr], ir.Stmt]:
         """Return the fields that hold the elements, and the call; its function is added to ``made``."""
@@ -188,6 +175,26 @@ def gathered(function: ir.Function) -> dict[ir.Read, ir.Ternary | None]:
     return found
 
 
+def names_in_body(function: ir.Function) -> Fresh:
+    """Return names that the parameters and locals of a function leave free."""
+    body = statements(function)
+    taken = {p.name for p in function.params} | {e.name for e in body_exprs(body) if isinstance(e, ir.Var)}
+    return Fresh(taken | {s.variable for s in walk_stmts(body) if isinstance(s, ir.For)})
+
+
+def certain_reads(expr: ir.Expr, buffers: Container[str]) -> Iterator[ir.Read]:
+    """Yield the reads of some buffers that an expression always evaluates, where plain arithmetic gives the indices."""
+    match expr:
+        case ir.Ternary() | ir.NoDiff() | ir.Binary(op="&&" | "||"):
+            return
+        case ir.Read(source=ir.Var(name), indices=indices) if name in buffers:
+            if not any(isinstance(e, (ir.Call, ir.Read)) for i in indices for e in walk(i)):
+                yield expr
+        case _:
+            for child in children(expr):
+                yield from certain_reads(child, buffers)
+
+
 def evaluated_in(stmt: ir.Stmt) -> tuple[ir.Expr, ...]:
     """Return the expressions that a statement without blocks evaluates for their values."""
     match stmt:
@@ -199,5 +206,6 @@ def evaluated_in(stmt: ir.Stmt) -> tuple[ir.Expr, ...]:
             return ()
 
 
-def _is_floats(type_: Type) -> bool:
+def is_floats(type_: Type) -> bool:
+    """Return True for a float or a vector of floats."""
     return type_ == FLOAT or (isinstance(type_, Vector) and type_.element == FLOAT)

@@ -17,20 +17,17 @@ from typing import TYPE_CHECKING
 from slangad.compiler.ir import nodes as ir
 from slangad.compiler.ir.build import Fresh, fresh_keys
 from slangad.compiler.ir.gradient_flow import is_differentiated
-from slangad.compiler.ir.types import FLOAT, Field, Struct, Tensor, Vector
+from slangad.compiler.ir.types import Field, Struct, Tensor
 from slangad.compiler.ir.walk import (
     blocks,
-    body_exprs,
-    children,
     map_blocks,
     map_stmt_exprs,
     rewrite,
     root,
     statements,
     walk,
-    walk_stmts,
 )
-from slangad.compiler.passes.gather_reads import evaluated_in
+from slangad.compiler.passes.gather_reads import certain_reads, evaluated_in, is_floats, names_in_body
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -57,8 +54,7 @@ def _has_rows(buffer: ir.Buffer) -> bool:
     type_ = buffer.type
     if buffer.accumulation is not ir.Accumulation.SCATTER or not isinstance(type_, Tensor) or type_.writes:
         return False
-    element = type_.element.element if isinstance(type_.element, Vector) else type_.element
-    return type_.rank > 1 and element == FLOAT and not buffer.added
+    return type_.rank > 1 and is_floats(type_.element) and not buffer.added
 
 
 @dataclass(slots=True)
@@ -76,9 +72,7 @@ class _Pairs:
     def function(self, function: ir.Function) -> ir.Function:
         """Return a function with calls in place of reads."""
         body = statements(function)
-        taken = {p.name for p in function.params} | {e.name for e in body_exprs(body) if isinstance(e, ir.Var)}
-        taken |= {s.variable for s in walk_stmts(body) if isinstance(s, ir.For)}
-        self.of, self.names = function, Fresh(taken)
+        self.of, self.names = function, names_in_body(function)
         return replace(function, body=self.block(body)) if body else function
 
     def block(self, body: Block) -> Block:
@@ -86,7 +80,7 @@ class _Pairs:
         rest = [map_blocks(stmt, self.block) for stmt in body]
         made: list[ir.Stmt] = []
         for number in range(len(rest)):
-            own = [*dict.fromkeys(r for e in _always(rest[number]) for r in self._reads(e))]
+            own = [*dict.fromkeys(r for e in _always(rest[number]) for r in certain_reads(e, self.rows))]
             while own:
                 read = own.pop(0)
                 place = next(((n, r) for n, r in self._later(rest, number, read) if _is_beside(read, r)), None)
@@ -109,23 +103,13 @@ class _Pairs:
             if blocks(stmt) or isinstance(stmt, (ir.Break, ir.Continue, ir.Barrier)):
                 return
             for expr in _always(stmt):
-                yield from ((number, other) for other in self._reads(expr) if not stored & {*_index_names(other)})
+                yield from (
+                    (number, other) for other in certain_reads(expr, self.rows) if not stored & {*_index_names(other)}
+                )
             target = root(stmt.target) if isinstance(stmt, ir.Assign) else None
             stored |= {target.name} if target is not None else set()
             if stored & own:
                 return
-
-    def _reads(self, expr: ir.Expr) -> Iterator[ir.Read]:
-        """Yield the reads of rows that an expression always evaluates."""
-        match expr:
-            case ir.Ternary() | ir.NoDiff() | ir.Binary(op="&&" | "||"):
-                return
-            case ir.Read(source=ir.Var(name), indices=indices) if name in self.rows:
-                if not any(isinstance(e, (ir.Call, ir.Read)) for i in indices for e in walk(i)):
-                    yield expr
-            case _:
-                for child in children(expr):
-                    yield from self._reads(child)
 
     def _call(self, first: ir.Read, second: ir.Read) -> tuple[ir.Stmt, dict[ir.Expr, ir.Expr]]:
         """Return the call, and the fields that hold the elements."""

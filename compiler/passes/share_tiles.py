@@ -326,10 +326,11 @@ class _Functions:
             differentiable=False, span=self.taken.step.span, doc=(doc,),
         )  # fmt: skip
 
-    def _struct(self, word: str, fields: Iterable[tuple[str, Type]]) -> Struct:
+    def _struct(self, word: str, fields: Iterable[tuple[str, Type]], *, active: bool = False) -> Struct:
+        """Return a struct; ``active`` says that gradients flow through its fields."""
         title = self.taken.step.name.removesuffix("_step")
         title = "".join(piece[:1].upper() + piece[1:] for piece in title.split("_"))
-        made = tuple(Field(name, type_, no_diff=carries_gradient(type_)) for name, type_ in fields)
+        made = tuple(Field(name, type_, no_diff=not active and carries_gradient(type_)) for name, type_ in fields)
         struct = Struct(f"{self.loop.key} {word}", f"{title}{word.title()}", made)
         self.structs.append(struct)
         return struct
@@ -365,9 +366,7 @@ class _Functions:
         bodies = tuple(finder.without(body) for body in bodies)
         if not finder.values:
             return [], bodies
-        struct = self._struct("common", ((name, value.type) for name, value in finder.values.items()))
-        struct = replace(struct, fields=tuple(replace(f, no_diff=False) for f in struct.fields))
-        self.structs[-1] = struct
+        struct = self._struct("common", ((name, v.type) for name, v in finder.values.items()), active=True)
         holder = Fresh({*names}).var("common", struct)
         self.holder = (holder,)
         made = tuple(_without_unread(as_fields(body, finder.values, holder)) for body in bodies)

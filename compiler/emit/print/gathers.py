@@ -77,8 +77,7 @@ def print_gather(
         if added:
             writer.line(f"{name}_add({given}, d_out, {agree});")
         elif Mode.BACKWARD in asked:
-            print_added = _print_pair if function.role is ir.Role.PAIR else _print_sums
-            print_added(names, writer, type_, agree, reads)
+            _print_added(names, writer, function, agree, reads)
 
 
 def _print_values(ctx: PrintContext, struct: str, loads: Iterable[str], guards: Iterable[ir.Ternary | None]) -> None:
@@ -105,14 +104,19 @@ def _agree(reads: list[tuple[TensorPrinter, list[str]]], indices: list[str]) -> 
     return "false" if exact else " && ".join(f"sa.agree({index})" for index in indices)
 
 
-def _print_pair(
+def _print_added(
     names: ModuleNames,
     writer: Writer,
-    type_: Struct,
-    agree: str,  # noqa: ARG001  (threads have elements of their own)
+    function: ir.Function,
+    agree: str,
     reads: list[tuple[TensorPrinter, list[str]]],
 ) -> None:
-    """Print the additions to two elements of one tensor: together, or one by one where each is exact."""
+    """Print the additions to what a function reads: of a pair to two elements of one tensor, else sums over a wave."""
+    type_ = function.result
+    assert isinstance(type_, Struct)  # noqa: S101  (as the passes make it)
+    if function.role is not ir.Role.PAIR:
+        _print_sums(names, writer, type_, agree, reads)
+        return
     (tensor, first), (_, second) = reads
     tensor.print_return_of_absent(writer)
     given = [f"d_out.{names.field(type_, field.name)}" for field in type_.fields]

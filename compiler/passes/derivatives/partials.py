@@ -33,14 +33,14 @@ def intrinsic_tangent(expr: ir.Intrinsic, tangent: Tangent) -> ir.Expr | None:
         return _selected(expr, tangent)
     if row is None or not types.carries_gradient(expr.type):
         return None
-    if row.variadic and len(expr.args) > len(row.params):
-        return intrinsic_tangent(_folded(expr), tangent)
+    if (nested := folded(expr)) is not expr:
+        return intrinsic_tangent(nested, tangent)
     if expr.name in MULTILINEAR:
         return _multilinear(expr, tangent)
     if expr.name in _SHORT:
         return _SHORT[expr.name](expr, tangent)
     if row.composed is not None:
-        return tangent(_expression(row.composed(_FUNCTIONS, *map(_Symbol, expr.args)), expr.type))
+        return tangent(composed_value(expr))
     return _by_component(row, expr, tangent)
 
 
