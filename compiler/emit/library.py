@@ -40,8 +40,8 @@ TILES: Final = "slangad_tiles.slang"
 GROUPS: Final = "slangad_groups.slang"
 TEXTURES: Final = "slangad_textures.slang"
 LINEAR: Final = "slangad_linear.slang"
-LINEAR_HALF: Final = "slangad_linear_half.slang"
-"""``LINEAR``, and the same functions in half: one module, since both use the same memory of the group."""
+_MATRIX_UNITS: Final = ("slangad_linear_mma.slang", "slangad_linear_tiles.slang")
+"""The rest of ``LINEAR``: those of CUDA and of Vulkan."""
 
 _BY_TYPE: Final = {
     "float": (FLOAT,),
@@ -114,7 +114,7 @@ def sum_libraries(module: Module) -> Iterator[str]:
     if any(way is Accumulation.SUM or way.is_matrix for way in ways):
         yield SUMS
     if any(way.is_matrix for way in ways):
-        yield LINEAR_HALF if Accumulation.HALF_MATRIX in ways else LINEAR
+        yield LINEAR
 
 
 def sums_namespace(scalar: Scalar) -> str:
@@ -158,6 +158,4 @@ def library_text(name: str) -> str:
             text = text.replace("module slangad_sums;", f"module {library.removesuffix('.slang')};")
             return text.replace("public namespace sa\n", f"public namespace {namespace}\n")
     text = (files("slangad") / "templates" / name).read_text(encoding="utf-8")
-    if name == LINEAR_HALF:
-        return library_text(LINEAR).replace("module slangad_linear;", "module slangad_linear_half;") + "\n" + text
-    return text
+    return "\n".join((text, *map(library_text, _MATRIX_UNITS))) if name == LINEAR else text

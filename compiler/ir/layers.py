@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 _TILE: Final = 16
 """Rows and columns of a tile of a matrix unit."""
+MOST_ON_TILES: Final = 64
+"""Rows, and columns, of a matrix that Vulkan's matrix units multiply by (``on_units`` of slangad_linear.slang)."""
 
 
 class Layer(NamedTuple):
@@ -25,8 +27,8 @@ class Layer(NamedTuple):
 
     Attributes:
         before: The key of the function that all vectors go through right before the product; nothing without.
-        takes_tiles: True if all vectors are products in half themselves, with that function between at most.
-        gives_tiles: True if all products, which are in half, go to such layers only.
+        takes_tiles: True if all vectors are products themselves, with that function between at most.
+        gives_tiles: True if all products go to such layers only.
     """
 
     before: str = ""
@@ -72,9 +74,11 @@ def layers_of(module: Module) -> dict[str, Layer]:
     inner = [(_key(p), vector_of(p, before)) for p in products]
     pairs = [(_key(value), key) for key, value in inner if isinstance(value, Linear)]
     uses, given, taken = Counter(key for key, _ in inner), Counter(a for a, _ in pairs), Counter(b for _, b in pairs)
-    in_half = {b.key: b.reach[0] for b in module.buffers if b.accumulation is Accumulation.HALF_MATRIX}
-    gives = {key for key in uses if given[key] == uses[key] and in_half.get(key, 1) % _TILE == 0}
-    takes = {key for key in uses if taken[key] == uses[key] and key in in_half}
+    shapes = {b.key: b.reach for b in module.buffers if b.accumulation.is_matrix}
+    gives = {key for key in uses if given[key] == uses[key] and shapes[key][0] % _TILE == 0}
+    takes = {key for key in uses if taken[key] == uses[key]}
+    other = [(a, b) for a, b in pairs if (max(shapes[a]) > MOST_ON_TILES) != (max(shapes[b]) > MOST_ON_TILES)]
+    gives -= {a for a, _ in other}
     while wrong := [(a, b) for a, b in pairs if (a in gives) != (b in takes)]:
         gives -= {a for a, _ in wrong}
         takes -= {b for _, b in wrong}

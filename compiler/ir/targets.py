@@ -14,10 +14,13 @@ if TYPE_CHECKING:
 SCALAR_LAYOUT = ("-fvk-use-scalar-layout",)
 """Buffers and uniforms packed as in C, CUDA and numpy, so that one host layout serves Vulkan, CUDA and the CPU."""
 
-TILES: Final = "SLANGAD_TILES"
-"""The macro of targets with products of 16 x 16 tiles in half, with sums in float, by waves of 32 threads.
+MMA: Final = "SLANGAD_MMA"
+"""The macro of CUDA devices from compute capability 8.0 on, whose matrix units multiply numbers of 11 bits."""
 
-CUDA alone: for SPIR-V Slang has tiles, too, but does not order what threads share in them (docs/slang-notes.md).
+TILES: Final = "SLANGAD_TILES"
+"""The macro of Vulkan devices with products of 16 x 16 tiles in half, with sums in float, by waves of 32 threads.
+
+A launch defines it; SPIR-V has it where it is asked for, since it says nothing of devices.
 """
 
 VECTOR_ATOMICS: Final = "SLANGAD_VECTOR_ATOMICS"
@@ -67,7 +70,7 @@ class Target:
 _WAVES: Final = ("SLANGAD_FILTERS", "SLANGAD_WAVES")
 _METAL: Final = ("SLANGAD_FILTERS", "SLANGAD_FLOAT_ATOMICS", "SLANGAD_WAVES")
 _GLSL: Final = (*_METAL, "SLANGAD_GROUP_ATOMICS")
-_CUDA: Final = ("SLANGAD_FLOAT_ATOMICS", "SLANGAD_GROUP_ATOMICS", "SLANGAD_WAVES", TILES, LONG_ATOMICS)
+_CUDA: Final = ("SLANGAD_FLOAT_ATOMICS", "SLANGAD_GROUP_ATOMICS", "SLANGAD_WAVES", MMA, LONG_ATOMICS)
 _WEBGPU: Final = ("SLANGAD_FILTERS", "SLANGAD_GROUP_ATOMICS")
 _CPU: Final = ("SLANGAD_HOST",)
 

@@ -35,8 +35,6 @@ MOST_TOTALS: Final = 60_000
 """Entries of the matrices of a kernel. A launch adds up this many totals, a group for each."""
 _MOST_ENTRIES: Final = 1024
 """Rows and columns together. A group's memory holds several rows, and the vectors of several threads."""
-_MOST_IN_HALF: Final = 64
-"""Rows, and columns, of products in half. Wider ones were wrong on CUDA (docs/decisions/half.md)."""
 _GROUP_IN_HALF: Final = 256
 """Threads of the largest group with products in half: so many vectors go through its memory at a time."""
 _FEWEST: Final = 64
@@ -124,15 +122,12 @@ class _Finder:
     def _way(self, key: str, together: set[str]) -> tuple[ir.Accumulation, str]:
         """Return how the products of a tensor are computed, and why not in half if a function asks for that."""
         found = ((self.functions[f], p) for f in together for p in self._found(self.functions[f]).values())
-        uses = [(f.precision == "half", p.shape) for f, p in found if p.key == key]
-        if not any(asked for asked, _ in uses):
+        asked = [f.precision == "half" for f, p in found if p.key == key]
+        if not any(asked):
             return ir.Accumulation.MATRIX, ""
-        rows, columns = uses[0][1]
         threads = math.prod(self.kernel.group_size)
-        if not all(asked for asked, _ in uses):
+        if not all(asked):
             return ir.Accumulation.MATRIX, "a function of precision float multiplies by it too"
-        if max(rows, columns) > _MOST_IN_HALF:
-            return ir.Accumulation.MATRIX, f"{rows} x {columns} is more than {_MOST_IN_HALF} rows or columns"
         if threads > _GROUP_IN_HALF:
             return ir.Accumulation.MATRIX, f"the kernel's groups have {threads} threads, more than {_GROUP_IN_HALF}"
         return ir.Accumulation.HALF_MATRIX, ""

@@ -1,12 +1,12 @@
-"""Networks with products in half, where the device has matrix units."""
+"""Networks with products in half, where the device has matrix units, and the same in float."""
 
 import slangad as sa
 from slangad import Array, Each, Param, Sum
 
 
-def network(width: int, activation: str, hidden: int):
+def network(width: int, activation: str, hidden: int, precision: str):
     """A network with some hidden layers of one width, and a kernel of its results."""
-    Net = sa.nn.MLP([16, *[width] * hidden, 3], activation, precision="half")
+    Net = sa.nn.MLP([16, *[width] * hidden, 3], activation, precision=precision)
 
     @sa.kernel
     def results(net: Param[Net], x: Each[Array[float, 16]]) -> Each[Array[float, 3]]:
@@ -15,9 +15,9 @@ def network(width: int, activation: str, hidden: int):
     return results
 
 
-def uneven(first: int, second: int, third: int, group: int):
+def uneven(first: int, second: int, third: int, group: int, precision: str):
     """A network with three hidden layers of different widths, in groups of some threads."""
-    Net = sa.nn.MLP([16, first, second, third, 3], "tanh", precision="half")
+    Net = sa.nn.MLP([16, first, second, third, 3], "tanh", precision=precision)
 
     @sa.kernel(group_size=group)
     def between(net: Param[Net], x: Each[Array[float, 16]]) -> Each[Array[float, 3]]:
@@ -26,14 +26,19 @@ def uneven(first: int, second: int, third: int, group: int):
     return between
 
 
-w16 = network(16, "tanh", 1)
-w17 = network(17, "tanh", 1)
-w32 = network(32, "tanh", 2)
-w64 = network(64, "tanh", 2)
-w128 = network(128, "tanh", 2)
-straight = network(13, "none", 1)
-u48 = uneven(48, 16, 64, 64)
-u17 = uneven(32, 17, 48, 256)
+w16 = network(16, "tanh", 1, "half")
+w17 = network(17, "tanh", 1, "half")
+w32 = network(32, "tanh", 2, "half")
+w64 = network(64, "tanh", 2, "half")
+w128 = network(128, "tanh", 2, "half")
+straight = network(13, "none", 1, "half")
+u48 = uneven(48, 16, 64, 64, "half")
+u17 = uneven(32, 17, 48, 256, "half")
+f17 = network(17, "tanh", 1, "float")
+f64 = network(64, "tanh", 2, "float")
+f128 = network(128, "tanh", 2, "float")
+fu48 = uneven(48, 16, 64, 64, "float")
+fu80 = uneven(64, 80, 48, 256, "float")
 
 
 @sa.struct

@@ -1,6 +1,6 @@
-"""Products in half: values and gradients are near those of float64, however small or large vectors are.
+"""Products on matrix units: values and gradients are near those of float64, however small or large numbers are.
 
-Devices without matrix units compute them in float, to its accuracy.
+Devices without matrix units compute products in half in float, to its accuracy.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from support.devices import device_of
 
 from slangad.compiler.frontends import load
 from slangad.compiler.ir.text_form.printer import parse, show
+from slangad.compiler.ir.targets import MMA, TILES
 from slangad.compiler.passes import run_passes
 from slangad.compiler.runtime.device.slangpy_device import macros_of
 
@@ -61,26 +62,30 @@ def tolerance(kernels: LoadedFile) -> float:
     device = device_of(kernels.stacked.device)
     if device.name not in ("cuda", "vulkan"):
         return FLOAT
-    return HALF if "SLANGAD_TILES" in macros_of(device.name, device.abilities) else FLOAT
+    return HALF if {MMA, TILES} & {*macros_of(device.name, device.adapter, device.abilities)} else FLOAT
 
 
-def agree(kernels: LoadedFile, name: str, x: np.ndarray, cotangent: np.ndarray) -> None:
+def agree(
+    kernels: LoadedFile, name: str, x: np.ndarray, cotangent: np.ndarray, precision: str = "half", size: float = 1.0
+) -> None:
     width = 13 if name == "straight" else int(name[1:])
     hidden = (width,) * (2 if width > 17 else 1)
-    kernel = kernels[f"results_{width}_{'none' if name == 'straight' else 'tanh'}_{len(hidden)}"]
-    agree_with(kernels, kernel, hidden, x, cotangent, bent=name != "straight")
+    kernel = kernels[f"results_{width}_{'none' if name == 'straight' else 'tanh'}_{len(hidden)}_{precision}"]
+    limit = tolerance(kernels) if precision == "half" else FLOAT
+    agree_with(kernel, hidden, x, cotangent, bent=name != "straight", limit=limit, size=size)
 
 
 def agree_with(
-    kernels: LoadedFile,
     kernel: LoadedKernel,
     hidden: tuple[int, ...],
     x: np.ndarray,
     cotangent: np.ndarray,
     *,
     bent: bool,
+    limit: float,
+    size: float = 1.0,
 ) -> None:
-    net = weights(hidden)
+    net = {key: (size * values).astype("f4") for key, values in weights(hidden).items()}
     expected = reference(net, x, cotangent, bent=bent)
     out = kernel.backward(net=nested(net), x=x, cotangent=cotangent)
     found = {key: out[key] for key in expected if key != "result"}
@@ -89,7 +94,7 @@ def agree_with(
         array = np.asarray(found[key], np.float64)
         assert array.shape == wanted.shape, key
         error = np.linalg.norm(array - wanted)
-        assert error <= tolerance(kernels) * np.linalg.norm(wanted), (key, error / np.linalg.norm(wanted))
+        assert error <= limit * np.linalg.norm(wanted), (key, error / np.linalg.norm(wanted))
 
 
 def samples(count: int) -> tuple[np.ndarray, np.ndarray]:
@@ -109,14 +114,39 @@ def test_networks__of_any_width__are_near_float64(kernels: LoadedFile, width: in
     agree(kernels, f"w{width}", *samples(700))
 
 
-@pytest.mark.parametrize(("hidden", "group"), [((48, 16, 64), 64), ((32, 17, 48), 256)])
+@pytest.mark.parametrize("width", [17, 64, 128])
+def test_networks__in_float__are_near_float64(kernels: LoadedFile, width: int) -> None:
+    if kernels.stacked.device in ("vulkan", "webgpu") and tolerance(kernels) == FLOAT and width > 17:
+        pytest.skip("drivers in software take minutes to compile wide networks")
+    agree(kernels, f"w{width}", *samples(700), "float")
+
+
+@pytest.mark.parametrize(
+    ("hidden", "group", "precision"),
+    [
+        ((48, 16, 64), 64, "half"),
+        ((32, 17, 48), 256, "half"),
+        ((48, 16, 64), 64, "float"),
+        ((64, 80, 48), 256, "float"),
+    ],
+)
 def test_networks__of_different_widths__are_near_float64(
-    kernels: LoadedFile, hidden: tuple[int, ...], group: int
+    kernels: LoadedFile, hidden: tuple[int, ...], group: int, precision: str
 ) -> None:
     if kernels.stacked.device in ("vulkan", "webgpu") and tolerance(kernels) == FLOAT:
         pytest.skip("drivers in software take minutes to compile wide networks")
-    kernel = kernels["_".join(("between", *map(str, hidden), str(group)))]
-    agree_with(kernels, kernel, hidden, *samples(700), bent=True)
+    kernel = kernels["_".join(("between", *map(str, hidden), str(group), precision))]
+    limit = tolerance(kernels) if precision == "half" else FLOAT
+    agree_with(kernel, hidden, *samples(700), bent=True, limit=limit)
+
+
+@pytest.mark.parametrize("precision", ["half", "float"])
+@pytest.mark.parametrize("size", [1e-6, 1e6])
+def test_networks__of_small_and_large_weights__are_near_float64(
+    kernels: LoadedFile, precision: str, size: float
+) -> None:
+    x, cotangent = samples(300)
+    agree(kernels, "w17", (x / size).astype("f4"), cotangent, precision, size)
 
 
 @pytest.mark.parametrize("factor", [1e-30, 1e-7, 1e-4, 1e4, 1e20])
@@ -194,7 +224,7 @@ def test_products__that_cannot_be_in_half__are_in_float_with_the_reason(tmp_path
     module = run_passes(load(file))
     found = {b.key: (b.accumulation.value, b.why) for b in module.buffers if b.path[-1:] == ("w",)}
     assert found == {
-        "wide.net.w": ("matrix", "3 x 65 is more than 64 rows or columns"),
+        "wide.net.w": ("half_matrix", ""),
         "grouped.net.w": ("matrix", "the kernel's groups have 512 threads, more than 256"),
         "mixed.net.w": ("matrix", "a function of precision float multiplies by it too"),
         "plain.net.w": ("half_matrix", ""),
@@ -208,6 +238,13 @@ def test_products__in_half__are_text_that_is_read_again() -> None:
     assert show(parse(text)) == text
 
 
-def test_macros__of_devices__have_tiles_on_cuda_alone() -> None:
-    devices = (("cuda", ()), ("vulkan", ("cooperative_matrix",)), ("metal", ("cooperative_matrix",)))
-    assert [name for name, abilities in devices if "SLANGAD_TILES" in macros_of(name, abilities)] == ["cuda"]
+def test_macros__of_devices__have_matrix_units_where_waves_and_tiles_are_known() -> None:
+    devices = {
+        ("cuda", "NVIDIA H100", ("_cuda_sm_8_0", "_cuda_sm_9_0")): [MMA],
+        ("cuda", "NVIDIA T4", ("_cuda_sm_7_0",)): [],
+        ("vulkan", "NVIDIA H100", ("cooperative_matrix",)): [TILES],
+        ("vulkan", "NVIDIA GTX 1060", ()): [],
+        ("vulkan", "AMD Radeon", ("cooperative_matrix",)): [],
+        ("metal", "Apple M3", ("cooperative_matrix",)): [],
+    }
+    assert {d: [m for m in macros_of(*d) if m in (MMA, TILES)] for d in devices} == devices

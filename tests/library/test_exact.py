@@ -12,7 +12,7 @@ from support.nearest import SMALLEST, in_smallest, nearest_sum
 
 from slangad.compiler.emit.library import EXACT, TENSORS, library_text
 from slangad.compiler.emit.model import EXACT_WORDS
-from slangad.compiler.ir.targets import LONG_ATOMICS
+from slangad.compiler.ir.targets import LONG_ATOMICS, TILES
 from slangad.compiler.runtime.device.slangpy_device import macros_of
 from slangad.compiler.toolchain.jobs.request import CompileJob
 
@@ -136,10 +136,10 @@ def _on_slangpy(
 
     device = device_of(name)
     handle = device.handle
-    macros = dict.fromkeys(macros_of(name, device.abilities), "")
+    macros = dict.fromkeys(macros_of(name, device.adapter, device.abilities), "")
     if whole and LONG_ATOMICS not in macros:
         lacking(name, f"the {name} device does not add 64 bits at once")
-    macros = {macro: "" for macro in macros if whole or macro != LONG_ATOMICS}
+    macros = {macro: "" for macro in macros if macro != TILES and (whole or macro != LONG_ATOMICS)}
     for library in (EXACT, TENSORS):
         (folder / library).write_text(library_text(library))
     session = handle.create_slang_session(slangpy.SlangCompilerOptions({"include_paths": [folder], "defines": macros}))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.emit.memory.tensors import has_gradient, is_scattered
 from slangad.compiler.ir import nodes as ir
-from slangad.compiler.ir.targets import TILES
+from slangad.compiler.ir.targets import MMA
 from slangad.compiler.ir.types import Tensor, carries_gradient
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def means(macros: Collection[str]) -> str:
 
 def products(macros: Collection[str]) -> str:
     """Return the form of the products of ``half_matrix`` on a target with these macros, and why."""
-    if TILES in macros:
+    if MMA in macros:
         return "half: 16 x 16 tiles on matrix units, by waves of 32 threads"
     if "SLANGAD_HOST" in macros:
         return "float: the CPU has no matrix units"

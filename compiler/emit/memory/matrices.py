@@ -51,10 +51,10 @@ class MatrixSums:
     Attributes:
         names: The names of its parts.
         rows: The rows of a matrix.
-        columns: Its columns.
+        columns: Its columns; of a bias, those of the matrix.
         before: The extents of the axes before the matrix.
         group: The threads of a group.
-        is_bias: True of the biases of products, which are matrices of one column.
+        is_bias: True of the biases of products.
         bias: The biases that are added to the products; None without.
         in_half: True if the factors of products are halfs where a target has matrix units for them.
         before_product: The function that every vector goes through before the product; None without.
@@ -91,6 +91,15 @@ class MatrixSums:
         down = self._grid[1]
         return down, max(1, min(self.group, _MOST_SHARED) // down)
 
+    @property
+    def _tiles(self) -> tuple[int, int]:
+        """Tiles of 16 x 8 that a wave has of the gradient, along a column and along a row: four if it needs no more."""
+        waves, across, down = max(1, self.group // 32), -(-self.columns // 8), -(-self.rows // 16)
+        most = 2 if across * down <= waves else 4
+        wide = max(min(across, most), -(-across // waves))
+        high = -(-down // (waves // -(-across // wide)))
+        return max(high, min(down, most // wide)), wide
+
     def _tile(self, rows: int) -> tuple[int, int]:
         """Return of how many blocks of four rows, and for how many vectors, a thread computes the product at a time."""
         vectors = 1
@@ -104,20 +113,20 @@ class MatrixSums:
     def held(self) -> tuple[int, int]:
         """The sums of a thread: blocks of four where a group works together, scalars where a thread is alone."""
         _, down, blocks, _ = self._grid
-        together = -(-down // self.group) if self.is_bias else 4 * blocks
-        return together * self.count, self.rows * self.columns * self.count
+        high, wide = self._tiles
+        together = max(-(-down // self.group), high) if self.is_bias else max(4 * blocks, high * wide)
+        return together * self.count, self.rows * (1 if self.is_bias else self.columns) * self.count
 
     def product(self, function: str, *arguments: str) -> str:
         """Return the call that multiplies a vector by a matrix of a buffer or its transpose."""
         tile = self._tile(self.columns if function == "times_transposed" else self.rows)
-        half, orders = self._half
-        sizes = (self.rows, self.columns, *tile, self.group, *orders)
-        return f"sa.{function}{half}<{', '.join(map(str, sizes))}>({', '.join(arguments)})"
+        sizes = (self.rows, self.columns, *tile, self.group, *self._on_units)
+        return f"sa.{function}<{', '.join(map(str, sizes))}>({', '.join(arguments)})"
 
     @property
-    def _half(self) -> tuple[str, tuple[int, ...]]:
-        """What the names of functions in half end in, and their last sizes."""
-        return ("_half", (int(self.takes_tiles), int(self.gives_tiles))) if self.in_half else ("", ())
+    def _on_units(self) -> tuple[int, int, int]:
+        """How products are computed on matrix units: as what vectors and products are held, and of how many terms."""
+        return int(self.takes_tiles), int(self.gives_tiles), 1 if self.in_half else 3
 
     @property
     def _held_size(self) -> str:
@@ -153,15 +162,15 @@ class MatrixSums:
             holders.append(self.bias.names.holder)
             places.append(self.bias._place(bias_which))
             shared.append(self._column[1])
-        sizes = (*holders, self.count, self.rows, self.columns, *self._grid, *shared, self.group)
+        sizes = (*holders, self.count, self.rows, self.columns, *self._grid, *shared, *self._tiles, self.group)
         given = ", ".join((*places, columns, rows))
-        half, orders = self._half
-        writer.line(f"sa.{function}{half}<{', '.join(map(str, (*sizes, *orders)))}>({given});")
+        writer.line(f"sa.{function}<{', '.join(map(str, (*sizes, *self._on_units)))}>({given});")
 
     def print_store(self, writer: Writer, partials: str, first: int, group: str, parts: str) -> None:
         """Print the store of partial sums from a total on."""
-        function, grid = ("rows", self._column) if self.is_bias else ("outer", (self.columns, *self._grid))
-        sizes = ", ".join(map(str, (self.names.holder, self.rows, *grid, self.count, self.group)))
+        function, grid = ("rows", self._column) if self.is_bias else ("outer", self._grid)
+        each = self.held[0] // self.count
+        sizes = ", ".join(map(str, (self.names.holder, self.rows, self.columns, *grid, *self._tiles, self.count, each, self.group)))
         writer.line(f"sa.store_{function}<{sizes}>({partials}, {first}, {group}, {parts});")
 
 
@@ -179,9 +188,9 @@ def matrix_sums(
     )  # fmt: skip
 
 
-def bias_sums(buffer: Buffer, kernel: Kernel, names: MatrixNames) -> MatrixSums:
-    """Return what a thread holds of the gradient of a buffer that is the bias of products."""
-    rows, columns = buffer.reach
+def bias_sums(buffer: Buffer, kernel: Kernel, names: MatrixNames, columns: int) -> MatrixSums:
+    """Return what a thread holds of the gradient of a buffer that is the bias of products with so many columns."""
+    rows = buffer.reach[0]
     return MatrixSums(names, rows, columns, buffer.extents[:-1], summing_group(kernel.group_size), is_bias=True)
 
 

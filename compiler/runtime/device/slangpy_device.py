@@ -20,7 +20,7 @@ from threading import RLock, Thread
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from slangad.compiler.errors.diagnostics import ToolchainError
-from slangad.compiler.ir.targets import LONG_ATOMICS, TARGETS, VECTOR_ATOMICS
+from slangad.compiler.ir.targets import LONG_ATOMICS, MMA, TARGETS, TILES, VECTOR_ATOMICS
 from slangad.compiler.runtime.device.choice import is_software
 from slangad.compiler.runtime.device.cuda_calls import PreparedLaunches, is_primary_at
 from slangad.compiler.runtime.device.cuda_capture import CapturedLaunches, LaunchGraph, is_captured, not_captured
@@ -188,15 +188,23 @@ class GpuBuffer:
         """Do nothing: the memory is freed with the last reference."""
 
 
-_CHIP_9_0: Final = "_cuda_sm_9_0"
-"""Slang's name of what CUDA devices can do from compute capability 9.0 on."""
+_WITH_TILES: Final = "slangad_linear.slang"
+"""The library with tiles."""
+_CHIP: Final = "_cuda_sm_{}"
+"""Slang's name of what CUDA devices can do from a compute capability on."""
 
 
-def macros_of(name: str, abilities: Collection[str]) -> tuple[str, ...]:
-    """Return the macros of slangad's libraries for a device, from slangpy's names of its features and capabilities."""
+def macros_of(name: str, adapter: str, abilities: Collection[str]) -> tuple[str, ...]:
+    """Return the macros of slangad's libraries for a device, from slangpy's names of its features and capabilities.
+
+    For tiles, a wave must have 32 threads, in the order of their numbers, and tiles must be 16 x 16. slangpy tells
+    neither. NVIDIA's devices are so.
+    """
     has = {
+        TILES: name == "vulkan" and "cooperative_matrix" in abilities and "nvidia" in adapter.lower(),
         LONG_ATOMICS: name == "cuda" or (name == "vulkan" and "atomic_int64" in abilities),
-        VECTOR_ATOMICS: _CHIP_9_0 in abilities,
+        MMA: _CHIP.format("8_0") in abilities,
+        VECTOR_ATOMICS: _CHIP.format("9_0") in abilities,
     }
     return tuple(dict.fromkeys(m for m in (*TARGETS[DEVICES[name].target].macros, *has) if has.get(m, True)))
 
@@ -272,7 +280,9 @@ class GpuDevice:
             if parsed.emitted is emitted and parsed.source == source:
                 return parsed
         folder = self._folder_of(emitted.libraries)
-        macros = dict.fromkeys(macros_of(self.name, self.abilities), "")
+        macros = dict.fromkeys(macros_of(self.name, self.adapter, self.abilities), "")
+        if _WITH_TILES not in emitted.libraries:
+            macros.pop(TILES, None)  # without: memory of groups that need not be coherent
         folders = [folder, *map(Path, source.include_dirs)]
         options = slangpy.SlangCompilerOptions(
             {"include_paths": folders, "defines": {**macros, **dict(source.defines)}}
