@@ -93,12 +93,16 @@ class MatrixSums:
 
     @property
     def _tiles(self) -> tuple[int, int]:
-        """Tiles of 16 x 8 that a wave has of the gradient, along a column and along a row: four if it needs no more."""
+        """Tiles of 16 x 8 that a wave has of the gradient, along a column and along a row.
+
+        Two if waves could have one each, since tiles side by side share what is read. Four along a column at a time.
+        """
         waves, across, down = max(1, self.group // 32), -(-self.columns // 8), -(-self.rows // 16)
         most = 2 if across * down <= waves else 4
         wide = max(min(across, most), -(-across // waves))
         high = -(-down // (waves // -(-across // wide)))
-        return max(high, min(down, most // wide)), wide
+        high = max(high, min(down, most // wide))
+        return high if high <= 4 else 4 * -(-high // 4), wide
 
     def _tile(self, rows: int) -> tuple[int, int]:
         """Return of how many blocks of four rows, and for how many vectors, a thread computes the product at a time."""
