@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import re
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
@@ -356,7 +357,8 @@ def _print_accumulation(session: Session, one: CompiledInput) -> None:
     ways = {way for kernel in one.slang.kernels for way in kernel.accumulation.values()}
     for title, asked, words_of in (
         ("shared, together and scatter", SCATTERED, means),
-        ("products of half_matrix", ("half_matrix",), products),
+        ("products of matrix", ("matrix",), partial(products, in_half=False)),
+        ("products of half_matrix", ("half_matrix",), partial(products, in_half=True)),
     ):
         targets_by_words: dict[str, list[str]] = {}
         for target in one.targets if ways.intersection(asked) else ():

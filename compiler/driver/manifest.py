@@ -73,10 +73,12 @@ def kernel_records(slang: EmittedInput, outputs: Sequence[Output]) -> list[Recor
 
 
 def _products(kernel: KernelSummary, outputs: Sequence[Output]) -> Record:
-    """Return by target the form of products for which half was asked, and why; empty if there are none."""
-    if "half_matrix" not in kernel.accumulation.values():
+    """Return by target the form of products of matrices, and why; that of those in half if there are any."""
+    ways = {*kernel.accumulation.values()}
+    if not ways & {"matrix", "half_matrix"}:
         return {}
-    return {output.target: products(TARGETS[output.target].macros) for output in outputs if output.target in TARGETS}
+    targets = dict.fromkeys(output.target for output in outputs if output.target in TARGETS)
+    return {target: products(TARGETS[target].macros, in_half="half_matrix" in ways) for target in targets}
 
 
 def _left_out_record(left: LeftOut) -> Record:

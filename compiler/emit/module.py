@@ -37,10 +37,9 @@ if TYPE_CHECKING:
     from slangad.compiler.emit.entry_points.entry import MemoryPrinter
 
 
-_NUMBERS: Final = " // numbers in <>: rows, columns, sizes of blocks, threads of a group"
 _REMARKS: Final = {
-    "slangad_linear": _NUMBERS,
-    "slangad_linear_half": f"{_NUMBERS}; 1 if a wave holds the vectors, the products as tiles",
+    "slangad_linear": " // numbers in <>: rows, columns, sizes of blocks, threads of a group; 1 if a wave holds vectors, "
+    "products as tiles; 3 terms, 1 in half",
 }
 """What stands after the import of a library."""
 

@@ -13,13 +13,14 @@ from slangad.compiler.ir.walk import body_exprs, statements
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from slangad.compiler.ir.nodes import Expr, Function, Module
+    from slangad.compiler.ir.nodes import Buffer, Expr, Function, Module
 
 
 _TILE: Final = 16
 """Rows and columns of a tile of a matrix unit."""
-MOST_ON_TILES: Final = 64
-"""Rows, and columns, of a matrix that Vulkan's matrix units multiply by (``on_units`` of slangad_linear.slang)."""
+_MOST_ON_TILES: Final = 64
+_MOST_IN_FLOAT: Final = 32
+"""Rows, and columns, of the largest matrix in tiles of half, and of the largest one in float that is not in tiles."""
 
 
 class Layer(NamedTuple):
@@ -74,15 +75,20 @@ def layers_of(module: Module) -> dict[str, Layer]:
     inner = [(_key(p), vector_of(p, before)) for p in products]
     pairs = [(_key(value), key) for key, value in inner if isinstance(value, Linear)]
     uses, given, taken = Counter(key for key, _ in inner), Counter(a for a, _ in pairs), Counter(b for _, b in pairs)
-    shapes = {b.key: b.reach for b in module.buffers if b.accumulation.is_matrix}
-    gives = {key for key in uses if given[key] == uses[key] and shapes[key][0] % _TILE == 0}
+    matrices = {b.key: b for b in module.buffers if b.accumulation.is_matrix}
+    gives = {key for key in uses if given[key] == uses[key] and matrices[key].reach[0] % _TILE == 0}
     takes = {key for key in uses if taken[key] == uses[key]}
-    other = [(a, b) for a, b in pairs if (max(shapes[a]) > MOST_ON_TILES) != (max(shapes[b]) > MOST_ON_TILES)]
-    gives -= {a for a, _ in other}
+    gives -= {a for a, b in pairs if _is_on_tiles(matrices[a]) != _is_on_tiles(matrices[b])}
     while wrong := [(a, b) for a, b in pairs if (a in gives) != (b in takes)]:
         gives -= {a for a, _ in wrong}
         takes -= {b for _, b in wrong}
     return {key: Layer(layer.before, key in takes, key in gives) for key, layer in before.items()}
+
+
+def _is_on_tiles(matrix: Buffer) -> bool:
+    """Return True if Vulkan's matrix units multiply by a matrix: ``on_units`` of templates/slangad_linear.slang."""
+    size = max(matrix.reach)
+    return size <= _MOST_ON_TILES and (matrix.accumulation is Accumulation.HALF_MATRIX or size > _MOST_IN_FLOAT)
 
 
 def vector_of(product: Linear, layers: Mapping[str, Layer]) -> Expr:

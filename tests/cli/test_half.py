@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -22,29 +23,49 @@ Wide = sa.nn.Linear(65, 3, precision="half")
 def narrow(x: Each[Array[float, 16]], net: Param[Narrow]) -> Each[Array[float, 16]]:
     return net(x)
 
-@sa.kernel
+@sa.kernel(group_size=512)
 def wide(x: Each[Array[float, 65]], net: Param[Wide]) -> Each[Array[float, 3]]:
     return net(x)
 """
 FLOAT = {"spirv-asm": "spvasm"} | {target: target for target in ("glsl", "hlsl", "metal", "wgsl", "cpp")}
-FORMS = {"cuda": "half", **dict.fromkeys(FLOAT, "float")}
+FORMS = {"cuda": "11 bits, those of half", **dict.fromkeys(FLOAT, "float")}
 
 
 def test_compile__of_half__says_the_form_of_each_target_and_takes_it(project: Project) -> None:
     project.write("layers.py", LAYERS)
     targets = [word for target in FORMS for word in ("-t", target)]
     said = project.run("-v", "compile", "layers.py", *targets).stderr
-    assert "products of half_matrix on cuda: half: 16 x 16 tiles on matrix units" in said
+    assert "products of half_matrix on cuda: 11 bits, those of half: on matrix units" in said
     assert "products of half_matrix on cpp: float: the CPU has no matrix units" in said
-    assert "not in half: 3 x 65 is more than 64 rows or columns" in said
+    assert "not in half: the kernel's groups have 512 threads, more than 256" in said
     kernels = {kernel["name"]: kernel for one in project.manifest()["inputs"] for kernel in one["kernels"]}
     assert {target: form.partition(":")[0] for target, form in kernels["narrow"]["products"].items()} == FORMS
     assert kernels["narrow"]["accumulation"]["net.w"] == "half_matrix"
-    assert kernels["wide"]["products"] == {}
-    assert kernels["wide"]["deciding"] == {"net.w": "3 x 65 is more than 64 rows or columns"}
+    assert kernels["wide"]["products"]["cuda"].startswith("float, each as three products")
+    assert kernels["wide"]["deciding"] == {"net.w": "the kernel's groups have 512 threads, more than 256"}
     code = {name: data.decode() for name, data in project.files().items() if ".narrow.backward." in name}
     assert "ldmatrix" in code["layers.narrow.backward.cu"]
-    assert "linalg_coopMatMulAdd" in code["layers.narrow.backward.cu"]
+    assert "mma.sync.aligned.m16n8k8" in code["layers.narrow.backward.cu"]
     for ending in FLOAT.values():
         text = code[f"layers.narrow.backward.{ending}"].lower()
-        assert not [word for word in ("ldmatrix", "coopmat", "cooperative") if word in text]
+        assert not [word for word in ("ldmatrix", "mma.sync", "coopmat", "cooperative") if word in text]
+
+
+def test_compile__for_devices_without_matrix_units__has_none(project: Project) -> None:
+    project.write("layers.py", LAYERS)
+    assert project.run("compile", "layers.py", "-t", "cuda", "-D", "SLANGAD_NO_MMA").returncode == 0
+    code = {name: data.decode() for name, data in project.files().items() if name.endswith(".cu")}
+    assert [name for name, text in code.items() if "m16n8k8" in text] == []
+
+
+def test_compile__of_tiles_for_vulkan__has_no_private_memory_of_a_group(project: Project) -> None:
+    project.write("layers.py", LAYERS)
+    run = project.run("compile", "layers.py:narrow", "-t", "spirv-asm", "-D", "SLANGAD_TILES", "--mode", "backward")
+    assert run.returncode == 0
+    text = project.files()["layers.narrow.backward.spvasm"].decode()
+    shared = set(re.findall(r"^(%\w+) = OpTypePointer Workgroup ", text, re.MULTILINE))
+    places = {n for n, type_ in re.findall(r"^(%\w+) = Op(?:Access\w+|Variable) (%\w+)", text, re.MULTILINE) if type_ in shared}
+    uses = re.findall(r"(?:OpLoad %\w+|OpStore|OpCooperativeMatrix\w+KHR(?: %\w+)?) (%\w+)(.*)", text)
+    used = [rest for place, rest in uses if place in places]
+    assert len(used) > 20
+    assert [rest for rest in used if "NonPrivatePointer" not in rest] == []

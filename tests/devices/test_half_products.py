@@ -14,8 +14,8 @@ import pytest
 from support.devices import device_of
 
 from slangad.compiler.frontends import load
-from slangad.compiler.ir.text_form.printer import parse, show
 from slangad.compiler.ir.targets import MMA, TILES
+from slangad.compiler.ir.text_form.printer import parse, show
 from slangad.compiler.passes import run_passes
 from slangad.compiler.runtime.device.slangpy_device import macros_of
 

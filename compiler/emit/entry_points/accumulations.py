@@ -28,7 +28,7 @@ WORDS: Final = {
     "matrix": (
         "products of a matrix and a vector: groups add up outer products in registers, then the groups in fixed order"
     ),
-    "half_matrix": "``matrix`` with factors in half and sums in float, on matrix units; in float elsewhere",
+    "half_matrix": "``matrix`` with factors of 11 bits, those of half, and sums in float, on matrix units; in float elsewhere",
     "exact": (
         "any element: sums without rounding, in integers, so that their order does not matter; doubles go in as "
         "floats. In a loop that a group runs for a tile, waves add up first, in a fixed order"
@@ -56,13 +56,14 @@ def means(macros: Collection[str]) -> str:
     return ", then ".join(step for step, has in steps.items() if has)
 
 
-def products(macros: Collection[str]) -> str:
-    """Return the form of the products of ``half_matrix`` on a target with these macros, and why."""
+def products(macros: Collection[str], *, in_half: bool) -> str:
+    """Return the form of the products of ``half_matrix``, or of ``matrix``, on a target with these macros, and why."""
     if MMA in macros:
-        return "half: 16 x 16 tiles on matrix units, by waves of 32 threads"
+        kind = "11 bits, those of half" if in_half else "float, each as three products of numbers of 11 bits"
+        return f"{kind}: on matrix units, in groups of at most 256 threads"
     if "SLANGAD_HOST" in macros:
         return "float: the CPU has no matrix units"
-    return "float: products of 16 x 16 tiles are for CUDA alone"
+    return "float: code for this target does not know whether a device has matrix units"
 
 
 def accumulations(module: ir.Module, kernel: ir.Kernel) -> dict[str, str]:

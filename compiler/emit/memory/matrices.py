@@ -56,9 +56,9 @@ class MatrixSums:
         group: The threads of a group.
         is_bias: True of the biases of products.
         bias: The biases that are added to the products; None without.
-        in_half: True if the factors of products are halfs where a target has matrix units for them.
+        in_half: True if the factors of products may be rounded to 11 bits, where a target has matrix units.
         before_product: The function that every vector goes through before the product; None without.
-        takes_tiles: True if the threads of a wave hold the vectors as tiles (templates/slangad_linear_half.slang).
+        takes_tiles: True if the threads of a wave hold the vectors as tiles, on matrix units (templates/slangad_linear_mma.slang).
         gives_tiles: True if they hold the products in that way.
     """
 
@@ -95,14 +95,13 @@ class MatrixSums:
     def _tiles(self) -> tuple[int, int]:
         """Tiles of 16 x 8 that a wave has of the gradient, along a column and along a row.
 
-        Two if waves could have one each, since tiles side by side share what is read. Four along a column at a time.
+        Two if waves could have one each, since tiles side by side share what is read.
         """
         waves, across, down = max(1, self.group // 32), -(-self.columns // 8), -(-self.rows // 16)
         most = 2 if across * down <= waves else 4
         wide = max(min(across, most), -(-across // waves))
         high = -(-down // (waves // -(-across // wide)))
-        high = max(high, min(down, most // wide))
-        return high if high <= 4 else 4 * -(-high // 4), wide
+        return max(high, min(down, most // wide)), wide
 
     def _tile(self, rows: int) -> tuple[int, int]:
         """Return of how many blocks of four rows, and for how many vectors, a thread computes the product at a time."""
@@ -174,7 +173,8 @@ class MatrixSums:
         """Print the store of partial sums from a total on."""
         function, grid = ("rows", self._column) if self.is_bias else ("outer", self._grid)
         each = self.held[0] // self.count
-        sizes = ", ".join(map(str, (self.names.holder, self.rows, self.columns, *grid, *self._tiles, self.count, each, self.group)))
+        counts = (self.rows, self.columns, *grid, *self._tiles, self.count, each, self.group)
+        sizes = ", ".join(map(str, (self.names.holder, *counts)))
         writer.line(f"sa.store_{function}<{sizes}>({partials}, {first}, {group}, {parts});")
 
 
