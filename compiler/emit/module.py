@@ -38,8 +38,10 @@ if TYPE_CHECKING:
 
 
 _REMARKS: Final = {
-    "slangad_linear": " // numbers in <>: rows, columns, sizes of blocks, threads of a group; 1 if a wave holds vectors, "
-    "products as tiles; 3 terms, 1 in half",
+    "slangad_linear": (
+        " // numbers in <>: rows, columns, sizes of blocks, threads of a group; 1 if a wave holds vectors, products as "
+        "tiles; 3 terms, 1 in half"
+    ),
 }
 """What stands after the import of a library."""
 

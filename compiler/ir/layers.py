@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 _TILE: Final = 16
 """Rows and columns of a tile of a matrix unit."""
+_MOST_TOGETHER: Final = 700
+"""Rows and columns of a matrix that CUDA's matrix units multiply by."""
 _MOST_ON_TILES: Final = 64
 _MOST_IN_FLOAT: Final = 32
 """Rows, and columns, of the largest matrix in tiles of half, and of the largest one in float that is not in tiles."""
@@ -78,17 +80,17 @@ def layers_of(module: Module) -> dict[str, Layer]:
     matrices = {b.key: b for b in module.buffers if b.accumulation.is_matrix}
     gives = {key for key in uses if given[key] == uses[key] and matrices[key].reach[0] % _TILE == 0}
     takes = {key for key in uses if taken[key] == uses[key]}
-    gives -= {a for a, b in pairs if _is_on_tiles(matrices[a]) != _is_on_tiles(matrices[b])}
+    gives -= {a for a, b in pairs if _units(matrices[a]) != _units(matrices[b])}
     while wrong := [(a, b) for a, b in pairs if (a in gives) != (b in takes)]:
         gives -= {a for a, _ in wrong}
         takes -= {b for _, b in wrong}
     return {key: Layer(layer.before, key in takes, key in gives) for key, layer in before.items()}
 
 
-def _is_on_tiles(matrix: Buffer) -> bool:
-    """Return True if Vulkan's matrix units multiply by a matrix: ``on_units`` of templates/slangad_linear.slang."""
-    size = max(matrix.reach)
-    return size <= _MOST_ON_TILES and (matrix.accumulation is Accumulation.HALF_MATRIX or size > _MOST_IN_FLOAT)
+def _units(matrix: Buffer) -> tuple[bool, bool]:
+    """Return whether CUDA's, and Vulkan's, matrix units multiply by a matrix: ``on_units`` of slangad_linear.slang."""
+    size, in_half = max(matrix.reach), matrix.accumulation is Accumulation.HALF_MATRIX
+    return sum(matrix.reach) <= _MOST_TOGETHER, size <= _MOST_ON_TILES and (in_half or size > _MOST_IN_FLOAT)
 
 
 def vector_of(product: Linear, layers: Mapping[str, Layer]) -> Expr:

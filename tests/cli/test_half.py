@@ -64,7 +64,11 @@ def test_compile__of_tiles_for_vulkan__has_no_private_memory_of_a_group(project:
     assert run.returncode == 0
     text = project.files()["layers.narrow.backward.spvasm"].decode()
     shared = set(re.findall(r"^(%\w+) = OpTypePointer Workgroup ", text, re.MULTILINE))
-    places = {n for n, type_ in re.findall(r"^(%\w+) = Op(?:Access\w+|Variable) (%\w+)", text, re.MULTILINE) if type_ in shared}
+    places = {
+        n
+        for n, type_ in re.findall(r"^(%\w+) = Op(?:Access\w+|Variable) (%\w+)", text, re.MULTILINE)
+        if type_ in shared
+    }
     uses = re.findall(r"(?:OpLoad %\w+|OpStore|OpCooperativeMatrix\w+KHR(?: %\w+)?) (%\w+)(.*)", text)
     used = [rest for place, rest in uses if place in places]
     assert len(used) > 20

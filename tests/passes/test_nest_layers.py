@@ -136,7 +136,36 @@ def test_layers__of_a_width_that_is_no_multiple_of_16__give_vectors_back(tmp_pat
     assert set(tiles(layers(tmp_path, CHAIN, width=24)).values()) == {ALONE}
 
 
-def test_layers__around_one_in_float__give_vectors_back(tmp_path: Path) -> None:
-    found = layers(tmp_path, CHAIN, precision="float")
+def test_layers__around_one_on_other_units__give_vectors_back(tmp_path: Path) -> None:
+    found = layers(tmp_path, CHAIN, precision="float")  # up to 32 units, Vulkan has tiles for half alone
     assert set(tiles(found).values()) == {ALONE}
     assert all(found[name].before for name in ("second", "third"))
+
+
+def test_layers__around_one_in_float_on_the_same_units__hold_tiles(tmp_path: Path) -> None:
+    found = layers(tmp_path, CHAIN, width=64, precision="float")
+    assert tiles(found) == {"first": (False, True), "second": (True, True), "third": (True, False)}
+
+
+@pytest.mark.parametrize(("units", "linked"), [(64, True), (128, False), (688, False)])
+def test_layers__after_one_that_other_units_multiply_by__take_vectors(
+    tmp_path: Path, units: int, linked: bool
+) -> None:
+    file = tmp_path / "wide.py"
+    file.write_text(WIDE.format(units=units), encoding="utf-8")
+    found = {key.rpartition(".")[0][-2:]: layer for key, layer in layers_of(run_passes(load(file))).items()}
+    assert found["l1"].gives_tiles == found["l2"].takes_tiles == linked
+    assert found["l2"].gives_tiles == found["l3"].takes_tiles
+
+
+WIDE = """
+import slangad as sa
+from slangad import Array, Each, Param
+
+Net = sa.nn.MLP([16, 48, {units}, 16], "tanh")
+
+
+@sa.kernel
+def fit(x: Each[Array[float, 16]], net: Param[Net]) -> Each[Array[float, 16]]:
+    return net(x)
+"""

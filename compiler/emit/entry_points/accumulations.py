@@ -28,7 +28,7 @@ WORDS: Final = {
     "matrix": (
         "products of a matrix and a vector: groups add up outer products in registers, then the groups in fixed order"
     ),
-    "half_matrix": "``matrix`` with factors of 11 bits, those of half, and sums in float, on matrix units; in float elsewhere",
+    "half_matrix": "``matrix`` with factors of 11 bits, those of half, on matrix units; in float elsewhere",
     "exact": (
         "any element: sums without rounding, in integers, so that their order does not matter; doubles go in as "
         "floats. In a loop that a group runs for a tile, waves add up first, in a fixed order"

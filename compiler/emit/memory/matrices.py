@@ -58,7 +58,7 @@ class MatrixSums:
         bias: The biases that are added to the products; None without.
         in_half: True if the factors of products may be rounded to 11 bits, where a target has matrix units.
         before_product: The function that every vector goes through before the product; None without.
-        takes_tiles: True if the threads of a wave hold the vectors as tiles, on matrix units (templates/slangad_linear_mma.slang).
+        takes_tiles: True if the threads of a wave hold the vectors as tiles (templates/slangad_linear_mma.slang).
         gives_tiles: True if they hold the products in that way.
     """
 
