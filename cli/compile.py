@@ -340,7 +340,7 @@ def _print_accumulation(session: Session, one: CompiledInput) -> None:
         return
     from slangad.compiler.emit.entry_points.accumulations import SCATTERED, WORDS, means, products
     from slangad.compiler.emit.model import ThreadWork
-    from slangad.compiler.ir.targets import TARGETS
+    from slangad.compiler.ir.targets import macros_for
 
     for kernel in one.slang.kernels:
         for name, way in kernel.accumulation.items():
@@ -362,7 +362,7 @@ def _print_accumulation(session: Session, one: CompiledInput) -> None:
     ):
         targets_by_words: dict[str, list[str]] = {}
         for target in one.targets if ways.intersection(asked) else ():
-            targets_by_words.setdefault(words_of(TARGETS[target].macros), []).append(target)
+            targets_by_words.setdefault(words_of(macros_for(target, one.slang.defined)), []).append(target)
         for words, targets in targets_by_words.items():
             session.say(f"{title} on {', '.join(targets)}: {words}", level=1)
 

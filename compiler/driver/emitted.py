@@ -52,7 +52,8 @@ def select_entries(item: Input, description: Description, module: Module | None,
     )
     declared_targets = description.targets if options.own_targets and options.targets else ()
     searched = search(item.path, options.include_dirs).folders if is_slang(item.path) else ()
-    return EmittedInput(item, description, entries, declared_targets or options.targets, module, found_folders=searched)
+    targets, defined = declared_targets or options.targets, tuple(name for name, _ in options.defines)
+    return EmittedInput(item, description, entries, targets, module, found_folders=searched, defined=defined)
 
 
 def job_of(slang: EmittedInput, options: Options) -> CompileJob:

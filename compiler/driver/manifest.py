@@ -21,7 +21,7 @@ from slangad.compiler.driver.requirements import requirements_of
 from slangad.compiler.emit.entry_points.accumulations import products
 from slangad.compiler.emit.launch_plan import plan_mode, tensors_of
 from slangad.compiler.emit.model import Mode
-from slangad.compiler.ir.targets import TARGETS
+from slangad.compiler.ir.targets import TARGETS, macros_for
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -64,7 +64,7 @@ def kernel_records(slang: EmittedInput, outputs: Sequence[Output]) -> list[Recor
             "name": kernel.name,
             "accumulation": dict(kernel.accumulation),
             "deciding": dict(kernel.deciding),
-            "products": _products(kernel, outputs),
+            "products": _products(kernel, slang, outputs),
             **_plan_record([e for e in slang.entries if e.kernel == kernel.name]),
             "entry_points": [_entry_record(e, outputs) for e in slang.entries if e.kernel == kernel.name],
         }
@@ -72,13 +72,14 @@ def kernel_records(slang: EmittedInput, outputs: Sequence[Output]) -> list[Recor
     ]
 
 
-def _products(kernel: KernelSummary, outputs: Sequence[Output]) -> Record:
+def _products(kernel: KernelSummary, slang: EmittedInput, outputs: Sequence[Output]) -> Record:
     """Return by target the form of products of matrices, and why; that of those in half if there are any."""
     ways = {*kernel.accumulation.values()}
     if not ways & {"matrix", "half_matrix"}:
         return {}
     targets = dict.fromkeys(output.target for output in outputs if output.target in TARGETS)
-    return {target: products(TARGETS[target].macros, in_half="half_matrix" in ways) for target in targets}
+    in_half = "half_matrix" in ways
+    return {target: products(macros_for(target, slang.defined), in_half=in_half) for target in targets}
 
 
 def _left_out_record(left: LeftOut) -> Record:

@@ -174,6 +174,7 @@ class EmittedInput:
         module: Its IR. None if the description comes from the cache.
         without: Pairs of target and entry point that are known to fail.
         found_folders: The folders of imports that no option names.
+        defined: The names of the user's macros.
     """
 
     input: Input
@@ -183,6 +184,7 @@ class EmittedInput:
     module: Module | None = None
     without: frozenset[tuple[str, str]] = frozenset()
     found_folders: tuple[FoundFolder, ...] = ()
+    defined: tuple[str, ...] = ()
 
     @property
     def emitted(self) -> EmittedModule:

@@ -18,11 +18,12 @@ if TYPE_CHECKING:
 
 _TILE: Final = 16
 """Rows and columns of a tile of a matrix unit."""
-_MOST_TOGETHER: Final = 700
-"""Rows and columns of a matrix that CUDA's matrix units multiply by."""
-_MOST_ON_TILES: Final = 64
-_MOST_IN_FLOAT: Final = 32
-"""Rows, and columns, of the largest matrix in tiles of half, and of the largest one in float that is not in tiles."""
+MOST_TOGETHER: Final = 700
+"""The most rows and columns together of a matrix that CUDA's matrix units multiply by."""
+MOST_ON_TILES: Final = 64
+"""The most rows, and the most columns, of a matrix that Vulkan's matrix units multiply by."""
+LEAST_IN_FLOAT: Final = 33
+"""The least rows, or columns, of a matrix in float that they multiply by."""
 
 
 class Layer(NamedTuple):
@@ -88,9 +89,9 @@ def layers_of(module: Module) -> dict[str, Layer]:
 
 
 def _units(matrix: Buffer) -> tuple[bool, bool]:
-    """Return whether CUDA's, and Vulkan's, matrix units multiply by a matrix: ``on_units`` of slangad_linear.slang."""
+    """Return for CUDA and Vulkan whether matrix units multiply by a matrix: ``on_units`` of slangad_linear.slang."""
     size, in_half = max(matrix.reach), matrix.accumulation is Accumulation.HALF_MATRIX
-    return sum(matrix.reach) <= _MOST_TOGETHER, size <= _MOST_ON_TILES and (in_half or size > _MOST_IN_FLOAT)
+    return sum(matrix.reach) <= MOST_TOGETHER, size <= MOST_ON_TILES and (in_half or size >= LEAST_IN_FLOAT)
 
 
 def vector_of(product: Linear, layers: Mapping[str, Layer]) -> Expr:

@@ -23,6 +23,9 @@ TILES: Final = "SLANGAD_TILES"
 A launch defines it; SPIR-V has it where it is asked for, since it says nothing of devices.
 """
 
+NO_MMA: Final = "SLANGAD_NO_MMA"
+"""The macro by which a user asks for CUDA code without matrix units."""
+
 VECTOR_ATOMICS: Final = "SLANGAD_VECTOR_ATOMICS"
 """The macro of CUDA devices from compute capability 9.0 on: they add vectors of two and four floats to memory at once.
 
@@ -154,6 +157,12 @@ _OTHER_WORDS: Final = {
     "ptx": "cuda",
 }
 """Targets by the words for devices and graphics APIs, and devices by the words for targets."""
+
+
+def macros_for(target: str, defined: Collection[str]) -> tuple[str, ...]:
+    """Return the macros of a target, with matrix units or without as a user's macros ask for them."""
+    macros = tuple(macro for macro in TARGETS[target].macros if macro != MMA or NO_MMA not in defined)
+    return (*macros, TILES) if TILES in defined and target in ("spirv", "spirv-asm") else macros
 
 
 def meant_by(word: str, known: Collection[str]) -> str:

@@ -4,19 +4,19 @@ import slangad as sa
 from slangad import Array, Each, Param, Sum
 
 
-def network(width: int, activation: str, hidden: int, precision: str):
+def network(width: int, activation: str, hidden: int, precision: str, inputs: int = 16):
     """A network with some hidden layers of one width, and a kernel of its results."""
-    Net = sa.nn.MLP([16, *[width] * hidden, 3], activation, precision=precision)
+    Net = sa.nn.MLP([inputs, *[width] * hidden, 3], activation, precision=precision)
 
     @sa.kernel
-    def results(net: Param[Net], x: Each[Array[float, 16]]) -> Each[Array[float, 3]]:
+    def results(net: Param[Net], x: Each[Array[float, inputs]]) -> Each[Array[float, 3]]:
         return net(x)
 
     return results
 
 
 def uneven(first: int, second: int, third: int, group: int, precision: str):
-    """A network with three hidden layers of different widths, in groups of some threads."""
+    """A network with three hidden layers of different widths, in groups of at least some threads."""
     Net = sa.nn.MLP([16, first, second, third, 3], "tanh", precision=precision)
 
     @sa.kernel(group_size=group)
@@ -32,13 +32,19 @@ w32 = network(32, "tanh", 2, "half")
 w64 = network(64, "tanh", 2, "half")
 w128 = network(128, "tanh", 2, "half")
 straight = network(13, "none", 1, "half")
-u48 = uneven(48, 16, 64, 64, "half")
+straight_64 = network(64, "none", 2, "half")
+float_straight_64 = network(64, "none", 2, "float")
+u48 = uneven(48, 16, 64, 512, "half")
 u17 = uneven(32, 17, 48, 256, "half")
 f17 = network(17, "tanh", 1, "float")
 f64 = network(64, "tanh", 2, "float")
 f128 = network(128, "tanh", 2, "float")
-fu48 = uneven(48, 16, 64, 64, "float")
+fu48 = uneven(48, 16, 64, 512, "float")
 fu80 = uneven(64, 80, 48, 256, "float")
+uu80 = uneven(64, 80, 48, 256, "half")
+digits = network(48, "tanh", 1, "float", 784)
+many = network(48, "tanh", 1, "float", 652)
+many_half = network(48, "tanh", 1, "half", 652)
 
 
 @sa.struct

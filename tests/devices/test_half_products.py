@@ -30,9 +30,9 @@ FLOAT = 1e-5
 Arrays = dict[str, np.ndarray]
 
 
-def weights(hidden: tuple[int, ...]) -> Arrays:
+def weights(hidden: tuple[int, ...], inputs: int = 16) -> Arrays:
     rng, net = np.random.default_rng(hidden[0]), {}
-    for k, (n, m) in enumerate(pairwise((16, *hidden, 3)), start=1):
+    for k, (n, m) in enumerate(pairwise((inputs, *hidden, 3)), start=1):
         net[f"l{k}.w"] = (rng.uniform(-1, 1, (m, n)) * (3 / n) ** 0.5).astype("f4")
         net[f"l{k}.b"] = rng.uniform(-0.5, 0.5, m).astype("f4")
     return net
@@ -66,13 +66,22 @@ def tolerance(kernels: LoadedFile) -> float:
 
 
 def agree(
-    kernels: LoadedFile, name: str, x: np.ndarray, cotangent: np.ndarray, precision: str = "half", size: float = 1.0
+    kernels: LoadedFile,
+    width: int,
+    x: np.ndarray,
+    cotangent: np.ndarray,
+    precision: str = "half",
+    activation: str = "tanh",
+    size: float = 1.0,
 ) -> None:
-    width = 13 if name == "straight" else int(name[1:])
+    """Compare a network with one hidden layer, or two of more than 17 units; ``size`` is a factor of its weights."""
+    device, limit = kernels.stacked.device, tolerance(kernels)
+    if device in ("vulkan", "webgpu") and limit == FLOAT and width > 17:
+        pytest.skip("drivers in software take minutes to compile wide networks")
     hidden = (width,) * (2 if width > 17 else 1)
-    kernel = kernels[f"results_{width}_{'none' if name == 'straight' else 'tanh'}_{len(hidden)}_{precision}"]
-    limit = tolerance(kernels) if precision == "half" else FLOAT
-    agree_with(kernel, hidden, x, cotangent, bent=name != "straight", limit=limit, size=size)
+    kernel = kernels[f"results_{width}_{activation}_{len(hidden)}_{precision}"]
+    limit = limit if precision == "half" else FLOAT
+    agree_with(kernel, hidden, x, cotangent, bent=activation == "tanh", limit=limit, size=size)
 
 
 def agree_with(
@@ -85,7 +94,10 @@ def agree_with(
     limit: float,
     size: float = 1.0,
 ) -> None:
-    net = {key: (size * values).astype("f4") for key, values in weights(hidden).items()}
+    net = {
+        key: (size * values).astype("f4") if key.endswith("w") else values
+        for key, values in weights(hidden, x.shape[1]).items()
+    }
     expected = reference(net, x, cotangent, bent=bent)
     out = kernel.backward(net=nested(net), x=x, cotangent=cotangent)
     found = {key: out[key] for key in expected if key != "result"}
@@ -104,30 +116,36 @@ def samples(count: int) -> tuple[np.ndarray, np.ndarray]:
 
 @pytest.mark.parametrize("count", [0, 1, 33, 700])
 def test_networks__of_any_batch__are_near_float64(kernels: LoadedFile, count: int) -> None:
-    agree(kernels, "w17", *samples(count))
+    agree(kernels, 17, *samples(count))
 
 
 @pytest.mark.parametrize("width", [16, 32, 64, 128])
 def test_networks__of_any_width__are_near_float64(kernels: LoadedFile, width: int) -> None:
-    if kernels.stacked.device in ("vulkan", "webgpu") and tolerance(kernels) == FLOAT and width > 16:
-        pytest.skip("drivers in software take minutes to compile wide networks")
-    agree(kernels, f"w{width}", *samples(700))
+    agree(kernels, width, *samples(700))
 
 
 @pytest.mark.parametrize("width", [17, 64, 128])
 def test_networks__in_float__are_near_float64(kernels: LoadedFile, width: int) -> None:
-    if kernels.stacked.device in ("vulkan", "webgpu") and tolerance(kernels) == FLOAT and width > 17:
+    agree(kernels, width, *samples(700), "float")
+
+
+@pytest.mark.parametrize(("inputs", "precision"), [(784, "float"), (652, "float"), (652, "half")])
+def test_networks__of_many_inputs__are_near_float64(kernels: LoadedFile, inputs: int, precision: str) -> None:
+    if kernels.stacked.device in ("vulkan", "webgpu") and tolerance(kernels) == FLOAT:
         pytest.skip("drivers in software take minutes to compile wide networks")
-    agree(kernels, f"w{width}", *samples(700), "float")
+    x, cotangent = np.random.default_rng(inputs).uniform(-1, 1, (300, inputs)).astype("f4"), samples(300)[1]
+    limit = tolerance(kernels) if precision == "half" else FLOAT
+    agree_with(kernels[f"results_48_tanh_1_{precision}_{inputs}"], (48,), x, cotangent, bent=True, limit=limit)
 
 
 @pytest.mark.parametrize(
     ("hidden", "group", "precision"),
     [
-        ((48, 16, 64), 64, "half"),
+        ((48, 16, 64), 512, "half"),
         ((32, 17, 48), 256, "half"),
-        ((48, 16, 64), 64, "float"),
+        ((48, 16, 64), 512, "float"),
         ((64, 80, 48), 256, "float"),
+        ((64, 80, 48), 256, "half"),
     ],
 )
 def test_networks__of_different_widths__are_near_float64(
@@ -140,35 +158,45 @@ def test_networks__of_different_widths__are_near_float64(
     agree_with(kernel, hidden, *samples(700), bent=True, limit=limit)
 
 
-@pytest.mark.parametrize("precision", ["half", "float"])
+NETWORKS = pytest.mark.parametrize(("width", "precision"), [(17, "half"), (64, "half"), (64, "float")])
+
+
+@pytest.mark.parametrize(("width", "activation", "precision"), [
+    (17, "tanh", "half"), (17, "tanh", "float"), (64, "none", "half"), (64, "none", "float"),
+])  # fmt: skip
 @pytest.mark.parametrize("size", [1e-6, 1e6])
 def test_networks__of_small_and_large_weights__are_near_float64(
-    kernels: LoadedFile, precision: str, size: float
+    kernels: LoadedFile, width: int, activation: str, precision: str, size: float
 ) -> None:
     x, cotangent = samples(300)
-    agree(kernels, "w17", (x / size).astype("f4"), cotangent, precision, size)
+    agree(kernels, width, (x / size).astype("f4"), cotangent, precision, activation, size)
 
 
-@pytest.mark.parametrize("factor", [1e-30, 1e-7, 1e-4, 1e4, 1e20])
+@NETWORKS
+@pytest.mark.parametrize("factor", [1e-30, 1e-7, 1e4, 1e20])
 def test_networks__of_small_and_large_cotangents__neither_underflow_nor_overflow(
-    kernels: LoadedFile, factor: float
+    kernels: LoadedFile, width: int, precision: str, factor: float
 ) -> None:
     x, cotangent = samples(300)
-    agree(kernels, "w17", x, (cotangent * factor).astype("f4"))
+    agree(kernels, width, x, (cotangent * factor).astype("f4"), precision)
 
 
+@pytest.mark.parametrize(("width", "precision"), [(13, "half"), (64, "half"), (64, "float")])
 @pytest.mark.parametrize("factor", [1e-7, 300.0, 1e7])
 def test_networks__of_small_and_large_inputs__neither_underflow_nor_overflow(
-    kernels: LoadedFile, factor: float
+    kernels: LoadedFile, width: int, precision: str, factor: float
 ) -> None:
     x, cotangent = samples(300)
-    agree(kernels, "straight", (x * factor).astype("f4"), cotangent)
+    agree(kernels, width, (x * factor).astype("f4"), cotangent, precision, "none")
 
 
-def test_networks__of_vectors_of_very_different_sizes__are_near_float64(kernels: LoadedFile) -> None:
+@NETWORKS
+def test_networks__of_vectors_of_very_different_sizes__are_near_float64(
+    kernels: LoadedFile, width: int, precision: str
+) -> None:
     x, cotangent = samples(300)
     sizes = 10.0 ** np.random.default_rng(1).uniform(-6, 0, (300, 1))
-    agree(kernels, "w17", x, (cotangent * sizes).astype("f4"))
+    agree(kernels, width, x, (cotangent * sizes).astype("f4"), precision)
 
 
 def test_stack__of_matrices_without_biases__is_near_float64(kernels: LoadedFile) -> None:

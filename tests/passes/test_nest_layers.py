@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from slangad.compiler.emit.library import LINEAR, library_text
 from slangad.compiler.frontends import load
 from slangad.compiler.ir import nodes as ir
-from slangad.compiler.ir.layers import layers_of
+from slangad.compiler.ir.layers import LEAST_IN_FLOAT, MOST_ON_TILES, MOST_TOGETHER, layers_of
 from slangad.compiler.ir.walk import evaluated, statements, stmt_exprs, walk_stmts
 from slangad.compiler.passes import run_passes
 
@@ -156,6 +157,14 @@ def test_layers__after_one_that_other_units_multiply_by__take_vectors(
     found = {key.rpartition(".")[0][-2:]: layer for key, layer in layers_of(run_passes(load(file))).items()}
     assert found["l1"].gives_tiles == found["l2"].takes_tiles == linked
     assert found["l2"].gives_tiles == found["l3"].takes_tiles
+
+
+def test_limits__of_units__are_those_of_the_library() -> None:
+    text = library_text(LINEAR)
+    function = text[text.index("bool on_units<") :]
+    assert f"R + C <= {MOST_TOGETHER};" in function
+    assert f"R <= {MOST_ON_TILES} && C <= {MOST_ON_TILES} && " in function
+    assert f"R > {LEAST_IN_FLOAT - 1} || C > {LEAST_IN_FLOAT - 1}" in function
 
 
 WIDE = """

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.emit.memory.tensors import has_gradient, is_scattered
 from slangad.compiler.ir import nodes as ir
-from slangad.compiler.ir.targets import MMA
+from slangad.compiler.ir.layers import LEAST_IN_FLOAT, MOST_ON_TILES, MOST_TOGETHER
+from slangad.compiler.ir.targets import MMA, TILES
 from slangad.compiler.ir.types import Tensor, carries_gradient
 
 if TYPE_CHECKING:
@@ -60,7 +61,10 @@ def products(macros: Collection[str], *, in_half: bool) -> str:
     """Return the form of the products of ``half_matrix``, or of ``matrix``, on a target with these macros, and why."""
     if MMA in macros:
         kind = "11 bits, those of half" if in_half else "float, each as three products of numbers of 11 bits"
-        return f"{kind}: on matrix units, in groups of at most 256 threads"
+        return f"{kind}: on matrix units, in groups of up to 256 threads, to {MOST_TOGETHER} rows and columns together"
+    if TILES in macros:
+        kind = "half" if in_half else f"float, from {LEAST_IN_FLOAT} rows or columns on as three products of halfs"
+        return f"{kind}: on matrix units, in groups of up to 256 threads, to {MOST_ON_TILES} rows and columns"
     if "SLANGAD_HOST" in macros:
         return "float: the CPU has no matrix units"
     return "float: code for this target does not know whether a device has matrix units"

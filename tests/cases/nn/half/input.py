@@ -1,5 +1,5 @@
 # flags: --targets cpp spirv
-"""A kernel with a layer in half, and one whose layer is too wide for that."""
+"""Two kernels with a layer in half: a narrow one, and one with more columns than a tile on Vulkan."""
 
 import slangad as sa
 from slangad import Array, Each, Param
