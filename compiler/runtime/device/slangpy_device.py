@@ -19,6 +19,7 @@ from pathlib import Path
 from threading import RLock, Thread
 from typing import TYPE_CHECKING, Any, Final, Literal
 
+from slangad.compiler.emit.library import LINEAR
 from slangad.compiler.errors.diagnostics import ToolchainError
 from slangad.compiler.ir.targets import LONG_ATOMICS, MMA, TARGETS, TILES, VECTOR_ATOMICS
 from slangad.compiler.runtime.device.choice import is_software
@@ -188,8 +189,6 @@ class GpuBuffer:
         """Do nothing: the memory is freed with the last reference."""
 
 
-_WITH_TILES: Final = "slangad_linear.slang"
-"""The library with tiles."""
 _CHIP: Final = "_cuda_sm_{}"
 """Slang's name of what CUDA devices can do from a compute capability on."""
 
@@ -281,8 +280,8 @@ class GpuDevice:
                 return parsed
         folder = self._folder_of(emitted.libraries)
         macros = dict.fromkeys(macros_of(self.name, self.adapter, self.abilities), "")
-        if _WITH_TILES not in emitted.libraries:
-            macros.pop(TILES, None)  # without: memory of groups that need not be coherent
+        if LINEAR not in emitted.libraries:
+            macros.pop(TILES, None)  # no tiles: memory of groups need not be coherent
         folders = [folder, *map(Path, source.include_dirs)]
         options = slangpy.SlangCompilerOptions(
             {"include_paths": folders, "defines": {**macros, **dict(source.defines)}}
