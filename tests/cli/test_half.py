@@ -87,3 +87,13 @@ def test_compile__of_tiles_for_vulkan__has_no_private_memory_of_a_group(project:
         used = [rest for place, rest in re.findall(rf"{use} (%\w+)(.*)", text) if place in places]
         assert used, use
         assert [rest for rest in used if "NonPrivatePointer" not in rest] == []
+
+
+def test_compile__of_a_matrix_that_is_too_large_for_tiles__takes_no_minutes(project: Project) -> None:
+    project.write(
+        "digits.py", DEEP.format(precision="float").replace("16, 64, 64, 3", "784, 48, 3").replace("16]", "784]")
+    )
+    project.run(
+        "compile", "digits.py", "-t", "spirv", "-D", "SLANGAD_TILES", "--mode", "backward", "--time-limit", "60"
+    )
+    assert "digits.deep.backward.spv" in project.files()
