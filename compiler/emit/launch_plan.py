@@ -187,7 +187,7 @@ def launch_of(entry: EntryPoint, tensors: dict[str, int]) -> LaunchPlan:
         case ThreadWork.STRIDED:
             return LaunchPlan(entry, Grid.GROUPS, Count(1, ((Factor.PARTS, ""),)))
         case ThreadWork.TOTALS:
-            return LaunchPlan(entry, Grid.GROUPS, Count(entry.totals))
+            return LaunchPlan(entry, Grid.GROUPS, Count(entry.totals_groups))
         case ThreadWork.SCALARS:
             return LaunchPlan(entry, Grid.FLAT, count_of(entry.parameters[-1], tensors, host=False))
         case ThreadWork.ELEMENTS:

@@ -150,6 +150,18 @@ class EntryParameter:
         return count
 
 
+_MOST_TOGETHER: Final = 32
+"""Totals that a group adds up: threads of a wave read partial sums that lie side by side."""
+
+
+def totals_together(totals: int, threads: int) -> int:
+    """Return how many totals each group of so many threads adds up: a power of two, with as many threads for each."""
+    together = 1
+    while together < min(totals, _MOST_TOGETHER) and threads % (2 * together) == 0:
+        together *= 2
+    return together
+
+
 @dataclass(frozen=True, slots=True)
 class EntryPoint:
     """One compute entry point of a kernel; those of one mode are launched one after the other, in order.
@@ -181,6 +193,11 @@ class EntryPoint:
     def symbol(self) -> str:
         """The function of the Slang text that it is: compilers know it by this name."""
         return self.function or self.name
+
+    @property
+    def totals_groups(self) -> int:
+        """The groups of an entry point that adds up totals."""
+        return -(-self.totals // totals_together(self.totals, math.prod(self.group_size)))
 
     @property
     def first_threads(self) -> bool:

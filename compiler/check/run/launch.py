@@ -273,7 +273,7 @@ class _Launches:
     def _threads(self, entry: EntryPoint) -> npt.NDArray[np.uint32]:
         """Return the threads with work to do: the position of the group, and of the thread in it."""
         if entry.work in (ThreadWork.TOTALS, ThreadWork.STRIDED):
-            return first_threads(entry.totals if entry.work is ThreadWork.TOTALS else self.runner.sums.parts)
+            return first_threads(entry.totals_groups if entry.work is ThreadWork.TOTALS else self.runner.sums.parts)
         threads = all_threads(self._counts(entry), entry.group_size)
         return threads if self.runner.alone is None else threads[self.runner.alone :][:1]
 

@@ -180,7 +180,7 @@ def _threads(entry: EntryPoint, count: tuple[int, int, int]) -> npt.NDArray[np.u
     """Return the threads with work to do. Of threads that add up sums, that is the first of each group."""
     match entry.work:
         case ThreadWork.TOTALS:
-            return first_threads(entry.totals)
+            return first_threads(entry.totals_groups)
         case ThreadWork.STRIDED:
             return first_threads(-(-count[0] // entry.group_size[0]))
         case _:

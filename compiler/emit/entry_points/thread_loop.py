@@ -74,13 +74,14 @@ def print_share(entry: PrintedEntry, writer: Writer) -> None:
         if entry.kernel.in_step:
             writer.line(f"sa.join<{size}, {group.summed_scalars}, {group.library}.Sum>({sums});")
         merged = f"{group.library}.merged({sums})" if entry.slots.side_by_side else sums
-        place = (f"{local('thread')}.x", local("lane"), local("parts"))
+        place = (f"{local('thread')}.x", local("lane"), local("parts"), str(group.count))
         arguments = (local(group.named("partials")), merged, *place)
         writer.line(f"{group.library}.store_sums<{size}>({', '.join(arguments)});")
     for slot in entry.slots.all:
         if slot.matrix:
-            partials = local(entry.slots.group_of(slot).named("partials"))
-            slot.matrix.print_store(writer, partials, slot.first, f"{local('group')}.x", local("parts"))
+            group, part = entry.slots.group_of(slot), f"{local('group')}.x"
+            first = f"{part} * {group.count}" + (f" + {slot.first}" if slot.first else "")
+            slot.matrix.print_store(writer, local(group.named("partials")), first, part, local("parts"))
 
 
 def _row(entry: PrintedEntry) -> int:

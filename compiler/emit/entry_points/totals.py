@@ -5,6 +5,8 @@ One function adds up the copies of all tensors of a type. It is launched once fo
 
 from __future__ import annotations
 
+import math
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
@@ -20,7 +22,7 @@ from slangad.compiler.emit.entry_points.entry import (
 )
 from slangad.compiler.emit.entry_points.memory_classes import KernelScope
 from slangad.compiler.emit.entry_points.sums import print_totals, total_parameters
-from slangad.compiler.emit.model import EntryParameter, EntryPoint, ParameterRole, ThreadWork
+from slangad.compiler.emit.model import EntryParameter, EntryPoint, ParameterRole, ThreadWork, totals_together
 from slangad.compiler.emit.print.functions import print_doc
 from slangad.compiler.emit.text.names import NameScope
 from slangad.compiler.ir.types import FLOAT, is_integral
@@ -71,19 +73,21 @@ def _print_total_entry(entry: PrintedEntry, sums: SumGroup, writer: Writer, name
         partials_parameter(inner, sums, writes=False),
         *total_parameters(scope, sums),
     )
-    group, lane, total = scope.local("group"), scope.local("lane"), scope.local("total")
-    print_doc(writer, (f"{entry.kernel.name}: the totals of {entry.name}, a group for each.",))
+    group, lane, total, round_ = (scope.local(word) for word in ("group", "lane", "total", "round"))
+    together = totals_together(sums.count, math.prod(entry.group))
+    each = f"{together} of them to a group" if together > 1 else "a group for each"
+    print_doc(writer, (f"{entry.kernel.name}: the totals of {entry.name}, {each}.",))
     values = [f"uint3 {group} : SV_GroupID", f"uint {lane} : SV_GroupIndex"]
     print_head(writer, name, entry.group, values, parameters)
-    with writer.block():
-        arguments = (scope.local(sums.named("partials")), f"{group}.x", lane, scope.local("parts"))
-        function = f"{sums.library}.total<{entry.group[0]}>"
-        writer.line(f"{sums.scalar.name} {total} = {function}({', '.join(arguments)});")
-        writer.line(f"if ({lane} > 0 || {group}.x >= {sums.count})")
-        with writer.indented():
-            writer.line("return;")
-        count = element_count(inner)
-        print_totals(scope, writer, sums, f"{group}.x", total, count)
+    library, rounds = sums.library, f"{sums.library}.rounds<{together}>()" if together > 1 else ""
+    with writer.block(), _rounds(writer, rounds, round_) as which:
+        partials = scope.local(sums.named("partials"))
+        arguments = (partials, f"{group}.x", lane, which, scope.local("parts"), str(sums.count))
+        sizes = f"{math.prod(entry.group)}, {together}"
+        writer.line(f"{library}.Found {total} = {library}.total<{sizes}>({', '.join(arguments)});")
+        writer.line(f"if ({total}.which < {sums.count})")
+        with writer.block():
+            print_totals(scope, writer, sums, f"{total}.which", f"{total}.sum", element_count(inner))
     extents = tuple(slot.tensor.extents for slot in sums.slots if slot.tensor and slot.tensor.extents)
     return EntryPoint(
         name,
@@ -96,6 +100,17 @@ def _print_total_entry(entry: PrintedEntry, sums: SumGroup, writer: Writer, name
         sums.count,
         sums.named("totals"),
     )
+
+
+@contextmanager
+def _rounds(writer: Writer, rounds: str, round_: str) -> Iterator[str]:
+    """Print a loop over the rounds of a group, if it has several, around what is printed meanwhile; yield the round."""
+    if not rounds:
+        yield "0"
+        return
+    writer.line(f"for (uint {round_} = 0; {round_} < {rounds}; ++{round_})")
+    with writer.block():
+        yield round_
 
 
 def _print_gather(

@@ -169,8 +169,8 @@ class MatrixSums:
         given = ", ".join((*places, columns, rows))
         writer.line(f"sa.{function}<{', '.join(map(str, (*sizes, *self._on_units)))}>({given});")
 
-    def print_store(self, writer: Writer, partials: str, first: int, group: str, parts: str) -> None:
-        """Print the store of partial sums from a total on."""
+    def print_store(self, writer: Writer, partials: str, first: str, group: str, parts: str) -> None:
+        """Print the store of partial sums from an index on."""
         function, grid = ("rows", self._column) if self.is_bias else ("outer", self._grid)
         each = self.held[0] // self.count
         counts = (self.rows, self.columns, *grid, *self._tiles, self.count, each, self.group)
