@@ -79,9 +79,9 @@ def print_share(entry: PrintedEntry, writer: Writer) -> None:
         writer.line(f"{group.library}.store_sums<{size}>({', '.join(arguments)});")
     for slot in entry.slots.all:
         if slot.matrix:
-            group, part = entry.slots.group_of(slot), f"{local('group')}.x"
-            first = f"{part} * {group.count}" + (f" + {slot.first}" if slot.first else "")
-            slot.matrix.print_store(writer, local(group.named("partials")), first, part, local("parts"))
+            group, number = entry.slots.group_of(slot), f"{local('group')}.x"
+            first = f"{number} * {group.count}" + (f" + {slot.first}" if slot.first else "")
+            slot.matrix.print_store(writer, local(group.named("partials")), first, number, local("parts"))
 
 
 def _row(entry: PrintedEntry) -> int:
