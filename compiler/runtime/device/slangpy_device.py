@@ -6,6 +6,7 @@ Buffers stay on the device. A submission is one command buffer of many dispatche
 from __future__ import annotations
 
 import hashlib
+import math
 import os
 import re
 import sys
@@ -54,6 +55,10 @@ _UNIFORMS = re.compile(r"push constant size \((\d+)\) exceeds the maximum allowe
 """slangpy's message if the arguments of an entry point are too large for Vulkan."""
 _PARSED = 4
 """Modules that a device keeps parsed. More of them take memory, and parsing takes 0.1 to 1 s for each kernel."""
+_REGISTERS: Final = 65536
+"""Registers of a CUDA multiprocessor, for all threads of a group."""
+_MOST_REGISTERS: Final = 255
+"""Registers that NVRTC gives to a thread at most; it does not know the size of the group."""
 _ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
 _CAPTURING = RLock()
 """The process has one stdout and one stderr: two threads that turn them away would each put back the other's."""
@@ -261,7 +266,9 @@ class GpuDevice:
                 program = GpuProgram(emitted, parsed.module, parsed.session)
                 for entry in entries:
                     if entry not in parsed.kernels:
-                        linked = program.session.link_program([program.module], [program.module.entry_point(entry)])
+                        points = [program.module.entry_point(entry)]
+                        options = self._link_options(emitted, entry)
+                        linked = program.session.link_program([program.module], points, options)
                         parsed.kernels[entry] = self.handle.create_compute_kernel(linked)
                     program.kernels[entry] = parsed.kernels[entry]
                 if self.name == "cuda" and "torch" in sys.modules:
@@ -270,6 +277,15 @@ class GpuDevice:
                 self._modules.clear()
                 raise self._not_taken(emitted, (*_lines(error), *printed())) from None
         return program
+
+    def _link_options(self, emitted: EmittedModule, entry: str) -> slangpy.SlangLinkOptions | None:
+        """Return options for an entry point whose threads would not all fit if each had the most registers."""
+        import slangpy
+
+        threads = max((math.prod(e.group_size) for e in emitted.entry_points if e.symbol == entry), default=1)
+        if self.name != "cuda" or threads * _MOST_REGISTERS <= _REGISTERS:
+            return None
+        return slangpy.SlangLinkOptions({"downstream_args": [f"--maxrregcount={_REGISTERS // threads // 8 * 8}"]})
 
     def _parsed(self, emitted: EmittedModule, source: BuildOptions) -> _ParsedModule:
         """Parse a module, or return it from the last loads: kernels and modes of one file are loaded one by one."""
