@@ -160,12 +160,14 @@ class MatrixSums:
     def print_addition(self, writer: Writer, which: str, bias_which: str, columns: str, rows: str) -> None:
         """Print the addition of the outer product of two vectors to matrix ``which``, and of ``rows`` to a bias."""
         function, holders, places, shared = "add_outer", [self.names.holder], [self._place(which)], []
+        counts = [self.count]
         if self.bias is not None:
             function = "add_outer_and_rows"
             holders.append(self.bias.names.holder)
             places.append(self.bias._place(bias_which))
             shared.append(self._column[1])
-        sizes = (*holders, self.count, self.rows, self.columns, *self._grid, *shared, *self._tiles, self.group)
+            counts.append(self.bias.count)
+        sizes = (*holders, *counts, self.rows, self.columns, *self._grid, *shared, *self._tiles, self.group)
         given = ", ".join((*places, columns, rows))
         writer.line(f"sa.{function}<{', '.join(map(str, (*sizes, *self._on_units)))}>({given});")
 
@@ -173,7 +175,7 @@ class MatrixSums:
         """Print the store of partial sums from an index on."""
         function, grid = ("rows", self._column) if self.is_bias else ("outer", self._grid)
         each = self.held[0] // self.count
-        counts = (self.rows, self.columns, *grid, *self._tiles, self.count, each, self.group)
+        counts = (self.rows, self.columns, *grid, *self._tiles, self.count, each, self.group, self._on_units[2])
         sizes = ", ".join(map(str, (self.names.holder, *counts)))
         writer.line(f"sa.store_{function}<{sizes}>({partials}, {first}, {group}, {parts});")
 
@@ -192,10 +194,12 @@ def matrix_sums(
     )  # fmt: skip
 
 
-def bias_sums(buffer: Buffer, kernel: Kernel, names: MatrixNames, columns: int) -> MatrixSums:
-    """Return what a thread holds of the gradient of a buffer that is the bias of products with so many columns."""
-    rows = buffer.reach[0]
-    return MatrixSums(names, rows, columns, buffer.extents[:-1], summing_group(kernel.group_size), is_bias=True)
+def bias_sums(buffer: Buffer, kernel: Kernel, names: MatrixNames, matrix: Buffer) -> MatrixSums:
+    """Return what a thread holds of the gradient of a buffer that is the bias of products with a matrix."""
+    rows, columns = matrix.reach
+    in_half = matrix.accumulation is Accumulation.HALF_MATRIX
+    group = summing_group(kernel.group_size)
+    return MatrixSums(names, rows, columns, buffer.extents[:-1], group, is_bias=True, in_half=in_half)
 
 
 class _Times(NamedTuple):

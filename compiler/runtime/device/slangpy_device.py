@@ -83,6 +83,7 @@ class _ParsedModule:
 
     emitted: EmittedModule
     source: BuildOptions
+    registers: int
     module: slangpy.SlangModule
     session: slangpy.SlangSession
     kernels: dict[str, slangpy.ComputeKernel] = field(default_factory=dict)
@@ -262,13 +263,11 @@ class GpuDevice:
 
         with captured_prints() as printed:  # by one thread at a time
             try:
-                parsed = self._parsed(emitted, source)
+                parsed = self._parsed(emitted, source, self._register_limit(emitted, entries))
                 program = GpuProgram(emitted, parsed.module, parsed.session)
                 for entry in entries:
                     if entry not in parsed.kernels:
-                        points = [program.module.entry_point(entry)]
-                        options = self._link_options(emitted, entry)
-                        linked = program.session.link_program([program.module], points, options)
+                        linked = program.session.link_program([program.module], [program.module.entry_point(entry)])
                         parsed.kernels[entry] = self.handle.create_compute_kernel(linked)
                     program.kernels[entry] = parsed.kernels[entry]
                 if self.name == "cuda" and "torch" in sys.modules:
@@ -278,33 +277,31 @@ class GpuDevice:
                 raise self._not_taken(emitted, (*_lines(error), *printed())) from None
         return program
 
-    def _link_options(self, emitted: EmittedModule, entry: str) -> slangpy.SlangLinkOptions | None:
-        """Return options for an entry point whose threads would not all fit if each had the most registers."""
-        import slangpy
+    def _register_limit(self, emitted: EmittedModule, entries: Collection[str]) -> int:
+        """Return the registers that a thread may have on cuda such that groups of all entry points fit; 0 for any."""
+        threads = max((math.prod(e.group_size) for e in emitted.entry_points if e.symbol in entries), default=1)
+        return 0 if self.name != "cuda" or threads * _MOST_REGISTERS <= _REGISTERS else _REGISTERS // threads
 
-        threads = max((math.prod(e.group_size) for e in emitted.entry_points if e.symbol == entry), default=1)
-        if self.name != "cuda" or threads * _MOST_REGISTERS <= _REGISTERS:
-            return None
-        return slangpy.SlangLinkOptions({"downstream_args": [f"--maxrregcount={_REGISTERS // threads // 8 * 8}"]})
-
-    def _parsed(self, emitted: EmittedModule, source: BuildOptions) -> _ParsedModule:
+    def _parsed(self, emitted: EmittedModule, source: BuildOptions, registers: int) -> _ParsedModule:
         """Parse a module, or return it from the last loads: kernels and modes of one file are loaded one by one."""
         import slangpy
 
         for parsed in self._modules:
-            if parsed.emitted is emitted and parsed.source == source:
+            if parsed.emitted is emitted and (parsed.source, parsed.registers) == (source, registers):
                 return parsed
         folder = self._folder_of(emitted.libraries)
         macros = dict.fromkeys(macros_of(self.name, self.adapter, self.abilities), "")
         if LINEAR not in emitted.libraries:
             macros.pop(TILES, None)  # no tiles: memory of groups need not be coherent
         folders = [folder, *map(Path, source.include_dirs)]
-        options = slangpy.SlangCompilerOptions(
-            {"include_paths": folders, "defines": {**macros, **dict(source.defines)}}
-        )
+        options = slangpy.SlangCompilerOptions({
+            "include_paths": folders,
+            "defines": {**macros, **dict(source.defines)},
+            "downstream_args": [f"--maxrregcount={registers}"] if registers else [],
+        })
         session = self.handle.create_slang_session(options)
         module = session.load_module_from_source(_module_name(emitted), emitted.text, folder / emitted.file_name)
-        parsed = _ParsedModule(emitted, source, module, session)
+        parsed = _ParsedModule(emitted, source, registers, module, session)
         self._modules.append(parsed)
         return parsed
 
