@@ -14,7 +14,7 @@ from slangad.compiler.emit.memory.probes import ProbePrinter, name_probes, probe
 from slangad.compiler.emit.memory.shared import SharedPrinter, name_shared
 from slangad.compiler.emit.memory.tensors import TensorPrinter, kept_buffers, name_memory
 from slangad.compiler.emit.memory.textures import TexturePrinter
-from slangad.compiler.emit.model import GENERATED, EmittedModule, EntryPoint, Mode
+from slangad.compiler.emit.model import GENERATED, EmittedModule, EntryPoint, Mode, summing_group
 from slangad.compiler.emit.print.context import ModuleNames
 from slangad.compiler.emit.print.derivatives import print_any, print_gradient
 from slangad.compiler.emit.print.differentials import converted_types, print_converters
@@ -28,7 +28,7 @@ from slangad.compiler.emit.text.types import TypeSpeller
 from slangad.compiler.emit.text.writer import Writer
 from slangad.compiler.ir import nodes as ir
 from slangad.compiler.ir import types
-from slangad.compiler.ir.layers import Layer, layers_of
+from slangad.compiler.ir.layers import Layer, Resident, layers_of, residents_of
 from slangad.compiler.ir.walk import body_exprs, formula_keys, statements
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 _REMARKS: Final = {
     "slangad_linear": (
         " // numbers in <>: rows, columns, sizes of blocks, threads of a group; 1 if a wave holds vectors, products as "
-        "tiles; 3 terms, 1 in half"
+        "tiles; 3 terms, 1 in half; where a group's memory keeps the matrix, or the room for vectors"
     ),
 }
 """What stands after the import of a library."""
@@ -312,6 +312,7 @@ def _matrices(module: ir.Module, names: ModuleNames, exprs: Iterable[ir.Expr]) -
     pairs = ((e.source, e.bias) for e in exprs if isinstance(e, ir.Linear))
     biases = {m.name: b.name for m, b in pairs if isinstance(m, ir.Var) and isinstance(b, ir.Var)}
     result: dict[str, MatrixSums] = {}
+    residents: dict[str, Resident] = {}
     of_biases = {biases[b.key]: b for b in module.buffers if b.key in biases}
     for buffer in sorted(module.buffers, key=lambda b: b.key not in of_biases):
         if buffer.accumulation.is_matrix:
@@ -326,7 +327,12 @@ def _matrices(module: ir.Module, names: ModuleNames, exprs: Iterable[ir.Expr]) -
             layer = names.layers.get(buffer.key, Layer())
             before = _entry_names(names, layer.before) if layer.before else None
             bias = result.get(biases.get(buffer.key, ""))
-            result[buffer.key] = matrix_sums(buffer, kernel, parts, layer, bias, before)
+            if kernel.name not in residents:
+                of_kernel = [b for b in module.buffers if b.kernel == kernel.name and b.accumulation.is_matrix]
+                matrices = [b for b in of_kernel if b.key not in of_biases]
+                residents[kernel.name] = residents_of(matrices, summing_group(kernel.group_size))
+            resident = residents[kernel.name]
+            result[buffer.key] = matrix_sums(buffer, kernel, parts, layer, bias, before, resident)
     return result
 
 

@@ -11,7 +11,7 @@ from slangad.compiler.ir.types import FLOAT, Array
 from slangad.compiler.ir.walk import body_exprs, statements
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from slangad.compiler.ir.nodes import Buffer, Expr, Function, Module
 
@@ -24,6 +24,14 @@ MOST_ON_TILES: Final = 64
 """The most rows, and the most columns, of a matrix that Vulkan's matrix units multiply by."""
 LEAST_IN_FLOAT: Final = 33
 """The least rows, or columns, of a matrix in float that they multiply by."""
+MEMORY_ON_TILES: Final = 2304
+"""Blocks of four floats in a group's memory where Vulkan's matrix units multiply."""
+MOST_RESIDENT: Final = 640
+"""Those for matrices that stay there, so that a group puts them there once and not for each product."""
+_WAVE: Final = 32
+_MOST_THREADS: Final = 256
+_OF_VECTORS: Final = 96 * _MOST_THREADS // _WAVE
+"""Blocks through which the vectors of all waves go."""
 
 
 class Layer(NamedTuple):
@@ -92,6 +100,42 @@ def _units(matrix: Buffer) -> tuple[bool, bool]:
     """Return for CUDA and Vulkan whether matrix units multiply by a matrix: ``on_units`` of slangad_linear.slang."""
     size, in_half = max(matrix.reach), matrix.accumulation is Accumulation.HALF_MATRIX
     return sum(matrix.reach) <= MOST_TOGETHER, size <= MOST_ON_TILES and (in_half or size >= LEAST_IN_FLOAT)
+
+
+class Resident(NamedTuple):
+    """Where matrices stay in a group's memory, by their keys, in blocks of four floats; and the blocks before them."""
+
+    places: Mapping[str, int]
+    room: int
+
+
+def residents_of(matrices: Sequence[Buffer], group: int) -> Resident:
+    """Return which of a kernel's matrices stay in the memory of a group on Vulkan's matrix units: the largest that fit.
+
+    None does where there is another product: its function takes all of that memory.
+
+    Args:
+        matrices: All matrices of the kernel.
+        group: The threads of a group.
+    """
+    blocks = {m.key: _blocks_of(m) for m in matrices}
+    places: dict[str, int] = {}
+    room = MEMORY_ON_TILES
+    if group % _WAVE == 0 and group <= _MOST_THREADS and all(_units(m)[1] for m in matrices):
+        for matrix in sorted(matrices, key=lambda m: -blocks[m.key]):
+            left = [blocks[m.key] for m in matrices if m.key not in (*places, matrix.key)]
+            used = MEMORY_ON_TILES - room + blocks[matrix.key]
+            fits = used <= MOST_RESIDENT and max(left, default=0) + _OF_VECTORS <= MEMORY_ON_TILES - used
+            if fits and matrix.extents == matrix.reach:
+                room = places[matrix.key] = room - blocks[matrix.key]
+    return Resident(places, room)
+
+
+def _blocks_of(matrix: Buffer) -> int:
+    """Return the blocks of four floats that a matrix takes as halfs, or as two halfs for each entry."""
+    rows, columns = (-(-extent // _TILE) for extent in matrix.reach)
+    terms = 1 if matrix.accumulation is Accumulation.HALF_MATRIX else 2
+    return terms * _TILE * rows * (2 * columns + 1)
 
 
 def vector_of(product: Linear, layers: Mapping[str, Layer]) -> Expr:

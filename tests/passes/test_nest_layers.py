@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import pytest
@@ -9,7 +10,15 @@ import pytest
 from slangad.compiler.emit.library import LINEAR, library_text
 from slangad.compiler.frontends import load
 from slangad.compiler.ir import nodes as ir
-from slangad.compiler.ir.layers import LEAST_IN_FLOAT, MOST_ON_TILES, MOST_TOGETHER, layers_of
+from slangad.compiler.ir.layers import (
+    LEAST_IN_FLOAT,
+    MEMORY_ON_TILES,
+    MOST_ON_TILES,
+    MOST_RESIDENT,
+    MOST_TOGETHER,
+    layers_of,
+    residents_of,
+)
 from slangad.compiler.ir.walk import evaluated, statements, stmt_exprs, walk_stmts
 from slangad.compiler.passes import run_passes
 
@@ -165,6 +174,44 @@ def test_limits__of_units__are_those_of_the_library() -> None:
     assert f"R + C <= {MOST_TOGETHER};" in function
     assert f"R <= {MOST_ON_TILES} && C <= {MOST_ON_TILES} && " in function
     assert f"R > {LEAST_IN_FLOAT - 1} || C > {LEAST_IN_FLOAT - 1}" in function
+    assert f"#if defined(SLANGAD_TILES)\nstatic const int STAGE = {MEMORY_ON_TILES};" in text
+    assert f"static const int VECTORS = STAGE - {MOST_RESIDENT};" in text
+
+
+@pytest.mark.parametrize(
+    ("units", "precision", "group", "blocks"),
+    [
+        (32, "half", 256, {"l1.w": 96, "l2.w": 160, "l3.w": 80}),
+        (64, "half", 256, {"l2.w": 576}),
+        (48, "float", 256, {"l1.w": 288, "l3.w": 224}),  # the one between has 672
+        (32, "float", 256, {}),  # on ordinary units, which take all memory
+        (32, "half", 512, {}),
+    ],
+)
+def test_matrices__that_fit__stay_in_memory_of_the_group(
+    tmp_path: Path, units: int, precision: str, group: int, blocks: dict[str, int]
+) -> None:
+    file = tmp_path / "three.py"
+    file.write_text(THREE.format(units=units, precision=precision), encoding="utf-8")
+    matrices = [b for b in run_passes(load(file)).buffers if b.key.endswith(".w")]
+    found = residents_of(matrices, group)
+    ends = sorted({*found.places.values(), MEMORY_ON_TILES})
+    sizes = {place: end - place for place, end in pairwise(ends)}
+    assert {key.partition("net.")[2]: sizes[place] for key, place in found.places.items()} == blocks
+    assert found.room == ends[0]
+
+
+THREE = """
+import slangad as sa
+from slangad import Array, Each, Param
+
+Net = sa.nn.MLP([16, {units}, {units}, 3], "tanh", precision="{precision}")
+
+
+@sa.kernel
+def fit(x: Each[Array[float, 16]], net: Param[Net]) -> Each[Array[float, 3]]:
+    return net(x)
+"""
 
 
 WIDE = """

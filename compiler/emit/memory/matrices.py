@@ -17,7 +17,7 @@ from slangad.compiler.ir.types import FLOAT, Array
 if TYPE_CHECKING:
     from slangad.compiler.emit.text.types import TypeSpeller
     from slangad.compiler.emit.text.writer import Writer
-    from slangad.compiler.ir.layers import Layer
+    from slangad.compiler.ir.layers import Layer, Resident
     from slangad.compiler.ir.nodes import Buffer, Kernel
 
 _MOST_VECTORS: Final = 8
@@ -60,6 +60,8 @@ class MatrixSums:
         before_product: The function that every vector goes through before the product; None without.
         takes_tiles: True if the threads of a wave hold the vectors as tiles (templates/slangad_linear_mma.slang).
         gives_tiles: True if they hold the products in that way.
+        place: Where it stays in the memory of a group on Vulkan's matrix units, in blocks of four floats, or -1.
+        room: The blocks that are left there for vectors.
     """
 
     names: MatrixNames
@@ -73,6 +75,8 @@ class MatrixSums:
     before_product: EntryNames | None = None
     takes_tiles: bool = False
     gives_tiles: bool = False
+    place: int = -1
+    room: int = 0
 
     @property
     def count(self) -> int:
@@ -121,9 +125,10 @@ class MatrixSums:
         return together * self.count, self.rows * (1 if self.is_bias else self.columns) * self.count
 
     def product(self, function: str, *arguments: str) -> str:
-        """Return the call that multiplies a vector by a matrix of a buffer or its transpose."""
+        """Return the call that multiplies a vector by a matrix of a buffer, values or tangents, or its transpose."""
         tile = self._tile(self.columns if function == "times_transposed" else self.rows)
-        sizes = (self.rows, self.columns, *tile, self.group, *self._on_units)
+        place = self.place if arguments[0] == self.names.values else -1
+        sizes = (self.rows, self.columns, *tile, self.group, *self._on_units, place)
         return f"sa.{function}<{', '.join(map(str, sizes))}>({', '.join(arguments)})"
 
     @property
@@ -169,7 +174,7 @@ class MatrixSums:
             counts.append(self.bias.count)
         sizes = (*holders, *counts, self.rows, self.columns, *self._grid, *shared, *self._tiles, self.group)
         given = ", ".join((*places, columns, rows))
-        writer.line(f"sa.{function}<{', '.join(map(str, (*sizes, *self._on_units)))}>({given});")
+        writer.line(f"sa.{function}<{', '.join(map(str, (*sizes, *self._on_units, self.room)))}>({given});")
 
     def print_store(self, writer: Writer, partials: str, first: str, group: str, parts: str) -> None:
         """Print the store of partial sums from an index on."""
@@ -181,7 +186,13 @@ class MatrixSums:
 
 
 def matrix_sums(
-    buffer: Buffer, kernel: Kernel, names: MatrixNames, layer: Layer, bias: MatrixSums | None, before: EntryNames | None
+    buffer: Buffer,
+    kernel: Kernel,
+    names: MatrixNames,
+    layer: Layer,
+    bias: MatrixSums | None,
+    before: EntryNames | None,
+    resident: Resident,
 ) -> MatrixSums:
     """Return what a thread holds of the gradient of a buffer whose uses are all products."""
     rows, columns = buffer.reach
@@ -191,6 +202,7 @@ def matrix_sums(
     return MatrixSums(
         names, rows, columns, around, group, bias=bias, in_half=in_half, before_product=before,
         takes_tiles=layer.takes_tiles, gives_tiles=layer.gives_tiles,
+        place=resident.places.get(buffer.key, -1), room=resident.room,
     )  # fmt: skip
 
 
