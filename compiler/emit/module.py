@@ -312,16 +312,16 @@ def _matrices(module: ir.Module, names: ModuleNames, exprs: Iterable[ir.Expr]) -
     pairs = ((e.source, e.bias) for e in exprs if isinstance(e, ir.Linear))
     biases = {m.name: b.name for m, b in pairs if isinstance(m, ir.Var) and isinstance(b, ir.Var)}
     result: dict[str, MatrixSums] = {}
-    columns = {biases[b.key]: b.reach[1] for b in module.buffers if b.key in biases}
-    for buffer in sorted(module.buffers, key=lambda b: b.key not in columns):
+    of_bias = {biases[b.key]: b for b in module.buffers if b.key in biases}
+    for buffer in sorted(module.buffers, key=lambda b: b.key not in of_bias):
         if buffer.accumulation.is_matrix:
             kernel = next(k for k in module.kernels if k.name == buffer.kernel)
             memory_name = names.memory[buffer.key]
             parts = MatrixNames(
                 memory_name.values, memory_name.tangent, memory_name.gradient, memory_name.times, memory_name.holder
             )
-            if buffer.key in columns:
-                result[buffer.key] = bias_sums(buffer, kernel, parts, columns[buffer.key])
+            if buffer.key in of_bias:
+                result[buffer.key] = bias_sums(buffer, kernel, parts, of_bias[buffer.key])
                 continue
             layer = names.layers.get(buffer.key, Layer())
             before = _entry_names(names, layer.before) if layer.before else None
