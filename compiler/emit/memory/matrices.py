@@ -27,7 +27,7 @@ _MOST_SHARED: Final = 512
 
 
 _MOST_OF_WAVE: Final = 4
-"""Tiles of 16 x 8 of which each wave has all (FEW of templates/slangad_linear_mma.slang). A thread holds four numbers of each."""
+"""Tiles of 16 x 8 of a tensor's gradient of which each wave has all on CUDA. A thread holds four numbers of each."""
 
 
 class MatrixNames(NamedTuple):
@@ -101,8 +101,8 @@ class MatrixSums:
     def _tiles(self) -> tuple[int, int]:
         """Tiles of 16 x 8 that a wave has of the gradient, along a column and along a row.
 
-        All if they are few: then a wave needs no other wave's vectors. Else two if waves could have one each, since tiles
-        side by side share what is read.
+        All if they are few: then a wave needs no other wave's vectors. Else two if waves could have one each, since
+        tiles side by side share what is read.
         """
         waves, across, down = max(1, self.group // 32), -(-self.columns // 8), -(-self.rows // 16)
         if self.all_tiles:
