@@ -114,9 +114,10 @@ def samples(count: int) -> tuple[np.ndarray, np.ndarray]:
     return rng.uniform(-1, 1, (count, 16)).astype("f4"), rng.uniform(-1, 1, (count, 3)).astype("f4")
 
 
+@pytest.mark.parametrize("precision", ["half", "float"])
 @pytest.mark.parametrize("count", [0, 1, 33, 700])
-def test_networks__of_any_batch__are_near_float64(kernels: LoadedFile, count: int) -> None:
-    agree(kernels, 17, *samples(count))
+def test_networks__of_any_batch__are_near_float64(kernels: LoadedFile, count: int, precision: str) -> None:
+    agree(kernels, 17, *samples(count), precision)
 
 
 @pytest.mark.parametrize("width", [16, 32, 64, 128])
@@ -124,7 +125,7 @@ def test_networks__of_any_width__are_near_float64(kernels: LoadedFile, width: in
     agree(kernels, width, *samples(700))
 
 
-@pytest.mark.parametrize("width", [17, 64, 128])
+@pytest.mark.parametrize("width", [16, 17, 32, 64, 128])
 def test_networks__in_float__are_near_float64(kernels: LoadedFile, width: int) -> None:
     agree(kernels, width, *samples(700), "float")
 
@@ -144,6 +145,8 @@ def test_networks__of_many_inputs__are_near_float64(kernels: LoadedFile, inputs:
         ((48, 16, 64), 512, "half"),
         ((32, 17, 48), 256, "half"),
         ((48, 16, 64), 512, "float"),
+        ((16, 64, 16), 256, "float"),
+        ((33, 16, 16), 256, "float"),
         ((64, 80, 48), 256, "float"),
         ((64, 80, 48), 256, "half"),
     ],

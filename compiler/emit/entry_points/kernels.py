@@ -121,7 +121,7 @@ def print_kernel(
         summed = any(isinstance(result, SumPart) for result in results)
         kept = None
         plain = not (function.owner or replayed or any(result.param for result in kernel.results))
-        if mode is Mode.BACKWARD and summed and plain and (matrices or _is_long(names, function)):
+        if mode is Mode.BACKWARD and summed and plain and (matrices or memory or _is_long(names, function)):
             kept = print_kept_result(names, writer, function, kernel.dims, fresh)
         shares_loop = mode is Mode.BACKWARD and tile_loop is not None and plain
         entry = PrintedEntry(

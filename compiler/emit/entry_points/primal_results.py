@@ -1,10 +1,11 @@
-"""Print a function whose reverse mode keeps the primal result, for kernels whose threads multiply together.
+"""Print a function whose reverse mode keeps the primal result, for kernels that sum it.
 
     float loss64_keep(float value)             // its derivative: loss64_value = value
     float loss64_kept(float x[16], …)          // return loss64_keep(loss64(x, …))
 
 Backward mode of a sum needs the result of each element besides its gradients. A call of the kernel's function before
-``bwd_diff`` computes all products a second time: no compiler merges what has barriers inside.
+``bwd_diff`` computes all of it a second time: no compiler merges what has barriers inside, nor, on CUDA, what it loads
+from memory.
 """
 
 from __future__ import annotations

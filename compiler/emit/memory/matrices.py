@@ -26,6 +26,10 @@ _MOST_SHARED: Final = 512
 """Blocks of four entries that fit into the group's memory on every target (STAGE of templates/slangad_linear.slang)."""
 
 
+_MOST_OF_WAVE: Final = 4
+"""Tiles of 16 x 8 of a tensor's gradient of which each wave has all on CUDA. A thread holds four numbers of each."""
+
+
 class MatrixNames(NamedTuple):
     """Names in Slang: values, tangents, what a thread holds, the product, and the type that reaches what is held."""
 
@@ -62,6 +66,7 @@ class MatrixSums:
         gives_tiles: True if they hold the products in that way.
         place: Where it stays in the memory of a group on Vulkan's matrix units, in blocks of four floats, or -1.
         room: The blocks that are left there for vectors.
+        all_tiles: True if each wave has all tiles of the gradient, of which there are few.
     """
 
     names: MatrixNames
@@ -77,6 +82,7 @@ class MatrixSums:
     gives_tiles: bool = False
     place: int = -1
     room: int = 0
+    all_tiles: bool = False
 
     @property
     def count(self) -> int:
@@ -99,9 +105,12 @@ class MatrixSums:
     def _tiles(self) -> tuple[int, int]:
         """Tiles of 16 x 8 that a wave has of the gradient, along a column and along a row.
 
-        Two if waves could have one each, since tiles side by side share what is read.
+        All if they are few: then a wave needs no other wave's vectors. Else two if waves could have one each, since
+        tiles side by side share what is read.
         """
         waves, across, down = max(1, self.group // 32), -(-self.columns // 8), -(-self.rows // 16)
+        if self.all_tiles:
+            return down, across
         most = 2 if across * down <= waves else 4
         wide = max(min(across, most), -(-across // waves))
         high = -(-down // (waves // -(-across // wide)))
@@ -196,22 +205,37 @@ def matrix_sums(
 ) -> MatrixSums:
     """Return what a thread holds of the gradient of a buffer whose uses are all products."""
     rows, columns = buffer.reach
-    around = buffer.extents[:-2] if buffer.extents[-2:] == buffer.reach else buffer.extents[:-1]
-    in_half = buffer.accumulation is Accumulation.HALF_MATRIX
     group = summing_group(kernel.group_size)
     return MatrixSums(
-        names, rows, columns, around, group, bias=bias, in_half=in_half, before_product=before,
-        takes_tiles=layer.takes_tiles, gives_tiles=layer.gives_tiles,
+        names, rows, columns, _before(buffer), group, bias=bias, in_half=_in_half(buffer), before_product=before,
+        takes_tiles=layer.takes_tiles, gives_tiles=layer.gives_tiles, all_tiles=_are_few(buffer),
         place=resident.places.get(buffer.key, -1), room=resident.room,
     )  # fmt: skip
 
 
 def bias_sums(buffer: Buffer, kernel: Kernel, names: MatrixNames, matrix: Buffer) -> MatrixSums:
-    """Return what a thread holds of the gradient of a buffer that is the bias of products with a matrix."""
+    """Return what a thread holds of the gradient of a buffer that is the bias of the products with a matrix."""
     rows, columns = matrix.reach
-    in_half = matrix.accumulation is Accumulation.HALF_MATRIX
     group = summing_group(kernel.group_size)
-    return MatrixSums(names, rows, columns, buffer.extents[:-1], group, is_bias=True, in_half=in_half)
+    return MatrixSums(
+        names, rows, columns, buffer.extents[:-1], group,
+        is_bias=True, in_half=_in_half(matrix), all_tiles=_are_few(matrix),
+    )  # fmt: skip
+
+
+def _before(matrix: Buffer) -> tuple[int, ...]:
+    """Return the extents of the axes before a matrix."""
+    return matrix.extents[:-2] if matrix.extents[-2:] == matrix.reach else matrix.extents[:-1]
+
+
+def _in_half(matrix: Buffer) -> bool:
+    return matrix.accumulation is Accumulation.HALF_MATRIX
+
+
+def _are_few(matrix: Buffer) -> bool:
+    """Return True if each wave has all tiles of the sums of a tensor's outer products, in float."""
+    rows, columns = matrix.reach
+    return not _in_half(matrix) and -(-rows // 16) * -(-columns // 8) * math.prod(_before(matrix)) <= _MOST_OF_WAVE
 
 
 class _Times(NamedTuple):
