@@ -23,8 +23,7 @@ if TYPE_CHECKING:
 def print_call(entry: PrintedEntry, writer: Writer, more: Sequence[str] = ()) -> None:
     """Print everything about one element; ``more`` are the last arguments of a function that is no kernel's."""
     _print_element(entry, writer)
-    arguments = [text for place in entry.places if (text := place.argument(writer, entry.mode))]
-    arguments += more or _thread_arguments(entry)
+    arguments = [*_arguments(entry, writer), *(more or _thread_arguments(entry))]
     match entry.mode:
         case Mode.FORWARD:
             _print_forward(entry, writer, arguments)
@@ -39,6 +38,18 @@ def print_call(entry: PrintedEntry, writer: Writer, more: Sequence[str] = ()) ->
         for place in entry.places:
             if place not in vectors:
                 place.finish(inner, entry.mode)
+
+
+def _arguments(entry: PrintedEntry, writer: Writer) -> Iterator[str]:
+    """Yield the arguments of places. What two calls take is read once: nvcc does not merge reads of Slang's buffers."""
+    twice = entry.mode is Mode.BACKWARD and not entry.kept and any(isinstance(r, SumPart) for r in entry.results)
+    for place in entry.places:
+        text = place.argument(writer, entry.mode)
+        if twice and isinstance(place, EachParam) and not text.isidentifier():
+            read, text = text, entry.scope.local(f"{place.param.name}_value")
+            writer.line(f"{entry.scope.names.spell.declare(place.param.type, text)} = {read};")
+        if text:
+            yield text
 
 
 @contextmanager
