@@ -159,7 +159,7 @@ def count_of(parameter: EntryParameter, tensors: dict[str, int], *, host: bool) 
     """
     if parameter.access == "unused":
         return Count(1)
-    if parameter.role is Role.PARTIALS:
+    if parameter.role in (Role.PARTIALS, Role.ARRIVED):
         return Count(parameter.components, ((Factor.PARTS, ""),))
     front: tuple[tuple[Factor, str], ...] = ()
     if parameter.axes:

@@ -40,8 +40,11 @@ TILES: Final = "slangad_tiles.slang"
 GROUPS: Final = "slangad_groups.slang"
 TEXTURES: Final = "slangad_textures.slang"
 LINEAR: Final = "slangad_linear.slang"
-_MATRIX_UNITS: Final = ("slangad_linear_mma.slang", "slangad_linear_tiles.slang")
-"""The rest of ``LINEAR``: those of CUDA and of Vulkan."""
+_PARTS: Final = {
+    SUMS: ("slangad_sums_last.slang",),
+    LINEAR: ("slangad_linear_mma.slang", "slangad_linear_tiles.slang"),
+}
+"""The rest of a library: what only some devices have."""
 
 _BY_TYPE: Final = {
     "float": (FLOAT,),
@@ -154,8 +157,11 @@ def library_text(name: str) -> str:
         return text.replace("module slangad;", "module slangad_double;")
     for scalar, (library, namespace) in _SUMS.items():
         if name == library != SUMS:
-            text = re.sub(r"\b(float|double)\b", scalar.name, library_text(SUMS))
+            text = re.sub(r"\b(float|double)\b", scalar.name, _template(SUMS))
             text = text.replace("module slangad_sums;", f"module {library.removesuffix('.slang')};")
             return text.replace("public namespace sa\n", f"public namespace {namespace}\n")
-    text = (files("slangad") / "templates" / name).read_text(encoding="utf-8")
-    return "\n".join((text, *map(library_text, _MATRIX_UNITS))) if name == LINEAR else text
+    return "\n".join(map(_template, (name, *_PARTS.get(name, ()))))
+
+
+def _template(name: str) -> str:
+    return (files("slangad") / "templates" / name).read_text(encoding="utf-8")

@@ -67,7 +67,9 @@ class ParameterRole(str, Enum):
     PARTS = "parts"
     """The number of partial sums of each total: one for each group of threads."""
     PARTIALS = "partials"
-    """Partial sums, those of one total next to each other; scratch memory between the entry points of a mode."""
+    """Partial sums, those of one group next to each other; scratch memory between the entry points of a mode."""
+    ARRIVED = "arrived"
+    """The number of groups that have ended, and their partial sums; scratch memory that starts with a zero."""
     TOTALS = "totals"
     """A gradient, or an output that threads add to, while it is scattered: scratch memory of ``copies`` times the
     tensor, which must start as zeros. For exact sums, a scalar has ``EXACT_WORDS`` uints, one ``double`` on the CPU."""
@@ -85,7 +87,7 @@ class ThreadWork(str, Enum):
     STRIDED = "strided"
     """``parts`` groups share the domain (on the CPU the first thread of each group)."""
     TOTALS = "totals"
-    """One group per total (on the CPU: one thread), adding up its partial sums."""
+    """One group (on the CPU: one thread) per ``totals_together`` totals, adding up their partial sums."""
     SCALARS = "scalars"
     """One per scalar of the tensor whose copies are added up; the domain's parameter holds their number."""
 
@@ -171,7 +173,8 @@ class EntryPoint:
     an entry point that the user's file contains; it belongs to no mode. ``tile`` has the extents of the tiles in which
     groups walk the domain, if they do. Entry points that do the same with different buffers share a ``function`` of the
     Slang text, and its artefacts, whose names have its ``file_part``. ``products`` is the number of entries of a
-    matrix of each tensor of matrices by which elements multiply vectors.
+    matrix of each tensor of matrices by which elements multiply vectors. With the macro ``LAST_GROUP`` an entry point
+    has the parameters ``last`` too, and does what the one that adds up its totals does.
     """
 
     name: str
@@ -188,6 +191,7 @@ class EntryPoint:
     function: str = ""
     file_part: str = ""
     products: int = 0
+    last: tuple[EntryParameter, ...] = ()
 
     @property
     def symbol(self) -> str:

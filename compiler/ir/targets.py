@@ -35,6 +35,12 @@ A launch defines it; CUDA text has it where it is asked for, since it says nothi
 LONG_ATOMICS: Final = "SLANGAD_LONG_ATOMICS"
 """The macro of devices that add 64 bits to memory at once: CUDA's, and those of Vulkan that say so."""
 
+LAST_GROUP: Final = "SLANGAD_LAST_GROUP"
+"""The macro of devices on which the last group of a kernel adds up its few totals, so that no second launch has to.
+
+A launch defines it. It takes a device whose groups see what others have written by atomics.
+"""
+
 NOT_FINITE: Final = "table with inf or nan"
 """No type, but there is no way to write it: constants that are not finite, except plain floats."""
 TRANSCENDENTAL: Final = "exponential, logarithm, power or angle function of double"

@@ -88,6 +88,7 @@ class RowDevice:
     name: str = "cpu"
     adapter: str = "rows"
     host: bool = True
+    has_last_group: bool = False
     lock: AbstractContextManager[object] = field(default_factory=nullcontext)
 
     def parts(self, elements: int, group: int, totals: int, *, scatters: bool) -> int:  # noqa: ARG002  (few are enough)

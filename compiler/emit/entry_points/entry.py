@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from slangad.compiler.emit.model import GROUPS_A_ROW, EntryParameter, Mode, ParameterRole, summing_group
+from slangad.compiler.ir.targets import LAST_GROUP
 from slangad.compiler.ir.types import UINT
 
 if TYPE_CHECKING:
@@ -127,9 +128,14 @@ class PrintedEntry:
 
 
 def print_head(
-    writer: Writer, name: str, group: tuple[int, int, int], values: list[str], parameters: tuple[EntryParameter, ...]
+    writer: Writer,
+    name: str,
+    group: tuple[int, int, int],
+    values: list[str],
+    parameters: tuple[EntryParameter, ...],
+    last: tuple[EntryParameter, ...] = (),
 ) -> None:
-    """Print the attributes and the signature of an entry point."""
+    """Print the attributes and the signature of an entry point; ``last`` are the parameters of its last group."""
     writer.line('[shader("compute")]')
     writer.line(f"[numthreads({', '.join(str(size) for size in group)})]")
     shown = {p.name: f"uniform {p.type} {p.name}" for p in parameters}
@@ -138,7 +144,15 @@ def print_head(
     with writer.indented():
         for line in lines[:-1]:
             writer.line(f"{line},")
-        writer.line(f"{lines[-1]})")
+        writer.line(f"{lines[-1]}{'' if last else ')'}")
+    if last:
+        writer.line(f"#if defined({LAST_GROUP})")
+        with writer.indented():
+            for p in last:
+                writer.line(f", uniform {p.type} {p.name}")
+        writer.line("#endif")
+        with writer.indented():
+            writer.line(")")
 
 
 def domain_parameter(entry: PrintedEntry) -> EntryParameter:
@@ -168,6 +182,14 @@ def partials_parameter(entry: PrintedEntry, group: SumGroup, *, writes: bool) ->
     return EntryParameter(
         entry.scope.local(group.named("partials")), ParameterRole.PARTIALS, "", (), group.scalar, (group.count,),
         f"{'RW' if writes else ''}StructuredBuffer<{group.scalar.name}>", "write" if writes else "read",
+    )  # fmt: skip
+
+
+def arrived_parameter(entry: PrintedEntry, group: SumGroup) -> EntryParameter:
+    """Return the parameter of the scratch memory through which groups know which of them is the last one."""
+    return EntryParameter(
+        entry.scope.local("arrived"), ParameterRole.ARRIVED, "", (), UINT, (group.count + 1,),
+        "RWStructuredBuffer<uint>", "add",
     )  # fmt: skip
 
 

@@ -29,7 +29,7 @@ from slangad.compiler.emit.entry_points.shared_values import SharedParam, SumPar
 from slangad.compiler.emit.entry_points.sums import Slots
 from slangad.compiler.emit.entry_points.thread_loop import print_share
 from slangad.compiler.emit.entry_points.tile_memory import print_tile_memory
-from slangad.compiler.emit.entry_points.totals import print_sums
+from slangad.compiler.emit.entry_points.totals import last_parameters, print_last_group, print_sums
 from slangad.compiler.emit.entry_points.written_arguments import InOutArgument, OutArgument
 from slangad.compiler.emit.memory.tensors import TensorPrinter, has_gradient
 from slangad.compiler.emit.memory.textures import TexturePrinter
@@ -199,7 +199,8 @@ def _print_entry(entry: PrintedEntry, writer: Writer) -> EntryPoint:
         values.append(f"uint {entry.scope.local('lane')} : SV_GroupIndex")
     if any(scattered(entry.memory, entry.mode)) or entry.in_step or entry.tile:
         values.append(f"uint3 {entry.scope.local('group')} : SV_GroupID")
-    print_head(writer, entry.name, entry.group, values, parameters)
+    last = last_parameters(entry) if entry.strided else ()
+    print_head(writer, entry.name, entry.group, values, parameters, last)
     with writer.block():
         if entry.strided:
             if entry.kernel.dims > 1:
@@ -207,6 +208,8 @@ def _print_entry(entry: PrintedEntry, writer: Writer) -> EntryPoint:
             _print_state(entry, writer)
             _prepare(entry, writer)
             print_share(entry, writer)
+            if last:
+                print_last_group(entry, writer)
         else:
             _print_guard(entry, writer)
             _print_state(entry, writer)
@@ -215,7 +218,7 @@ def _print_entry(entry: PrintedEntry, writer: Writer) -> EntryPoint:
     return EntryPoint(
         entry.name, entry.kernel.name, entry.mode, entry.group, entry.kernel.dims, (*parameters, *memory),
         ThreadWork.STRIDED if entry.strided else ThreadWork.ELEMENTS, entry.slots.count, tile=entry.tile,
-        products=sum(m.rows * m.columns for m in entry.matrices),
+        products=sum(m.rows * m.columns for m in entry.matrices), last=last,
     )  # fmt: skip
 
 

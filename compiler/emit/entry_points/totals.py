@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.emit.entry_points.entry import (
     PrintedEntry,
+    arrived_parameter,
     domain_parameter,
     element_count,
     partials_parameter,
@@ -25,6 +26,7 @@ from slangad.compiler.emit.entry_points.sums import print_totals, total_paramete
 from slangad.compiler.emit.model import EntryParameter, EntryPoint, ParameterRole, ThreadWork, totals_together
 from slangad.compiler.emit.print.functions import print_doc
 from slangad.compiler.emit.text.names import NameScope
+from slangad.compiler.ir.targets import LAST_GROUP
 from slangad.compiler.ir.types import FLOAT, is_integral
 
 if TYPE_CHECKING:
@@ -100,6 +102,31 @@ def _print_total_entry(entry: PrintedEntry, sums: SumGroup, writer: Writer, name
         sums.count,
         sums.named("totals"),
     )
+
+
+def last_parameters(entry: PrintedEntry) -> tuple[EntryParameter, ...]:
+    """Return the parameters of an entry point's last group if it adds up the totals: a few sums of floats."""
+    groups = entry.slots.groups
+    if len(groups) != 1 or groups[0].library != "sa" or not entry.slots.is_few:
+        return ()
+    if any(slot.matrix for slot in groups[0].slots):
+        return ()
+    return (arrived_parameter(entry, groups[0]), *total_parameters(entry.scope, groups[0]))
+
+
+def print_last_group(entry: PrintedEntry, writer: Writer) -> None:
+    """Print what the last group of an entry point does in place of a launch that adds up the totals."""
+    (sums,) = entry.slots.groups
+    local, total, threads = entry.scope.local, entry.scope.local("total"), math.prod(entry.group)
+    sizes = f"{threads}, {sums.count}, {totals_together(sums.count, threads)}"
+    place = (f"{local('thread')}.x / {threads}", local("lane"), local("parts"))
+    arguments = (local(sums.named("partials")), local("arrived"), *place)
+    writer.line(f"#if defined({LAST_GROUP})")
+    writer.line(f"sa.Found {total} = sa.last_total<{sizes}>({', '.join(arguments)});")
+    writer.line(f"if ({total}.which < {sums.count})")
+    with writer.block():
+        print_totals(entry.scope, writer, sums, f"{total}.which", f"{total}.sum", element_count(entry))
+    writer.line("#endif")
 
 
 @contextmanager

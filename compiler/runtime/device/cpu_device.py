@@ -159,6 +159,7 @@ class CpuDevice:
 
     name = "cpu"
     host = True
+    has_last_group = False
 
     def __init__(self, limit: float = LAUNCH_LIMIT) -> None:
         self.lock = RLock()

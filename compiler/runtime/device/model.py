@@ -137,6 +137,10 @@ class Device(Protocol):
     def host(self) -> bool:
         """Return True if it has neither groups nor atomics: each worker has its own sums, in double."""
 
+    @property
+    def has_last_group(self) -> bool:
+        """Return True if the last group of a kernel adds up its few totals (``LAST_GROUP``)."""
+
     def parts(self, elements: int, group: int, totals: int, *, scatters: bool) -> int:
         """Return the number of partial sums, by groups of this size, that work on elements is split into.
 

@@ -175,6 +175,7 @@ class WebgpuDevice:
 
     name = _NAME
     host = False
+    has_last_group = False
 
     def __init__(self, handle: wgpu.GPUDevice) -> None:
         self.lock = RLock()

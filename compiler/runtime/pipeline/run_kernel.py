@@ -211,11 +211,15 @@ class Run:
 
     def add(self, mode: Mode) -> None:
         """Plan the launches of a mode."""
-        for entry in self.plan.entries[mode]:
+        entries = self.plan.entries[mode]
+        by_last_group = self.device.has_last_group and any(entry.last for entry in entries)
+        for entry in entries:
             if entry.work is ThreadWork.SCALARS and self._is_direct(_tensor_of(entry.parameters[-1])):
                 continue
+            if entry.work is ThreadWork.TOTALS and by_last_group:
+                continue
             bindings: dict[str, object] = {}
-            for parameter in entry.parameters:
+            for parameter in (*entry.parameters, *(entry.last if by_last_group else ())):
                 if parameter.name not in bindings:
                     bindings[parameter.name] = self._binding(parameter, entry)
             shared = frozenset(parameter.name for parameter in entry.parameters if parameter.shared)
@@ -380,7 +384,7 @@ class Run:
 
     def _slot(self, parameter: EntryParameter, entry: EntryPoint) -> Slot:
         role, name, path = parameter.role, parameter.parameter, parameter.path
-        if role is Role.PARTIALS:
+        if role in (Role.PARTIALS, Role.ARRIVED):
             return role, entry.mode.value, (parameter.scalar.name,)
         if parameter.access == "unused":
             return role, f"{name} unused", path
