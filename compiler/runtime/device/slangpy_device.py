@@ -58,7 +58,11 @@ _PARSED = 4
 _REGISTERS: Final = 65536
 """Registers of a CUDA multiprocessor, for all threads of a group."""
 _MOST_REGISTERS: Final = 255
-"""Registers that NVRTC gives to a thread at most; it does not know the size of the group."""
+"""Registers that a thread has at most.
+
+Slang tells CUDA's compiler nothing of groups, so the launch of a large one would fail. But a macro of Slang is one of
+that compiler too: ``__global__``, which stands before each kernel, tells it how many threads a group has.
+"""
 _ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
 _CAPTURING = RLock()
 """The process has one stdout and one stderr: two threads that turn them away would each put back the other's."""
@@ -78,12 +82,13 @@ class GpuProgram:
 class _ParsedModule:
     """An emitted module that a session of Slang has parsed and checked, with the options that it was read with.
 
+    ``bound`` is what CUDA's compiler was told of the threads of its groups, or 0.
     ``kernels`` are its entry points that were compiled: the driver compiles them when they first run.
     """
 
     emitted: EmittedModule
     source: BuildOptions
-    registers: int
+    bound: int
     module: slangpy.SlangModule
     session: slangpy.SlangSession
     kernels: dict[str, slangpy.ComputeKernel] = field(default_factory=dict)
@@ -207,7 +212,7 @@ def macros_of(name: str, adapter: str, abilities: Collection[str]) -> tuple[str,
     """
     has = {
         TILES: name == "vulkan" and "cooperative_matrix" in abilities and "nvidia" in adapter.lower(),
-        LAST_GROUP: name in ("cuda", "vulkan"),
+        LAST_GROUP: name == "cuda" or is_software(adapter),
         LONG_ATOMICS: name == "cuda" or (name == "vulkan" and "atomic_int64" in abilities),
         MMA: _CHIP.format("8_0") in abilities,
         VECTOR_ATOMICS: _CHIP.format("9_0") in abilities,
@@ -269,7 +274,7 @@ class GpuDevice:
 
         with captured_prints() as printed:  # by one thread at a time
             try:
-                parsed = self._parsed(emitted, source, self._register_limit(emitted, entries))
+                parsed = self._parsed(emitted, source, self._launch_bound(emitted, entries))
                 program = GpuProgram(emitted, parsed.module, parsed.session)
                 for entry in entries:
                     if entry not in parsed.kernels:
@@ -283,31 +288,31 @@ class GpuDevice:
                 raise self._not_taken(emitted, (*_lines(error), *printed())) from None
         return program
 
-    def _register_limit(self, emitted: EmittedModule, entries: Collection[str]) -> int:
-        """Return the registers that a thread may have on cuda such that groups of all entry points fit; 0 for any."""
+    def _launch_bound(self, emitted: EmittedModule, entries: Collection[str]) -> int:
+        """Return the threads of the largest group on cuda, if they would not all fit with the most registers; or 0."""
         threads = max((math.prod(e.group_size) for e in emitted.entry_points if e.symbol in entries), default=1)
-        return 0 if self.name != "cuda" or threads * _MOST_REGISTERS <= _REGISTERS else _REGISTERS // threads
+        return threads if self.name == "cuda" and threads * _MOST_REGISTERS > _REGISTERS else 0
 
-    def _parsed(self, emitted: EmittedModule, source: BuildOptions, registers: int) -> _ParsedModule:
+    def _parsed(self, emitted: EmittedModule, source: BuildOptions, bound: int) -> _ParsedModule:
         """Parse a module, or return it from the last loads: kernels and modes of one file are loaded one by one."""
         import slangpy
 
         for parsed in self._modules:
-            if parsed.emitted is emitted and (parsed.source, parsed.registers) == (source, registers):
+            if parsed.emitted is emitted and (parsed.source, parsed.bound) == (source, bound):
                 return parsed
         folder = self._folder_of(emitted.libraries)
         macros = dict.fromkeys(macros_of(self.name, self.adapter, self.abilities), "")
         if LINEAR not in emitted.libraries:
             macros.pop(TILES, None)  # no tiles: memory of groups need not be coherent
         folders = [folder, *map(Path, source.include_dirs)]
-        options = slangpy.SlangCompilerOptions({
-            "include_paths": folders,
-            "defines": {**macros, **dict(source.defines)},
-            "downstream_args": [f"--maxrregcount={registers}"] if registers else [],
-        })
+        if bound:
+            macros["__global__"] = f"__location__(global) __launch_bounds__({bound})"
+        options = slangpy.SlangCompilerOptions(
+            {"include_paths": folders, "defines": {**macros, **dict(source.defines)}}
+        )
         session = self.handle.create_slang_session(options)
         module = session.load_module_from_source(_module_name(emitted), emitted.text, folder / emitted.file_name)
-        parsed = _ParsedModule(emitted, source, registers, module, session)
+        parsed = _ParsedModule(emitted, source, bound, module, session)
         self._modules.append(parsed)
         return parsed
 
