@@ -40,8 +40,8 @@ TILES: Final = "slangad_tiles.slang"
 GROUPS: Final = "slangad_groups.slang"
 TEXTURES: Final = "slangad_textures.slang"
 LINEAR: Final = "slangad_linear.slang"
-_MATRIX_UNITS: Final = ("slangad_linear_mma.slang", "slangad_linear_tiles.slang")
-"""The rest of ``LINEAR``: those of CUDA and of Vulkan."""
+_MATRIX_UNITS: Final = ("slangad_linear_mma.slang", "slangad_linear_mma_half.slang", "slangad_linear_tiles.slang")
+"""The rest of ``LINEAR``: those of CUDA, in float and in half, and of Vulkan."""
 
 _BY_TYPE: Final = {
     "float": (FLOAT,),
