@@ -28,14 +28,14 @@ def wide(x: Each[Array[float, 65]], net: Param[Wide]) -> Each[Array[float, 3]]:
     return net(x)
 """
 FLOAT = {"spirv-asm": "spvasm"} | {target: target for target in ("glsl", "hlsl", "metal", "wgsl", "cpp")}
-FORMS = {"cuda": "11 bits, those of half", **dict.fromkeys(FLOAT, "float")}
+FORMS = {"cuda": "half", **dict.fromkeys(FLOAT, "float")}
 
 
 def test_compile__of_half__says_the_form_of_each_target_and_takes_it(project: Project) -> None:
     project.write("layers.py", LAYERS)
     targets = [word for target in FORMS for word in ("-t", target)]
     said = project.run("-v", "compile", "layers.py", *targets).stderr
-    assert "products of half_matrix on cuda: 11 bits, those of half: on matrix units" in said
+    assert "products of half_matrix on cuda: half: on matrix units" in said
     assert "products of half_matrix on cpp: float: the CPU has no matrix units" in said
     assert "not in half: the kernel's groups have 512 threads, more than 256" in said
     kernels = {kernel["name"]: kernel for one in project.manifest()["inputs"] for kernel in one["kernels"]}
