@@ -29,7 +29,7 @@ WORDS: Final = {
     "matrix": (
         "products of a matrix and a vector: groups add up outer products in registers, then the groups in fixed order"
     ),
-    "half_matrix": "``matrix`` with factors of 11 bits, those of half, on matrix units; in float elsewhere",
+    "half_matrix": "``matrix`` with factors of half on matrix units; in float elsewhere",
     "exact": (
         "any element: sums without rounding, in integers, so that their order does not matter; doubles go in as "
         "floats. In a loop that a group runs for a tile, waves add up first, in a fixed order"
@@ -60,7 +60,7 @@ def means(macros: Collection[str]) -> str:
 def products(macros: Collection[str], *, in_half: bool) -> str:
     """Return the form of the products of ``half_matrix``, or of ``matrix``, on a target with these macros, and why."""
     if MMA in macros:
-        kind = "11 bits, those of half" if in_half else "float, each as three products of numbers of 11 bits"
+        kind = "half" if in_half else "float, each as three products of numbers of 11 bits"
         return f"{kind}: on matrix units, in groups of up to 256 threads, to {MOST_TOGETHER} rows and columns together"
     if TILES in macros:
         kind = "half" if in_half else f"float, from {LEAST_IN_FLOAT} rows or columns on as three products of halfs"

@@ -1,7 +1,7 @@
 """Print products with a matrix in memory, and the sums of its gradient that the threads of a group hold together.
 
 A tensor ``w`` of kernel ``fit`` whose uses are all products becomes ``fit_w_times(x)``, with derivatives of its own:
-``times_transposed`` for ``x``, ``add_outer`` for ``w`` (templates/slangad_linear.slang).
+``gradients`` for ``w`` and ``x`` (templates/slangad_linear.slang).
 """
 
 from __future__ import annotations
@@ -171,19 +171,23 @@ class MatrixSums:
         together, alone = (size // self.count for size in self.held)
         return "0" if which == "0" else f"int({which}) * (sa.ALONE * {alone} + (1 - sa.ALONE) * {together})"
 
-    def print_addition(self, writer: Writer, which: str, bias_which: str, columns: str, rows: str) -> None:
-        """Print the addition of the outer product of two vectors to matrix ``which``, and of ``rows`` to a bias."""
-        function, holders, places, shared = "add_outer", [self.names.holder], [self._place(which)], []
+    def gradients(self, which: str, bias_which: str, at: str, columns: str, rows: str) -> str:
+        """Return the call that adds the outer product of two vectors to matrix ``which``, and ``rows`` to a bias.
+
+        It returns the product of the transposed matrix, from index ``at`` on, with ``rows``.
+        """
+        function, holders, places, shared = "gradients", [self.names.holder], [self._place(which)], []
         counts = [self.count]
         if self.bias is not None:
-            function = "add_outer_and_rows"
+            function = "gradients_and_rows"
             holders.append(self.bias.names.holder)
             places.append(self.bias._place(bias_which))
             shared.append(self._column[1])
             counts.append(self.bias.count)
-        sizes = (*holders, *counts, self.rows, self.columns, *self._grid, *shared, *self._tiles, self.group)
-        given = ", ".join((*places, columns, rows))
-        writer.line(f"sa.{function}<{', '.join(map(str, (*sizes, *self._on_units, self.room)))}>({given});")
+        sizes = (*holders, *counts, self.rows, self.columns, *self._grid, *shared, *self._tiles)
+        units = (*self._tile(self.columns), self.group, *self._on_units, self.place, self.room)
+        given = ", ".join((self.names.values, at, *places, columns, rows))
+        return f"sa.{function}<{', '.join(map(str, (*sizes, *units)))}>({given})"
 
     def print_store(self, writer: Writer, partials: str, first: str, group: str, parts: str) -> None:
         """Print the store of partial sums from an index on."""
@@ -317,10 +321,10 @@ def _print_backward(
     pair = f"DifferentialPair<{spell.generic(times.vector)}>"
     writer.line(f"void {names.times}_bwd({times.indices}inout {pair} x, {spell.declare(times.product, 'd_out')})")
     with writer.block():
+        gradient = matrix.product("times_transposed", names.values, times.at, "d_out")
         if Mode.BACKWARD in modes:
             primal = f"{before.plain}(x.p)" if before else "x.p"
-            matrix.print_addition(writer, times.which, times.bias_which, primal, "d_out")
-        gradient = matrix.product("times_transposed", names.values, times.at, "d_out")
+            gradient = matrix.gradients(times.which, times.bias_which, times.at, primal, "d_out")
         writer.line(f"{before.backward}(x, {gradient});" if before else f"x = diffPair(x.p, {gradient});")
 
 
