@@ -21,7 +21,7 @@ from slangad.compiler.errors.diagnostics import ToolchainError
 from slangad.compiler.runtime.device.choice import is_software
 from slangad.compiler.runtime.device.model import BuildOptions, KernelLaunch
 from slangad.compiler.runtime.device.segments import free_addresses
-from slangad.compiler.runtime.device.slangpy_device import GpuDevice
+from slangad.compiler.runtime.device.slangpy_device import GpuDevice, bound_of
 from slangad.compiler.runtime.device.zeroing import ZERO, ZERO_ENTRY, is_whole, zero_launches
 
 if TYPE_CHECKING:
@@ -158,6 +158,20 @@ def test_load__again__keeps_the_compiled_entry_points(gpu: Device) -> None:
     text = module(TEXT)
     first, again = (gpu.load(text, BuildOptions(), entries) for entries in (("scale",), ("scale", "shift")))
     assert again.kernels["scale"] is first.kernels["scale"]
+
+
+@pytest.mark.parametrize(
+    ("device", "group", "bound"),
+    [("cuda", (512, 1, 1), 512), ("cuda", (32, 32, 1), 1024), ("cuda", (256, 1, 1), 0), ("vulkan", (512, 1, 1), 0)],
+)
+def test_bound__of_groups_that_may_not_fit_on_cuda__is_their_size(
+    device: str, group: tuple[int, int, int], bound: int
+) -> None:
+    points = [
+        EntryPoint("other", "k", Mode.FORWARD, (1024, 1, 1), 1, ()),
+        EntryPoint("k", "k", Mode.FORWARD, group, 1, ()),
+    ]
+    assert bound_of(device, points, {"k"}) == bound
 
 
 def test_buffer__filled__holds_one_number(gpu: Device) -> None:

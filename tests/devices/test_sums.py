@@ -8,16 +8,24 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
+from slangad.compiler.api.program import read_program
+from slangad.compiler.driver.inputs import parse_inputs
+from slangad.compiler.driver.model import Options
 from slangad.compiler.emit import emit_module
-from slangad.compiler.emit.model import symbols
+from slangad.compiler.emit.model import Mode, symbols
 from slangad.compiler.errors.diagnostics import ToolchainError
 from slangad.compiler.frontends import load
 from slangad.compiler.ir.targets import ALWAYS
 from slangad.compiler.passes import run_passes
+from slangad.compiler.runtime.arrays.modes import RunMode
+from slangad.compiler.runtime.arrays.prepare import prepare
+from slangad.compiler.runtime.device.choice import is_software
+from slangad.compiler.runtime.pipeline.run_kernel import Run
 from slangad.compiler.toolchain.jobs.request import CompileJob
 
 if TYPE_CHECKING:
     from slangad.compiler.api.load import LoadedFile
+    from slangad.compiler.runtime.device.model import Device
     from slangad.compiler.toolchain.session import Toolchain
 
 pytestmark = pytest.mark.toolchain
@@ -62,6 +70,25 @@ def test_sums__of_integers_and_of_floats_in_one_kernel__are_kept_apart(kernels: 
     assert float(out.result[2]) == pytest.approx(9.0 * exact.mean(), rel=1e-6)
     assert float(out.grad["a"]) == pytest.approx(exact.sum() + 6.0 * exact.mean(), rel=1e-6)
     np.testing.assert_allclose(out.grad["x"], np.full(COUNT, 3.0 + 9.0 / COUNT), rtol=1e-6)
+
+
+def test_sums__that_are_few__are_added_up_by_the_last_group_of_a_device_that_has_it(gpu: Device) -> None:
+    (described,) = parse_inputs((f"{DESCRIBED}:singles",))
+    program = read_program(described, Options())
+    plan = program.plans["singles"]
+    x = np.random.default_rng(0).uniform(0.5, 1.5, COUNT)
+    prepared = prepare(plan.signature, RunMode.BACKWARD, {"x": x.astype(np.float32), "a": np.float32(2.0)})
+    loaded = program.load_on(gpu, plan.entry_names(RunMode.BACKWARD))
+    with Run(gpu, loaded, plan, prepared) as run:
+        run.add(Mode.BACKWARD)
+        launched = [launch.entry for launch in run.launches]
+        for _ in range(3):  # each launch leaves the count of groups at zero
+            gpu.submit(run.launches)
+        found = dict(run.results())
+    assert launched == ["singles_backward", *([] if gpu.has_last_group else ["singles_backward_totals"])]
+    assert gpu.has_last_group == (gpu.name == "cuda" or (gpu.name == "vulkan" and is_software(gpu.adapter)))
+    assert float(found["result"]) == pytest.approx(2.0 * x.sum(), rel=1e-6)
+    assert float(found["grad.a"]) == pytest.approx(3 * x.sum(), rel=1e-6)
 
 
 def test_sums__every_target_that_has_their_types__compiles_without_a_word(toolchain: Toolchain) -> None:

@@ -158,9 +158,7 @@ def test_layers__around_one_in_float_on_the_same_units__hold_tiles(tmp_path: Pat
 
 
 @pytest.mark.parametrize(("units", "linked"), [(64, True), (128, False), (688, False)])
-def test_layers__after_one_that_other_units_multiply_by__take_vectors(
-    tmp_path: Path, units: int, linked: bool
-) -> None:
+def test_layers__after_one_that_other_units_multiply_by__take_vectors(tmp_path: Path, units: int, linked: bool) -> None:
     file = tmp_path / "wide.py"
     file.write_text(WIDE.format(units=units), encoding="utf-8")
     found = {key.rpartition(".")[0][-2:]: layer for key, layer in layers_of(run_passes(load(file))).items()}

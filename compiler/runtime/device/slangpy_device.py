@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import slangpy
 
-    from slangad.compiler.emit.model import EmittedModule
+    from slangad.compiler.emit.model import EmittedModule, EntryPoint
     from slangad.compiler.ir.types import Texture
     from slangad.compiler.runtime.device.cuda_capture import Addressed
     from slangad.compiler.runtime.device.model import DeviceBuffer, KernelLaunch, Repeatable
@@ -220,6 +220,12 @@ def macros_of(name: str, adapter: str, abilities: Collection[str]) -> tuple[str,
     return tuple(dict.fromkeys(m for m in (*TARGETS[DEVICES[name].target].macros, *has) if has.get(m, True)))
 
 
+def bound_of(name: str, points: Sequence[EntryPoint], symbols: Collection[str]) -> int:
+    """Return the threads of the largest group of entry points, if on cuda not all fit with the most registers; or 0."""
+    threads = max((math.prod(point.group_size) for point in points if point.symbol in symbols), default=1)
+    return threads if name == "cuda" and threads * _MOST_REGISTERS > _REGISTERS else 0
+
+
 class GpuDevice:
     """A slangpy device."""
 
@@ -274,7 +280,7 @@ class GpuDevice:
 
         with captured_prints() as printed:  # by one thread at a time
             try:
-                parsed = self._parsed(emitted, source, self._launch_bound(emitted, entries))
+                parsed = self._parsed(emitted, source, bound_of(self.name, emitted.entry_points, entries))
                 program = GpuProgram(emitted, parsed.module, parsed.session)
                 for entry in entries:
                     if entry not in parsed.kernels:
@@ -287,11 +293,6 @@ class GpuDevice:
                 self._modules.clear()
                 raise self._not_taken(emitted, (*_lines(error), *printed())) from None
         return program
-
-    def _launch_bound(self, emitted: EmittedModule, entries: Collection[str]) -> int:
-        """Return the threads of the largest group on cuda, if they would not all fit with the most registers; or 0."""
-        threads = max((math.prod(e.group_size) for e in emitted.entry_points if e.symbol in entries), default=1)
-        return threads if self.name == "cuda" and threads * _MOST_REGISTERS > _REGISTERS else 0
 
     def _parsed(self, emitted: EmittedModule, source: BuildOptions, bound: int) -> _ParsedModule:
         """Parse a module, or return it from the last loads: kernels and modes of one file are loaded one by one."""
