@@ -99,7 +99,7 @@ def test_manifest__modes__name_buffers_with_sizes_and_launches_in_order(project:
     launches = [(launch["entry_point"], launch["grid"], launch["count"]) for launch in mode["launches"]]
     assert launches == [
         ("fit_backward", "groups", [1, "parts"]),
-        ("fit_backward_totals", "groups", [5]),
+        ("fit_backward_totals", "groups", [1]),
         ("fit_backward_albedo", "flat", [3, "extents:albedo"]),
     ]
     sizes = {buffer["key"]: (buffer["scalars"], buffer["start"]) for buffer in mode["buffers"]}
