@@ -183,16 +183,19 @@ def _place(span: Span) -> list[object]:
 
 
 def _entry_record(entry: EntryPoint) -> list[object]:
-    parameters = [
-        (
-            p.name, p.role.value, p.parameter, p.path, p.scalar.name, p.shape, p.type, p.access, p.axes, p.shared,
-            p.together,
-        )
-        for p in entry.parameters
-    ]  # fmt: skip
+    parameters, last = (
+        [
+            (
+                p.name, p.role.value, p.parameter, p.path, p.scalar.name, p.shape, p.type, p.access, p.axes, p.shared,
+                p.together,
+            )
+            for p in some
+        ]
+        for some in (entry.parameters, entry.last)
+    )  # fmt: skip
     launched = (entry.work.value, entry.totals, entry.part, entry.function, entry.file_part, entry.products)
     head = (entry.name, entry.kernel, entry.mode.value, entry.group_size, entry.dims)
-    return [*head, parameters, launched, entry.tile]
+    return [*head, [parameters, last], launched, entry.tile]
 
 
 def _description(record: dict[str, Any]) -> Description:
@@ -229,15 +232,15 @@ def _entry(
     mode: str,
     group_size: list[int],
     dims: int,
-    parameters: list[list[Any]],
+    parameters: list[list[list[Any]]],
     launched: tuple[str, int, str, str, str, int],
     tile: list[int],
 ) -> EntryPoint:
     x, y, z = group_size
     work, totals, part, function, file_part, products = launched
-    taken = tuple(_parameter(*fields) for fields in parameters)
+    taken, last = (tuple(_parameter(*fields) for fields in some) for some in parameters)
     found = EntryPoint(name, kernel, Mode(mode), (x, y, z), dims, taken, ThreadWork(work), totals, part)
-    return replace(found, tile=tuple(tile), function=function, file_part=file_part, products=products)
+    return replace(found, tile=tuple(tile), function=function, file_part=file_part, products=products, last=last)
 
 
 def _parameter(

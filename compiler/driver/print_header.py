@@ -377,7 +377,7 @@ class _Kernel:
         ]
         work = {
             ThreadWork.SCALARS: _expression(launch.count),
-            ThreadWork.TOTALS: f"{_expression(launch.count)} * s.parts",
+            ThreadWork.TOTALS: f"{entry.totals} * s.parts",
         }.get(entry.work, "elements")
         each = RULES.elements_of(entry) if entry.first_threads else RULES.threads_a_worker
         entry_fields, shared = ({p["name"]: p for p in fields} for fields in (blocks.blocks, blocks.shared))

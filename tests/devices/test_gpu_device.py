@@ -162,7 +162,10 @@ def test_load__again__keeps_the_compiled_entry_points(gpu: Device) -> None:
 
 @pytest.mark.parametrize(
     ("device", "group", "bound"),
-    [("cuda", (512, 1, 1), 512), ("cuda", (32, 32, 1), 1024), ("cuda", (256, 1, 1), 0), ("vulkan", (512, 1, 1), 0)],
+    [
+        *(("cuda", group, size) for group, size in (((257, 1, 1), 257), ((32, 32, 1), 1024), ((16, 16, 1), 0))),
+        ("vulkan", (512, 1, 1), 0),
+    ],
 )
 def test_bound__of_groups_that_may_not_fit_on_cuda__is_their_size(
     device: str, group: tuple[int, int, int], bound: int

@@ -161,6 +161,13 @@ def test_networks__of_different_widths__are_near_float64(
     agree_with(kernel, hidden, *samples(700), bent=True, limit=limit)
 
 
+def test_networks__after_a_turn_of_zeros__are_near_float64(kernels: LoadedFile) -> None:
+    """Groups start with zeros, which have no size, and go on with numbers that are far beyond the range of half."""
+    x, cotangent = samples(40_000)
+    x[:33_792] = cotangent[:33_792] = 0
+    agree_with(kernels.results_13_none_1_half, (13,), 1e7 * x, 1e6 * cotangent, bent=False, limit=tolerance(kernels))
+
+
 NETWORKS = pytest.mark.parametrize(("width", "precision"), [(17, "half"), (64, "half"), (64, "float")])
 
 

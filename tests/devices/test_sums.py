@@ -91,6 +91,17 @@ def test_sums__that_are_few__are_added_up_by_the_last_group_of_a_device_that_has
     assert float(found["grad.a"]) == pytest.approx(3 * x.sum(), rel=1e-6)
 
 
+@pytest.mark.parametrize(("kernel", "shape"), [("300", (COUNT,)), ("17_19", (317, 211)), ("18_18", (317, 211))])
+def test_sums__in_groups_of_any_size__are_all_there(kernels: LoadedFile, kernel: str, shape: tuple[int, ...]) -> None:
+    x = np.random.default_rng(1).uniform(0.5, 1.5, shape).astype(np.float32)
+    a, b = np.float32([1.0, 2.0, 3.0]), np.float32([0.5, -1.0, 2.0])
+    out = kernels[f"products_{kernel}"].backward(x=x, a=a, b=b)
+    total = x.sum(dtype=np.float64)
+    assert [float(v) for v in out.result] == pytest.approx([a @ b * total, a @ a * total / x.size], rel=1e-5)
+    assert out.grad["a"] == pytest.approx(b * total + 2 * a * total / x.size, rel=1e-5)
+    assert out.grad["b"] == pytest.approx(a * total, rel=1e-5)
+
+
 def test_sums__every_target_that_has_their_types__compiles_without_a_word(toolchain: Toolchain) -> None:
     emitted = emit_module(run_passes(load(DESCRIBED)))
     modules = tuple(emitted.libraries.items())

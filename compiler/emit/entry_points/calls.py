@@ -41,7 +41,7 @@ def print_call(entry: PrintedEntry, writer: Writer, more: Sequence[str] = ()) ->
 
 
 def _arguments(entry: PrintedEntry, writer: Writer) -> Iterator[str]:
-    """Yield the arguments of places. What two calls take is read once: nvcc does not merge reads of Slang's buffers."""
+    """Yield the arguments of places; read those of two calls once: nvcc does not merge reads of Slang's buffers."""
     twice = entry.mode is Mode.BACKWARD and not entry.kept and any(isinstance(r, SumPart) for r in entry.results)
     for place in entry.places:
         text = place.argument(writer, entry.mode)

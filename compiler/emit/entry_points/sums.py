@@ -129,14 +129,9 @@ class Slots:
         return tuple(group for group in groups if group.slots)
 
     @property
-    def is_few(self) -> bool:
-        """Return True if there are sums, and so few that a group adds all up at a time."""
-        return 0 < self.count <= _FEW
-
-    @property
     def side_by_side(self) -> bool:
         """Return True if a thread of the CPU has several sums of each total, so that additions do not wait."""
-        return self.is_few and not self._together
+        return 0 < self.count <= _FEW and not self._together
 
     def add(
         self, parameter: str, role: ParameterRole, type_: types.Type, *, mean: bool = False, added: bool = False

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from slangad.compiler.emit.entry_points.sums import SumGroup
     from slangad.compiler.emit.text.writer import Writer
 
+_MOST_OF_LAST_GROUP: Final = 16
+"""Totals that the last group of an entry point adds up: one group takes longer than a launch for many."""
 _GROUP: Final = (64, 1, 1)
 """Threads of a group that adds up copies."""
 
@@ -86,7 +88,7 @@ def _print_total_entry(entry: PrintedEntry, sums: SumGroup, writer: Writer, name
         partials = scope.local(sums.named("partials"))
         arguments = (partials, f"{group}.x", lane, which, scope.local("parts"), str(sums.count))
         sizes = f"{math.prod(entry.group)}, {together}"
-        writer.line(f"{library}.Found {total} = {library}.total<{sizes}>({', '.join(arguments)});")
+        writer.line(f"{library}.NumberedTotal {total} = {library}.total<{sizes}>({', '.join(arguments)});")
         writer.line(f"if ({total}.which < {sums.count})")
         with writer.block():
             print_totals(scope, writer, sums, f"{total}.which", f"{total}.sum", element_count(inner))
@@ -105,11 +107,11 @@ def _print_total_entry(entry: PrintedEntry, sums: SumGroup, writer: Writer, name
 
 
 def last_parameters(entry: PrintedEntry) -> tuple[EntryParameter, ...]:
-    """Return the parameters of an entry point's last group if it adds up the totals: a few sums of floats."""
+    """Return the parameters of an entry point's last group if it adds up the totals: sums of floats, all at a time."""
     groups = entry.slots.groups
-    if len(groups) != 1 or groups[0].library != "sa" or not entry.slots.is_few:
+    if len(groups) != 1 or groups[0].library != "sa" or any(slot.matrix for slot in groups[0].slots):
         return ()
-    if any(slot.matrix for slot in groups[0].slots):
+    if groups[0].count > min(_MOST_OF_LAST_GROUP, totals_together(groups[0].count, math.prod(entry.group))):
         return ()
     return (arrived_parameter(entry, groups[0]), *total_parameters(entry.scope, groups[0]))
 
@@ -122,7 +124,7 @@ def print_last_group(entry: PrintedEntry, writer: Writer) -> None:
     place = (f"{local('thread')}.x / {threads}", local("lane"), local("parts"))
     arguments = (local(sums.named("partials")), local("arrived"), *place)
     writer.line(f"#if defined({LAST_GROUP})")
-    writer.line(f"sa.Found {total} = sa.last_total<{sizes}>({', '.join(arguments)});")
+    writer.line(f"sa.NumberedTotal {total} = sa.last_total<{sizes}>({', '.join(arguments)});")
     writer.line(f"if ({total}.which < {sums.count})")
     with writer.block():
         print_totals(entry.scope, writer, sums, f"{total}.which", f"{total}.sum", element_count(entry))

@@ -55,14 +55,8 @@ _UNIFORMS = re.compile(r"push constant size \((\d+)\) exceeds the maximum allowe
 """slangpy's message if the arguments of an entry point are too large for Vulkan."""
 _PARSED = 4
 """Modules that a device keeps parsed. More of them take memory, and parsing takes 0.1 to 1 s for each kernel."""
-_REGISTERS: Final = 65536
-"""Registers of a CUDA multiprocessor, for all threads of a group."""
-_MOST_REGISTERS: Final = 255
-"""Registers that a thread has at most.
-
-Slang tells CUDA's compiler nothing of groups, so the launch of a large one would fail. But a macro of Slang is one of
-that compiler too: ``__global__``, which stands before each kernel, tells it how many threads a group has.
-"""
+_MOST_THREADS: Final = 256
+"""Threads of a group that fit on a CUDA multiprocessor if each has all registers that a thread may have."""
 _ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
 _CAPTURING = RLock()
 """The process has one stdout and one stderr: two threads that turn them away would each put back the other's."""
@@ -82,7 +76,7 @@ class GpuProgram:
 class _ParsedModule:
     """An emitted module that a session of Slang has parsed and checked, with the options that it was read with.
 
-    ``bound`` is what CUDA's compiler was told of the threads of its groups, or 0.
+    ``bound`` is the number of threads of its groups that NVRTC knows, or 0.
     ``kernels`` are its entry points that were compiled: the driver compiles them when they first run.
     """
 
@@ -223,7 +217,7 @@ def macros_of(name: str, adapter: str, abilities: Collection[str]) -> tuple[str,
 def bound_of(name: str, points: Sequence[EntryPoint], symbols: Collection[str]) -> int:
     """Return the threads of the largest group of entry points, if on cuda not all fit with the most registers; or 0."""
     threads = max((math.prod(point.group_size) for point in points if point.symbol in symbols), default=1)
-    return threads if name == "cuda" and threads * _MOST_REGISTERS > _REGISTERS else 0
+    return threads if name == "cuda" and threads > _MOST_THREADS else 0
 
 
 class GpuDevice:
@@ -306,7 +300,7 @@ class GpuDevice:
         if LINEAR not in emitted.libraries:
             macros.pop(TILES, None)  # no tiles: memory of groups need not be coherent
         folders = [folder, *map(Path, source.include_dirs)]
-        if bound:
+        if bound:  # else the launch fails. Macros of Slang are NVRTC's too, and this one stands before each kernel
             macros["__global__"] = f"__location__(global) __launch_bounds__({bound})"
         options = slangpy.SlangCompilerOptions(
             {"include_paths": folders, "defines": {**macros, **dict(source.defines)}}
