@@ -107,7 +107,7 @@ float2 coarse(float2 uv, uint2 extents)
 }
 
 #if defined(SLANGAD_FILTERS)"""
-ONCE = "bwd_diff(painted)(uv_pair, result_seed);"
+ONCE = "bwd_diff(painted_kept)(uv_pair, result_seed);"
 
 
 def _tampered(
