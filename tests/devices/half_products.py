@@ -52,6 +52,22 @@ many_half = network(48, "tanh", 1, "half", 652)
 
 
 @sa.struct
+class Alternating:
+    """Layers in half and in float, small enough for waves to work alone, in turns."""
+
+    l1: sa.nn.Linear(16, 17, precision="half")
+    l2: sa.nn.Linear(17, 16)
+    l3: sa.nn.Linear(16, 16, precision="half")
+    l4: sa.nn.Linear(16, 3)
+
+
+@sa.kernel
+def alternating(net: Param[Alternating], x: Each[Array[float, 16]]) -> Each[Array[float, 3]]:
+    first = sa.nn.tanh(net.l2(sa.nn.tanh(net.l1(x))))
+    return net.l4(sa.nn.tanh(net.l3(first)))
+
+
+@sa.struct
 class Stack:
     """Layers of one size, without biases, that a loop chooses."""
 

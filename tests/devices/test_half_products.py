@@ -161,6 +161,10 @@ def test_networks__of_different_widths__are_near_float64(
     agree_with(kernel, hidden, *samples(700), bent=True, limit=limit)
 
 
+def test_networks__of_layers_in_half_and_in_float__are_near_float64(kernels: LoadedFile) -> None:
+    agree_with(kernels.alternating, (17, 16, 16), *samples(700), bent=True, limit=tolerance(kernels))
+
+
 def test_networks__after_a_turn_of_zeros__are_near_float64(kernels: LoadedFile) -> None:
     """Groups start with zeros, which have no size, and go on with numbers that are far beyond the range of half."""
     x, cotangent = samples(40_000)
