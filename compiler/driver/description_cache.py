@@ -182,17 +182,15 @@ def _place(span: Span) -> list[object]:
     return [span.file, span.line, span.column, span.end_line, span.end_column]
 
 
-def _entry_record(entry: EntryPoint) -> list[object]:
-    parameters, last = (
-        [
-            (
-                p.name, p.role.value, p.parameter, p.path, p.scalar.name, p.shape, p.type, p.access, p.axes, p.shared,
-                p.together,
-            )
-            for p in some
-        ]
-        for some in (entry.parameters, entry.last)
+def _parameter_record(p: EntryParameter) -> tuple[object, ...]:
+    return (
+        p.name, p.role.value, p.parameter, p.path, p.scalar.name, p.shape, p.type, p.access, p.axes, p.shared,
+        p.together,
     )  # fmt: skip
+
+
+def _entry_record(entry: EntryPoint) -> list[object]:
+    parameters, last = (list(map(_parameter_record, some)) for some in (entry.parameters, entry.last))
     launched = (entry.work.value, entry.totals, entry.part, entry.function, entry.file_part, entry.products)
     head = (entry.name, entry.kernel, entry.mode.value, entry.group_size, entry.dims)
     return [*head, [parameters, last], launched, entry.tile]

@@ -28,7 +28,7 @@ from slangad.compiler.emit.text.types import TypeSpeller
 from slangad.compiler.emit.text.writer import Writer
 from slangad.compiler.ir import nodes as ir
 from slangad.compiler.ir import types
-from slangad.compiler.ir.layers import Layer, Resident, layers_of, residents_of
+from slangad.compiler.ir.layers import Layer, layers_of, residents_of
 from slangad.compiler.ir.walk import body_exprs, formula_keys, statements
 
 if TYPE_CHECKING:
@@ -312,8 +312,12 @@ def _matrices(module: ir.Module, names: ModuleNames, exprs: Iterable[ir.Expr]) -
     pairs = ((e.source, e.bias) for e in exprs if isinstance(e, ir.Linear))
     biases = {m.name: b.name for m, b in pairs if isinstance(m, ir.Var) and isinstance(b, ir.Var)}
     result: dict[str, MatrixSums] = {}
-    residents: dict[str, Resident] = {}
     of_biases = {biases[b.key]: b for b in module.buffers if b.key in biases}
+    matrices = [b for b in module.buffers if b.accumulation.is_matrix and b.key not in of_biases]
+    residents = {
+        k.name: residents_of([b for b in matrices if b.kernel == k.name], summing_group(k.group_size))
+        for k in module.kernels
+    }
     for buffer in sorted(module.buffers, key=lambda b: b.key not in of_biases):
         if buffer.accumulation.is_matrix:
             kernel = next(k for k in module.kernels if k.name == buffer.kernel)
@@ -327,12 +331,7 @@ def _matrices(module: ir.Module, names: ModuleNames, exprs: Iterable[ir.Expr]) -
             layer = names.layers.get(buffer.key, Layer())
             before = _entry_names(names, layer.before) if layer.before else None
             bias = result.get(biases.get(buffer.key, ""))
-            if kernel.name not in residents:
-                of_kernel = [b for b in module.buffers if b.kernel == kernel.name and b.accumulation.is_matrix]
-                matrices = [b for b in of_kernel if b.key not in of_biases]
-                residents[kernel.name] = residents_of(matrices, summing_group(kernel.group_size))
-            resident = residents[kernel.name]
-            result[buffer.key] = matrix_sums(buffer, kernel, parts, layer, bias, before, resident)
+            result[buffer.key] = matrix_sums(buffer, kernel, parts, layer, bias, before, residents[kernel.name])
     return result
 
 

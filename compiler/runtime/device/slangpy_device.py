@@ -233,6 +233,7 @@ class GpuDevice:
         self._captured = CapturedLaunches(device)
         self._modules: deque[_ParsedModule] = deque(maxlen=_PARSED)
         self._zero: GpuProgram | None = None
+        self.has_last_group = LAST_GROUP in macros_of(name, self.adapter, ())
 
     @property
     def adapter(self) -> str:
@@ -251,11 +252,6 @@ class GpuDevice:
         self.close()
 
     host = False
-
-    @property
-    def has_last_group(self) -> bool:
-        """Return True if the last group of a kernel adds up its few totals."""
-        return LAST_GROUP in macros_of(self.name, self.adapter, ())
 
     def parts(self, elements: int, group: int, totals: int, *, scatters: bool) -> int:
         """Return one group per fixed number of elements, at most what keeps a large GPU busy."""
