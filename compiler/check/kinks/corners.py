@@ -8,6 +8,7 @@ import numpy as np
 
 from slangad.compiler.check import tolerances as tol
 from slangad.compiler.check.kinks.group_slopes import InputGroup, pairs_of, slopes_of_group
+from slangad.compiler.check.model.arrays import weighted
 from slangad.compiler.check.model.findings import Corner, State
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ def _mark(findings: Findings, mode: Leg, jacobian: Floats, group: InputGroup, bo
     """Mark the results for which the entries of a group are no subgradient."""
     places = list(group.columns)
     entries, states = jacobian[:, places], findings.states[mode][group.sample][:, places]
-    together = entries @ np.array(group.signs, np.float64)
+    together = weighted(entries, np.array(group.signs, np.float64))
     low, high = bounds
     with np.errstate(all="ignore"):
         sizes = np.maximum(np.abs(entries).sum(axis=1), np.maximum(np.abs(low), np.abs(high)))

@@ -26,3 +26,11 @@ def stretches_of_rows(count: int, width: int) -> Iterator[slice]:
     """Yield stretches that cover ``count`` rows, each with as many rows of some width as fit in memory at a time."""
     step = rows_at_once(width)
     yield from (slice(start, min(count, start + step)) for start in range(0, max(count, 1), step))
+
+
+def weighted(values: Floats, weights: Floats) -> Floats:
+    """Return values times weights, added over the last axis of both; several rows of weights become the last axis.
+
+    The order of the sum is the same on every processor. A linear-algebra library's is not.
+    """
+    return np.asarray(np.einsum("...n,n->..." if weights.ndim == 1 else "...n,mn->...m", values, weights), np.float64)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from slangad.compiler.check import tolerances as tol
-from slangad.compiler.check.model.arrays import stretches_of_rows
+from slangad.compiler.check.model.arrays import stretches_of_rows, weighted
 from slangad.compiler.check.reference.stencil import Stencil, central, confirming, one_sided
 
 if TYPE_CHECKING:
@@ -132,7 +132,7 @@ def _measure(evaluate: Evaluate, slices: Slices, widths: Floats, stencil: Stenci
         ordered = np.sort(values, axis=-1)
         equal = (ordered[..., 1:] == ordered[..., :-1]).sum(axis=-1)
         steps = (equal > values.shape[-1] // 2).astype(np.float64)
-        return slope / widths[:, :, None], bar, values @ stencil.value, moves, sizes, steps
+        return slope / widths[:, :, None], bar, weighted(values, stencil.value), moves, sizes, steps
 
 
 def best_estimate(ladder: Ladder, noise: Floats | None = None) -> Estimate:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from slangad.compiler.check import tolerances as tol
+from slangad.compiler.check.model.arrays import weighted
 from slangad.compiler.check.reference.stencil import scattered
 
 if TYPE_CHECKING:
@@ -142,7 +143,7 @@ def scatter(evaluate: Callable[[Floats], Floats], rows: Floats, columns: Indices
         near[np.arange(len(near)), np.repeat(columns, moves[0].size)] += moves.reshape(-1)
         entries = evaluate(near).reshape(*moves.shape, -1).swapaxes(2, 3)
         with np.errstate(all="ignore"):
-            residue = np.median(np.abs(entries - entries @ stencil.smooth.T), axis=3)
+            residue = np.median(np.abs(entries - weighted(entries, stencil.smooth)), axis=3)
         residue = np.where(np.isfinite(residue), residue, 0.0)
         steady = np.lib.stride_tricks.sliding_window_view(residue, tol.SCATTER_RUN, axis=1).min(axis=3)
         far.append(steady.max(axis=1))

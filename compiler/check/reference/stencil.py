@@ -4,17 +4,24 @@ Richardson's extrapolation of central differences is the polynomial through the 
 polynomial is fitted to more points than it needs. Its residue shows how far its slope can be trusted: rounding, too
 large a window, a kink or a jump all leave a residue. Nodes are odd multiples of 1/4096. A point plus a node times a
 power of two is then exact in float64. Also, no two windows fall into step with a function that oscillates.
+
+All of it gives the same bits on every processor: the weights are computed with fractions and rounded once, and sums
+over nodes have a fixed order. The kernels of a linear-algebra library differ between processors in the last bits, which
+would move the sample that a report shows.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cache
+from operator import mul
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from slangad.compiler.check import tolerances as tol
+from slangad.compiler.check.model.arrays import weighted
 
 if TYPE_CHECKING:
     from slangad.compiler.check.model.arrays import Floats
@@ -48,29 +55,38 @@ class Stencil:
             unit = np.max(np.abs(moved), axis=-1)
             unit = np.where(unit > 0.0, unit, 1.0)
             moved = moved / unit[..., None]
-            slope = (moved @ self.slope) * unit
-            residue = moved - moved @ self.smooth.T
+            slope = weighted(moved, self.slope) * unit
+            residue = moved - weighted(moved, self.smooth)
             scatter = np.sqrt(np.sum(residue * residue, axis=-1) / self.freedom) * unit
             bar = tol.BAR_SAFETY * self.spread * np.maximum(scatter, tol.ULP64 * size / 2.0)
         finite = np.isfinite(values).all(axis=-1)
         return np.where(finite, slope, np.nan), np.where(finite & np.isfinite(bar), bar, np.inf)
 
 
-def _stencil(nodes: tuple[float, ...], degree: int) -> Stencil:
-    points = np.array(nodes, np.float64) / tol.STENCIL_GRAIN
-    powers = np.polynomial.chebyshev.chebvander(points, degree)
-    inverse = np.linalg.pinv(powers)
-    slopes = np.array([_slope_at_zero(k, degree) for k in range(degree + 1)])
-    slope = slopes @ inverse
+def _stencil(nodes: tuple[int, ...], degree: int) -> Stencil:
+    points = [Fraction(node, tol.STENCIL_GRAIN) for node in nodes]
+    coefficients = _least_squares([[point**k for k in range(degree + 1)] for point in points])
+    value, slope = (np.array(row, np.float64) for row in coefficients[:2])
+    smooth = [
+        [sum((row[n] * point**k for k, row in enumerate(coefficients)), Fraction(0)) for n in range(len(nodes))]
+        for point in points
+    ]
     spread = float(np.sqrt(np.sum(slope * slope)))
-    value = np.polynomial.chebyshev.chebvander(np.zeros(1), degree)[0] @ inverse
-    return Stencil(points, slope, value, powers @ inverse, spread, len(nodes) - degree - 1)
+    freedom = len(nodes) - degree - 1
+    return Stencil(np.array(points, np.float64), slope, value, np.array(smooth, np.float64), spread, freedom)
 
 
-def _slope_at_zero(index: int, degree: int) -> float:
-    basis = np.zeros(degree + 1)
-    basis[index] = 1.0
-    return float(np.polynomial.chebyshev.chebval(0.0, np.polynomial.chebyshev.chebder(basis)))
+def _least_squares(matrix: list[list[Fraction]]) -> list[list[Fraction]]:
+    """Return what maps right-hand sides to the least-squares solution: one row for each unknown, exactly."""
+    columns = list(zip(*matrix, strict=True))
+    rows = [[sum(map(mul, a, b), Fraction(0)) for b in columns] + list(a) for a in columns]
+    for k in range(len(columns)):  # positive definite: no pivot is zero
+        pivot = [entry / rows[k][k] for entry in rows[k]]
+        rows = [
+            pivot if row is rows[k] else [entry - row[k] * above for entry, above in zip(row, pivot, strict=True)]
+            for row in rows
+        ]
+    return [row[len(columns) :] for row in rows]
 
 
 @cache
