@@ -38,8 +38,8 @@ LONG_ATOMICS: Final = "SLANGAD_LONG_ATOMICS"
 LAST_GROUP: Final = "SLANGAD_LAST_GROUP"
 """The macro of devices on which the last group of a kernel adds up its few totals, so that no second launch has to.
 
-A launch defines it on CUDA, and on software devices. On an NVIDIA device Vulkan's barriers of memory make all reads of
-the kernel slower: W3 took 592 µs in place of 451 (benchmarks/RESULTS.md).
+A launch defines it on CUDA, and on software devices. On other devices of Vulkan it was measured with barriers of memory
+only, which it no longer has: they made all reads of a kernel slower (benchmarks/RESULTS.md).
 """
 
 NOT_FINITE: Final = "table with inf or nan"

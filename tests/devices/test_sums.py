@@ -91,6 +91,14 @@ def test_sums__that_are_few__are_added_up_by_the_last_group_of_a_device_that_has
     assert float(found["grad.a"]) == pytest.approx(3 * x.sum(), rel=1e-6)
 
 
+@pytest.mark.parametrize("bits", [0xFFFFFFFF, 0x7FC00000, 0x80000000, 0])
+def test_sums__that_are_nan_or_zero__arrive_at_the_last_group(kernels: LoadedFile, bits: int) -> None:
+    value = np.uint32([bits]).view(np.float32)
+    out = kernels["singles"].backward(x=np.tile(value, COUNT), a=np.float32(2.0))
+    expected = float(value[0])
+    assert [float(out.result), float(out.grad["a"])] == pytest.approx([expected, expected], nan_ok=True)
+
+
 @pytest.mark.parametrize(("kernel", "shape"), [("300", (COUNT,)), ("17_19", (317, 211)), ("18_18", (317, 211))])
 def test_sums__in_groups_of_any_size__are_all_there(kernels: LoadedFile, kernel: str, shape: tuple[int, ...]) -> None:
     x = np.random.default_rng(1).uniform(0.5, 1.5, shape).astype(np.float32)
