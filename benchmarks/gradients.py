@@ -7,9 +7,11 @@ W2  a network 4-16-4 with leaky rectifiers, 2^20 inputs, all 148 gradients
 W3  bilinear fit of a 1024 x 1024 float4 texture, 2^22 samples, spread over the texture or all in a 32 x 32 corner
 
 A time is the median of 5 x 10 runs after three seconds of warm-up: wall clock until the device has finished, buffers on
-the device, gradients from zero in every run. JAX uses ``jit`` of ``value_and_grad`` with the highest matmul precision.
-Each library and workload has a separate process. Ratios are those of one run of this script. slangad's gradients are
-compared with float64 sums. The last column is W3 with ``--deterministic``. ``--divide N`` makes the work smaller.
+the device, gradients from zero in every run. Each run is a submission; "together" has ten runs in one, as ``slangad
+train`` submits its steps: a CUDA graph, or one command buffer. JAX uses ``jit`` of ``value_and_grad`` with the highest
+matmul precision. Each library and workload has a separate process. Ratios are those of one run of this script.
+slangad's gradients are compared with float64 sums. The last column is W3 with ``--deterministic``. ``--divide N`` makes
+the work smaller.
 """
 
 from __future__ import annotations
@@ -103,14 +105,34 @@ def median_us(run: Callable[[], object], wait: Callable[[], object], repeats: in
 
 
 class Resident(NamedTuple):
-    """A backward pass with buffers on the device: µs of a run, the first results, the seconds until they came."""
+    """A backward pass with buffers on the device: µs of a run, the first results, the seconds until they came.
+
+    ``together`` is µs of a run where ten are in one submission, or nothing.
+    """
 
     us: float
     results: dict[str, np.ndarray]
     first: float
+    together: float | None
 
 
-def resident_backward(item: str, given: dict[str, np.ndarray], device_name: str, **options: Any) -> Resident:
+def together_us(device: Any, launches: list[Any], gradients: list[Any], repeats: int) -> float:
+    """Return µs of a run where several are in one submission, with steps that set gradients to zero."""
+    from slangad.compiler.runtime.pipeline.steps import RepeatedSteps, Steps
+
+    steps = Steps()
+    zeros = steps.together([steps.zero(buffer) for buffer in gradients], device)
+    steps.load(device, None)
+    repeated = RepeatedSteps(device, [*steps.launches(zeros), *launches])
+    try:
+        return median_us(lambda: repeated.submit(repeats), device.wait, 1) / repeats
+    finally:
+        repeated.close()
+
+
+def resident_backward(
+    item: str, given: dict[str, np.ndarray], device_name: str, *, together: bool = False, **options: Any
+) -> Resident:
     """Compile a kernel of a workload, ``file.py:kernel``, with options of a compile; measure its backward pass."""
     from slangad.compiler.api.program import read_program
     from slangad.compiler.driver.inputs import parse_inputs
@@ -144,14 +166,18 @@ def resident_backward(item: str, given: dict[str, np.ndarray], device_name: str,
             first = time.perf_counter() - start
             repeats = 3 if device_name == "cpu" else 10
             us = median_us(lambda: device.submit(launches, cleared), device.wait, repeats)
-    return Resident(us, results, first)
+            many = together_us(device, run.launches, gradients, repeats) if together else None
+    return Resident(us, results, first, many)
 
 
 def slangad_time(workload: str, device_name: str, divide: int, *, deterministic: bool = False) -> dict[str, float]:
     """Return slangad's time for a workload, and the error of its gradients against float64."""
     given = made(workload, divide, small=device_name == "cpu")
-    run = resident_backward(f"{FILES[workload]}.py:fit", given, device_name, deterministic=deterministic)
-    return {"us": run.us, "error": error_of(workload, given, run.results)}
+    run = resident_backward(
+        f"{FILES[workload]}.py:fit", given, device_name, together=True, deterministic=deterministic
+    )
+    assert run.together is not None
+    return {"us": run.us, "together": run.together, "error": error_of(workload, given, run.results)}
 
 
 def error_of(workload: str, given: dict[str, np.ndarray], found: dict[str, np.ndarray]) -> float:
@@ -286,7 +312,7 @@ def in_process(library: str, workload: str, device: str, options: argparse.Names
 
 def table(options: argparse.Namespace) -> int:
     """Measure everything and print a row for each workload and device."""
-    heads = f"{'slangad us':>11} {'error':>8} {'jax us':>9} {'jax/slangad':>12}"
+    heads = f"{'slangad us':>11} {'together':>9} {'error':>8} {'jax us':>9} {'jax/slangad':>12}"
     print(f"{'':10} {'device':8} {heads} {'slangpy/slangad':>16} {'over floor':>11} {'--deterministic us':>19}")
     for workload in WORKLOADS:
         if options.only and not workload.startswith(options.only):
@@ -305,8 +331,8 @@ def table(options: argparse.Namespace) -> int:
             floor = f"{own['us'] / FLOORS[workload]:.1f}" if device != "cpu" else "-"
             jax_us = f"{jax['us']:.1f}" if jax else "-"
             print(
-                f"{workload:10} {device:8} {own['us']:11.1f} {own['error']:8.1e} {jax_us:>9} {ratio:>12}"
-                f" {other_ratio:>16} {floor:>11} {exact_us:>19}",
+                f"{workload:10} {device:8} {own['us']:11.1f} {own['together']:9.1f} {own['error']:8.1e} {jax_us:>9}"
+                f" {ratio:>12} {other_ratio:>16} {floor:>11} {exact_us:>19}",
                 flush=True,
             )
     return 0

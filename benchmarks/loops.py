@@ -176,7 +176,7 @@ def error_of(workload: str, given: Arrays, found: Arrays) -> tuple[float, float]
 def slangad_time(device_name: str, workload: str, size: int, *, check: bool) -> dict[str, float]:
     """Return slangad's time in microseconds, and the errors."""
     given = made(workload, size)
-    us, found, _ = resident_backward(f"{workload}.py:{workload}", given, device_name, cache=None)
+    us, found, *_ = resident_backward(f"{workload}.py:{workload}", given, device_name, cache=None)
     norms = {k: float(np.linalg.norm(v.astype(np.float64))) for k, v in sorted(found.items())}
     errors = dict(zip(("value", "gradient"), error_of(workload, given, found), strict=True)) if check else {}
     return {"us": us, "loss": float(found["result"]), **errors, "norms": norms}
