@@ -1,59 +1,28 @@
-"""Find the loops that a group can run for a whole tile: all its elements read the same memory in an iteration.
-
-    tile = i // 16 * tiles + j // 16                    the elements of a tile have the same list
-    for k in 0 .. count[tile]:                   ->     take(k): the group reads it once, into its own memory
-        g = order[start[tile] + k]                      blend(state, taken): each thread, for several elements
-        light = light + color[g] * through
-        through = through * (1 - opacity[g])            reverse mode adds up the gradients of a thread's elements
-
-The loop is one of ``replay_loops`` at the top of a kernel, whose reverse mode undoes iterations or needs no states.
-What an iteration takes from memory is one call of ``gather_reads``; its indices come from the iteration and from what
-all elements of a tile have in common. No gradient flows into the loop but from memory, so what precedes it needs no
-reverse mode. In other loops, each thread reads for itself.
-"""
+"""Make the functions of a loop that a group runs for a tile: of an iteration, and of what precedes and follows it."""
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.ir import nodes as ir
-from slangad.compiler.ir.build import Fresh, call, fresh_keys, part
-from slangad.compiler.ir.calls import reached_in_order, value_callees
-from slangad.compiler.ir.gradient_flow import Carrying
-from slangad.compiler.ir.types import (
-    BOOL,
-    FLOAT,
-    INT,
-    Field,
-    Struct,
-    Tensor,
-    Vector,
-    carries_gradient,
-    count_scalars,
-    is_floating,
-)
-from slangad.compiler.ir.walk import body_exprs, map_body_exprs, map_stmt_exprs, rewrite, root, statements, walk_stmts
-from slangad.compiler.passes.classify_accesses import blocks_of
+from slangad.compiler.ir.build import Fresh, call, part
+from slangad.compiler.ir.types import BOOL, FLOAT, INT, Field, Struct, Vector, carries_gradient, count_scalars
+from slangad.compiler.ir.walk import body_exprs, map_body_exprs, map_stmt_exprs, rewrite, statements
 from slangad.compiler.passes.common_values import CommonValues, as_fields
 from slangad.compiler.passes.derivatives.written_backward import written_backward
 from slangad.compiler.passes.gather_reads import gathered
-from slangad.compiler.passes.lower_tuples import lower_tuples
-from slangad.compiler.passes.replay_loops.read import names_in, reads_of, stored_in
+from slangad.compiler.passes.replay_loops.read import reads_of, stored_in
 from slangad.compiler.passes.replay_loops.undo import LEAST
+from slangad.compiler.passes.share_tiles.read import is_passive
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from slangad.compiler.ir.build import Block
     from slangad.compiler.ir.types import Type
-
-_FEWEST: Final = 128
-"""Elements of a tile: a wave with four elements a thread. Fewer: a group would have several tiles."""
-
-ELEMENTS: Final = 4
-"""Elements of a thread. On an H100, splats take 235 us with four, 266 with two, 258 with eight."""
+    from slangad.compiler.passes.share_tiles.read import Arguments, Taken
+    from slangad.compiler.passes.share_tiles.share import Sharer
 
 _LIT: Final = (10 * LEAST, 1e7)
 """Bounds of the size of a state that a whole tile undoes.
@@ -64,34 +33,8 @@ Wider: ``sa.quotient`` is wrong. Narrower: more iterations run back for one elem
 """
 
 
-def share_tiles(module: ir.Module) -> ir.Module:
-    """Return the module with the functions of such loops, one loop a kernel at most."""
-    loops = {
-        f"{loop.key} loop": loop
-        for loop in module.replayed
-        if loop.plain and loop.way in ("sum", "invert") and not (loop.stops and loop.watched)
-    }
-    functions, keys = {f.key: f for f in module.functions}, fresh_keys(module)
-    found = [
-        made
-        for kernel in module.kernels
-        if loops and kernel.tile and kernel.dims > 1 and math.prod(kernel.tile) >= _FEWEST
-        if (made := _Sharer(module, kernel, functions, loops, keys).made()) is not None
-    ]
-    if not found:
-        return module
-    ordered: list[ir.Function] = []
-    for function in module.functions:
-        ordered.append(function)
-        ordered += (new for made in found if function.key == made.after for new in made.functions)
-    structs = tuple(ir.StructDef(struct) for made in found for struct in made.structs)
-    tile_loops = tuple(made.loop for made in found)
-    shared = replace(module, functions=tuple(ordered), structs=(*module.structs, *structs), tile_loops=tile_loops)
-    return lower_tuples(shared)  # those of written derivatives, which call others
-
-
 @dataclass(frozen=True, slots=True)
-class _Made:
+class Made:
     """A loop of a tile, its functions, which stand after the one with the key ``after``, and their structs."""
 
     loop: ir.TileLoop
@@ -101,203 +44,19 @@ class _Made:
 
 
 @dataclass(slots=True)
-class _Sharer:
-    """Looks for the loop of one kernel."""
-
-    module: ir.Module
-    kernel: ir.Kernel
-    functions: Mapping[str, ir.Function]
-    loops: Mapping[str, ir.ReplayedLoop]
-    keys: Fresh
-
-    def made(self) -> _Made | None:
-        """Return the loop with its functions; None if there is none."""
-        function = self.functions[self.kernel.function]
-        if function.owner or any(p.direction != "in" for p in function.params) or self._writes():
-            return None
-        body = statements(function)
-        calls = [(n, s) for n, s in enumerate(body) if isinstance(s, ir.Assign) and _callee(s.value) in self.loops]
-        if len(calls) != 1 or any(isinstance(s, ir.Return) for s in walk_stmts(body[: calls[0][0]])):
-            return None
-        ((at, stmt),) = calls
-        assert isinstance(stmt, ir.Assign)  # noqa: S101  (chosen above)
-        loop = self.loops[_callee(stmt.value)]
-        run = f"{loop.key} run"
-        before = tuple(s for s in body[:at] if not (isinstance(s, ir.Assign) and _callee(s.value) == run))
-        taken = taken_in(self.functions[f"{loop.key} step"], self.functions)
-        given = _Arguments.of(stmt.value, self.functions, loop.key)
-        if taken is None or not _is_float(taken.item.type) or not _is_float(given.state.type, but=loop.stops):
-            return None
-        if any(p.name in taken.outer and not _is_passive(p) for p in taken.step.params[2:]) or not given.passive:
-            return None
-        carrying = Carrying(replace(function, body=before), self.functions)
-        uniform = (given.count, *(given.shared[name] for name in taken.outer))
-        if carrying.carries(given.state) or not self._in_common(function, uniform):
-            return None
-        if self._adds_plainly(taken.step):
-            return None
-        undo = self.functions.get(f"{loop.key} undo")
-        maker = _Functions(self, function, loop, taken, given)
-        return maker.made(undo, before, stmt, body[at + 1 :])
-
-    def _adds_plainly(self, step: ir.Function) -> bool:
-        """Return True if iterations read elements that belong to one thread, which adds to their gradients plainly.
-
-        Places past the domain repeat the last element in the loop, so that two threads would add.
-        """
-        own = {b.key for b in self.module.buffers if b.accumulation is ir.Accumulation.OWN}
-        run = reached_in_order(self.functions, step.key, value_callees)
-        exprs = (e for function in run for e in body_exprs(statements(function)))
-        return any(isinstance(e, ir.Read) and isinstance(e.source, ir.Var) and e.source.name in own for e in exprs)
-
-    def _writes(self) -> bool:
-        """Return True if threads store in memory of the kernel or add to it."""
-        own = [b for b in self.module.buffers if b.kernel == self.kernel.name]
-        return any(b.added or (isinstance(b.type, Tensor) and b.type.writes) for b in own)
-
-    def _in_common(self, function: ir.Function, exprs: Iterable[ir.Expr]) -> bool:
-        """Return True if the elements of each tile have the same values."""
-        tile = self.kernel.tile or ()
-        return all(
-            block % extent == 0
-            for blocks in blocks_of(self.kernel, function, exprs)
-            for block, extent in zip(blocks, tile, strict=False)
-        )
-
-    def is_same_for_thread(self, function: ir.Function, expr: ir.Expr) -> bool:
-        """Return True if the elements of a thread, which differ along all axes but the last, have the same value."""
-        *others, _ = self.kernel.tile or ()
-        (blocks,) = blocks_of(self.kernel, function, (expr,))
-        return math.prod(others) % ELEMENTS == 0 and all(b % e == 0 for b, e in zip(blocks, others, strict=False))
-
-
-def _callee(expr: ir.Expr) -> str:
-    """Return the key of the function that an expression calls; empty if it is no call."""
-    expr = expr.value if isinstance(expr, ir.NoDiff) else expr
-    return expr.function if isinstance(expr, ir.Call) else ""
-
-
-def _is_float(type_: Type, but: str = "") -> bool:
-    """Return True if a type is its own differential. A field named ``but`` does not count."""
-    match type_:
-        case Struct(fields=fields):
-            return all(not f.no_diff and _is_float(f.type) for f in fields if f.name != but)
-        case _:
-            return is_floating(type_)
-
-
-def _is_passive(param: ir.Param) -> bool:
-    return param.no_diff or not carries_gradient(param.type)
-
-
-@dataclass(frozen=True, slots=True)
-class _Arguments:
-    """The arguments of a loop: the state before it, the number of iterations, and those of its steps, by name.
-
-    ``passive`` says that no gradient flows into these.
-    """
-
-    state: ir.Expr
-    count: ir.Expr
-    shared: Mapping[str, ir.Expr]
-    passive: bool
-
-    @classmethod
-    def of(cls, expr: ir.Expr, functions: Mapping[str, ir.Function], key: str) -> _Arguments:
-        """Return those of a call of the loop."""
-        assert isinstance(expr, ir.Call)  # noqa: S101  (the caller has looked)
-        step, loop = functions[f"{key} step"], functions[expr.function]
-        held, *others = expr.args[:-1]
-        bounds = len(others) - len(step.params[2:])
-        (counted,) = (s for s in walk_stmts(statements(functions[f"{key} run"])) if isinstance(s, ir.For))
-        count = others[0] if bounds else counted.stop
-        shared = {p.name: arg for p, arg in zip(step.params[2:], others[bounds:], strict=True)}
-        return cls(held, count, shared, all(_is_passive(p) for p in loop.params[1:]))
-
-
-@dataclass(frozen=True, slots=True)
-class Taken:
-    """What an iteration takes from memory.
-
-    Attributes:
-        step: The function of an iteration.
-        item: The local with the elements of tensors.
-        call: The call that reads them.
-        head: The statements that find its indices.
-        rest: The other statements of the iteration, without the call.
-        outer: The parameters of the iteration that ``head`` and the indices read.
-        fields: What the tile shares: the item, its indices, and locals of ``head`` that ``rest`` reads; with values.
-        indices: The names of the indices among them.
-    """
-
-    step: ir.Function
-    item: ir.Var
-    call: ir.Call
-    head: tuple[ir.Assign, ...]
-    rest: Block
-    outer: tuple[str, ...]
-    fields: Mapping[str, ir.Expr]
-    indices: tuple[str, ...]
-
-
-def taken_in(step: ir.Function, functions: Mapping[str, ir.Function]) -> Taken | None:
-    """Return what an iteration takes from memory; None if that is not one call with indices that all states have."""
-    body = statements(step)
-    calls = [s for s in walk_stmts(body) if isinstance(s, ir.Assign) and _reads_items(s.value, functions)]
-    if len(calls) != 1 or calls[0] not in body:
-        return None
-    (read,) = calls
-    if not (isinstance(read.target, ir.Var) and isinstance(read.value, ir.Call)):
-        return None
-    at = body.index(read)
-    if any(isinstance(s, (ir.Return, ir.Break, ir.Continue)) for s in walk_stmts(body[:at])):
-        return None
-    stored = [root(s.target) for s in walk_stmts(body) if isinstance(s, ir.Assign)]
-    once = {v.name for v in stored if v is not None and stored.count(v) == 1}
-    needed = names_in(read.value)
-    head: list[ir.Assign] = []
-    for stmt in reversed(body[:at]):
-        if needed & {*stored_in((stmt,))}:
-            if not (isinstance(stmt, ir.Assign) and isinstance(stmt.target, ir.Var) and stmt.target.name in once):
-                return None
-            head.insert(0, stmt)
-            needed |= names_in(stmt.value)
-    found = {s.target.name: s.target for s in head if isinstance(s.target, ir.Var)}
-    outer = tuple(p.name for p in step.params[2:] if p.name in needed)
-    if needed - found.keys() - {*outer, step.params[1].name}:
-        return None
-    rest = tuple(s for s in body if s not in (*head, read))
-    names = Fresh({read.target.name, *found, *(p.name for p in step.params)})
-    indices = {
-        arg.name if isinstance(arg, ir.Var) and arg.name in found else names.name("at"): arg for arg in read.value.args
-    }
-    used = {name for stmt in rest for name in reads_of(stmt)}
-    others = {name: local for name, local in found.items() if name in used and name not in indices}
-    if any(carries_gradient(e.type) for e in (*indices.values(), *others.values())):
-        return None
-    fields: dict[str, ir.Expr] = {read.target.name: read.target, **indices, **others}
-    return Taken(step, read.target, read.value, tuple(head), rest, outer, fields, tuple(indices))
-
-
-def _reads_items(expr: ir.Expr, functions: Mapping[str, ir.Function]) -> bool:
-    key = _callee(expr)
-    return bool(key) and functions[key].role is ir.Role.GATHER
-
-
-@dataclass(slots=True)
-class _Functions:
+class Functions:
     """Makes the functions of a loop of a tile."""
 
-    of: _Sharer
+    of: Sharer
     function: ir.Function
     loop: ir.ReplayedLoop
     taken: Taken
-    given: _Arguments
+    given: Arguments
     structs: list[Struct] = field(default_factory=list)
     holder: tuple[ir.Var, ...] = ()
     quotients: dict[str, ir.Function] = field(default_factory=dict)
 
-    def made(self, undo: ir.Function | None, before: Block, stmt: ir.Assign, after: Block) -> _Made:
+    def made(self, undo: ir.Function | None, before: Block, stmt: ir.Assign, after: Block) -> Made:
         """Return everything; ``stmt`` is the call of the loop."""
         take = self._take()
         undone = () if undo is None else self._rest_of_undo(undo)
@@ -316,7 +75,7 @@ class _Functions:
             self.of.kernel.name, enter.key, take.key, common[0].key if common else "", blend.key, undo_key, lit,
             f"{self.loop.key} run", tail, rest.key, self.taken.call.function, self.taken.indices, self.loop.stops,
         )  # fmt: skip
-        return _Made(loop, self.function.key, (*functions, *watch, enter, rest), tuple(self.structs))
+        return Made(loop, self.function.key, (*functions, *watch, enter, rest), tuple(self.structs))
 
     def _make(self, word: str, params: Iterable[ir.Param], result: Type, body: Block, doc: str) -> ir.Function:
         """Return a function that is not differentiated."""
@@ -502,7 +261,7 @@ class _Functions:
         earlier = body[: body.index(start)]
         if stmt.target.name not in {*stored_in(earlier), *(n for s in earlier for n in reads_of(s))}:
             state, body = stmt.target, tuple(s for s in body if s is not start)
-        params, body = self._params(body, also={p.name for p in self.function.params if not _is_passive(p)})
+        params, body = self._params(body, also={p.name for p in self.function.params if not is_passive(p)})
         made = self._make("rest", (*params, ir.Param(state.name, state.type)), self.function.result, body,
                           "What follows the loop.")  # fmt: skip
         return replace(made, differentiable=True, reads=self.function.reads)
