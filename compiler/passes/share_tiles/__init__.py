@@ -16,6 +16,7 @@ reverse mode. In other loops, each thread reads for itself.
 
 from __future__ import annotations
 
-from slangad.compiler.passes.share_tiles.share import ELEMENTS, share_tiles
+from slangad.compiler.passes.share_tiles.functions import ELEMENTS
+from slangad.compiler.passes.share_tiles.share import share_tiles
 
 __all__ = ["ELEMENTS", "share_tiles"]

@@ -25,9 +25,6 @@ if TYPE_CHECKING:
 _FEWEST: Final = 128
 """Elements of a tile: a wave with four elements a thread. Fewer: a group would have several tiles."""
 
-ELEMENTS: Final = 4
-"""Elements of a thread. On an H100, splats take 235 us with four, 266 with two, 258 with eight."""
-
 
 def share_tiles(module: ir.Module) -> ir.Module:
     """Return the module with the functions of such loops, one loop a kernel at most."""
@@ -41,7 +38,7 @@ def share_tiles(module: ir.Module) -> ir.Module:
         made
         for kernel in module.kernels
         if loops and kernel.tile and kernel.dims > 1 and math.prod(kernel.tile) >= _FEWEST
-        if (made := Sharer(module, kernel, functions, loops, keys).made()) is not None
+        if (made := _Sharer(module, kernel, functions, loops, keys).made()) is not None
     ]
     if not found:
         return module
@@ -56,7 +53,7 @@ def share_tiles(module: ir.Module) -> ir.Module:
 
 
 @dataclass(slots=True)
-class Sharer:
+class _Sharer:
     """Looks for the loop of one kernel."""
 
     module: ir.Module
@@ -92,7 +89,7 @@ class Sharer:
         if self._adds_plainly(taken.step):
             return None
         undo = self.functions.get(f"{loop.key} undo")
-        maker = Functions(self, function, loop, taken, given)
+        maker = Functions(self.kernel, self.functions, self.keys, function, loop, taken, given)
         return maker.made(undo, before, stmt, body[at + 1 :])
 
     def _adds_plainly(self, step: ir.Function) -> bool:
@@ -118,12 +115,6 @@ class Sharer:
             for blocks in blocks_of(self.kernel, function, exprs)
             for block, extent in zip(blocks, tile, strict=False)
         )
-
-    def is_same_for_thread(self, function: ir.Function, expr: ir.Expr) -> bool:
-        """Return True if the elements of a thread, which differ along all axes but the last, have the same value."""
-        *others, _ = self.kernel.tile or ()
-        (blocks,) = blocks_of(self.kernel, function, (expr,))
-        return math.prod(others) % ELEMENTS == 0 and all(b % e == 0 for b, e in zip(blocks, others, strict=False))
 
 
 def _is_float(type_: Type, but: str = "") -> bool:
