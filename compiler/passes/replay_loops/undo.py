@@ -271,6 +271,9 @@ class _Solver:
             return True
         if not isinstance(stmt, ir.If):
             return False
+        if name in names_in(stmt.condition):  # of the earlier value, which is not known yet
+            self.reasons.setdefault(name, f"{name} decides how it changes")
+            return False
         sides: list[Block] = []
         for block in (stmt.then, stmt.other):
             changed, values = self.block(block, known_values, {name: after}, floors)
