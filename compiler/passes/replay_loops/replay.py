@@ -156,13 +156,13 @@ class _Scope:
         if reason:
             if wish_of(stmt):
                 self._refuse(stmt, f"it {reason}")
-            self._note(changed, Plan("keep", f"the loop {reason}"))
+            self.all.choices.append(self._choice(changed, Plan("keep", f"the loop {reason}")))
             return unchanged
         loop = read_loop(changed, before, after, self.carrying, self.names)
         if holds_nested_structs(loop):
             if wish_of(stmt):
                 self._refuse(stmt, "it holds structs with structs in them")
-            self._note(changed, Plan("keep", "the loop holds structs with structs in them"))
+            self.all.choices.append(self._choice(changed, Plan("keep", "the loop holds structs with structs in them")))
             return unchanged
         taken = {v.local.name for v in loop.state} | {s.local.name for s in loop.shared}
         taken |= {s.variable for s in walk_stmts((changed,)) if isinstance(s, ir.For)}
@@ -172,7 +172,7 @@ class _Scope:
             self._refuse(stmt, str(problem))
             return unchanged
         if is_active_loop(loop):
-            self._note(changed, plan)
+            self.all.choices.append(self._choice(changed, plan))
         if plan.way == "keep":
             return unchanged
         return (*head, *self._call(loop, plan), *tail)
@@ -208,10 +208,8 @@ class _Scope:
         other = "leave inverse= out" if stmt.keep is None else "give another keep=, or leave it out"
         self.all.problems.append(Diagnostic("SA308", message, stmt.span, help=other))
 
-    def _note(self, stmt: ir.For | ir.While, plan: Plan) -> None:
-        self.all.choices.append(
-            ir.LoopChoice(self.of.name, plan.way, plan.kept, plan.every, plan.reason, stmt.limit, stmt.span)
-        )
+    def _choice(self, stmt: ir.For | ir.While, plan: Plan) -> ir.LoopChoice:
+        return ir.LoopChoice(self.of.name, plan.way, plan.kept, plan.every, plan.reason, stmt.limit, stmt.span)
 
     def _call(self, loop: Loop, plan: Plan) -> Block:
         """Add the functions of a loop, and return the statements that call them."""
@@ -224,7 +222,8 @@ class _Scope:
         made = LoopFunctions(loop, plan, state, end, key, word, reads, Fresh(loop.locals()))
         watched = tuple(v.name for v in made.watched)
         if inverse_of(loop.stmt) is None:
-            self.all.replayed.append(ir.ReplayedLoop(key, plan.way, watched, made.counts_plainly, state.stops))
+            choice = self._choice(loop.stmt, plan)
+            self.all.replayed.append(ir.ReplayedLoop(key, plan.way, watched, made.counts_plainly, state.stops, choice))
         self.made += made.all()
         self.all.functions |= {f.key: f for f in self.made}
         self.all.structs += structs_of(

@@ -20,26 +20,34 @@ from slangad.compiler.passes.share_tiles.read import Arguments, callee, is_passi
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from slangad.compiler.errors.spans import Span
     from slangad.compiler.ir.types import Type
 
 _FEWEST: Final = 128
 """Elements of a tile: a wave with four elements a thread. Fewer: a group would have several tiles."""
 
 
+class NotShared(Exception):  # noqa: N818  (it is an answer, not an error)
+    """A tile does not share a loop; the message says why."""
+
+
 def share_tiles(module: ir.Module) -> ir.Module:
-    """Return the module with the functions of such loops, one loop a kernel at most."""
-    loops = {
-        f"{loop.key} loop": loop
-        for loop in module.replayed
-        if loop.plain and loop.way in ("sum", "invert") and not (loop.stops and loop.watched)
-    }
+    """Return the module with the functions of such loops, one loop a kernel at most, and why others are not shared."""
+    loops = {f"{loop.key} loop": loop for loop in module.replayed if loop.way in ("sum", "invert")}
     functions, keys = {f.key: f for f in module.functions}, fresh_keys(module)
-    found = [
-        made
-        for kernel in module.kernels
-        if loops and kernel.tile and kernel.dims > 1 and math.prod(kernel.tile) >= _FEWEST
-        if (made := _Sharer(module, kernel, functions, loops, keys).made()) is not None
-    ]
+    found: list[Made] = []
+    alone: dict[tuple[ir.LoopChoice, Span], str] = {}
+    for kernel in module.kernels:
+        if not (kernel.tile and kernel.dims > 1 and math.prod(kernel.tile) >= _FEWEST):
+            continue
+        sharer = _Sharer(module, kernel, functions, loops, keys)
+        try:
+            found += sharer.made()
+        except NotShared as error:
+            told = (loops[callee(stmt.value)].choice for _, stmt in sharer.calls())
+            alone |= {(choice, choice.span): f"; each thread reads for itself: {error}" for choice in told}
+    choices = tuple(replace(c, reason=c.reason + alone.get((c, c.span), "")) for c in module.loops)
+    module = replace(module, loops=choices)
     if not found:
         return module
     ordered: list[ir.Function] = []
@@ -62,35 +70,57 @@ class _Sharer:
     loops: Mapping[str, ir.ReplayedLoop]
     keys: Fresh
 
-    def made(self) -> Made | None:
-        """Return the loop with its functions; None if there is none."""
+    def calls(self) -> list[tuple[int, ir.Assign]]:
+        """Return the calls of loops at the top of the kernel, with their places in its body."""
+        body = statements(self.functions[self.kernel.function])
+        return [(n, s) for n, s in enumerate(body) if isinstance(s, ir.Assign) and callee(s.value) in self.loops]
+
+    def _loop(self, stmt: ir.Assign) -> ir.ReplayedLoop:
+        return self.loops[callee(stmt.value)]
+
+    def made(self) -> list[Made]:
+        """Return the loop of the kernel with its functions; nothing if it has none.
+
+        Raises:
+            NotShared: A tile can't share it.
+        """
+        calls = self.calls()
+        if not calls:
+            return []
         function = self.functions[self.kernel.function]
-        if function.owner or any(p.direction != "in" for p in function.params) or self._writes():
-            return None
-        body = statements(function)
-        calls = [(n, s) for n, s in enumerate(body) if isinstance(s, ir.Assign) and callee(s.value) in self.loops]
-        if len(calls) != 1 or any(isinstance(s, ir.Return) for s in walk_stmts(body[: calls[0][0]])):
-            return None
-        ((at, stmt),) = calls
-        assert isinstance(stmt, ir.Assign)  # noqa: S101  (chosen above)
-        loop = self.loops[callee(stmt.value)]
+        plain = [(n, s) for n, s in calls if self._loop(s).plain]
+        firm = [(n, s) for n, s in plain if not (self._loop(s).stops and self._loop(s).watched)]
+        (at, stmt), *more = firm or calls
+        body, loop = statements(function), self._loop(stmt)
+        _require(
+            (bool(plain), "it does not count from 0 by 1"),
+            (bool(firm), "it may end early, and its state may become too small to divide"),
+            (not more, "the kernel has several loops"),
+            (not function.owner, "the kernel is a method"),
+            (all(p.direction == "in" for p in function.params), "the kernel changes what it takes"),
+            (not self._writes(), "the kernel stores in memory, or adds to it"),
+            (not any(isinstance(s, ir.Return) for s in walk_stmts(body[:at])), "the kernel may return before it"),
+        )
         run = f"{loop.key} run"
         before = tuple(s for s in body[:at] if not (isinstance(s, ir.Assign) and callee(s.value) == run))
         taken = taken_in(self.functions[f"{loop.key} step"], self.functions)
         given = Arguments.of(stmt.value, self.functions, loop.key)
-        if taken is None or not _is_float(taken.item.type) or not _is_float(given.state.type, but=loop.stops):
-            return None
-        if any(p.name in taken.outer and not is_passive(p) for p in taken.step.params[2:]) or not given.passive:
-            return None
+        if taken is None:
+            raise NotShared("an iteration does not read memory in one place, at indices that all states have")
+        floats = _is_float(taken.item.type) and _is_float(given.state.type, but=loop.stops)
+        passive = given.passive and all(is_passive(p) for p in taken.step.params[2:] if p.name in taken.outer)
         carrying = Carrying(replace(function, body=before), self.functions)
         uniform = (given.count, *(given.shared[name] for name in taken.outer))
-        if carrying.carries(given.state) or not self._in_common(function, uniform):
-            return None
-        if self._adds_plainly(taken.step):
-            return None
+        _require(
+            (floats, "its state, or what it reads with a gradient, is not of floats alone"),
+            (passive, "a gradient flows into it from outside, not only from memory"),
+            (not carrying.carries(given.state), "a gradient flows into its state from before it"),
+            (self._in_common(function, uniform), "elements of a tile have iterations or indices of their own"),
+            (not self._adds_plainly(taken.step), "it reads elements that belong to one thread"),
+        )
         undo = self.functions.get(f"{loop.key} undo")
         maker = Functions(self.kernel, self.functions, self.keys, function, loop, taken, given)
-        return maker.made(undo, before, stmt, body[at + 1 :])
+        return [maker.made(undo, before, stmt, body[at + 1 :])]
 
     def _adds_plainly(self, step: ir.Function) -> bool:
         """Return True if iterations read elements that belong to one thread, which adds to their gradients plainly.
@@ -115,6 +145,17 @@ class _Sharer:
             for blocks in blocks_of(self.kernel, function, exprs)
             for block, extent in zip(blocks, tile, strict=False)
         )
+
+
+def _require(*conditions: tuple[bool, str]) -> None:
+    """Refuse to share a loop for the first condition that does not hold.
+
+    Raises:
+        NotShared: One does not; its message is the text beside it.
+    """
+    for holds, why in conditions:
+        if not holds:
+            raise NotShared(why)
 
 
 def _is_float(type_: Type, but: str = "") -> bool:
