@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from slangad.compiler.check import tolerances as tol
+from slangad.compiler.check.legs.orders import cause_of
 from slangad.compiler.check.run.launch import LaunchRunner
 from slangad.compiler.check.twins.index_ranges import axes_of
 from slangad.compiler.report.model import Leg
@@ -21,27 +22,26 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from slangad.compiler.check.model.arrays import Floats
+    from slangad.compiler.check.run.companions import Launches
     from slangad.compiler.report.model import Failure
 
 
-_ORDER: Final = (
-    "the results depend on the order in which the threads of a group run: an element of Shared memory is read in one "
-    "thread and stored in another without sa.barrier() between, or two threads store to it"
-)
 _LEGS: Final = frozenset({Leg.REVERSE, Leg.FORWARD, Leg.TRANSPOSE, Leg.REPEAT, Leg.ACCUMULATION, Leg.FLOAT32})
 
 
-def with_races(failures: Sequence[Failure], reach: object, rows: Floats) -> list[Failure]:
+def with_races(
+    failures: Sequence[Failure], reach: object, rows: Floats, launches: Launches | None = None
+) -> list[Failure]:
     """Return the failures of a kernel, with a race as the cause where it explains them.
 
     Args:
         failures: The failures.
         reach: The twin that records indices. Anything else shows no race.
         rows: The samples.
+        launches: The kernel at any size, if it is launched.
     """
     if isinstance(reach, LaunchRunner) and reach.kernel.in_step:
-        ordered = reach.depends_on_order(rows[: tol.RACE_SAMPLES]).any()
-        return [replace(failure, cause=_ORDER) if ordered else failure for failure in failures]
+        return _with_order(failures, reach, rows[: tol.RACE_SAMPLES], launches)
     numbers = [failure.sample.number for failure in failures if failure.leg in _LEGS and failure.sample]
     if not isinstance(reach, LaunchRunner) or not numbers or reach.threads > tol.RACE_THREADS:
         return list(failures)
@@ -49,6 +49,17 @@ def with_races(failures: Sequence[Failure], reach: object, rows: Floats) -> list
     if not race:
         return list(failures)
     return [replace(failure, cause=race) if failure.leg in _LEGS else failure for failure in failures]
+
+
+def _with_order(
+    failures: Sequence[Failure], reach: LaunchRunner, rows: Floats, launches: Launches | None
+) -> list[Failure]:
+    """Return the failures at samples with a race in a group as the cause, if results depend on the order of threads."""
+    if not any(failure.sample for failure in failures) or not reach.depends_on_order(rows).any():
+        return list(failures)
+    recording = None if launches is None or launches.recording is None else launches.recording(reach.extents)
+    race = None if recording is None else next(recording.races(rows), None)
+    return [replace(failure, cause=cause_of(race)) if failure.sample else failure for failure in failures]
 
 
 def _races(reach: LaunchRunner, rows: Floats) -> Iterator[str]:
