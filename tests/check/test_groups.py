@@ -118,8 +118,8 @@ def other_end(x: Each[float]) -> Each[float]:
         "row",
         """
 @sa.kernel(group_size=(64,))
-def first_step(x: Each[float]) -> Each[float]:
-    row = sa.Shared[float, 64]()
+def first_step(x: Each[int]) -> Each[int]:
+    row = sa.Shared[int, 64]()
     k = sa.thread_id() % 64
     row[k] = x
     if k < 32:
@@ -144,8 +144,8 @@ def flip(x: Each[float]) -> Each[float]:
         "row",
         """
 @sa.kernel(group_size=(32,))
-def sum_is_no_barrier(x: Each[float]) -> Each[float]:
-    row = sa.Shared[float, 32]()
+def sum_is_no_barrier(x: Each[int]) -> Each[int]:
+    row = sa.Shared[int, 32]()
     row[sa.thread_id() % 32] = x
     total = sa.group_sum(x)
     return row[31 - sa.thread_id() % 32] * total
@@ -155,8 +155,8 @@ def sum_is_no_barrier(x: Each[float]) -> Each[float]:
         "row",
         """
 @sa.kernel(group_size=(32,))
-def added(x: Each[float]) -> Each[float]:
-    row = sa.Shared[float, 1]()
+def added(x: Each[int]) -> Each[int]:
+    row = sa.Shared[int, 1]()
     row[0] += x
     sa.barrier()
     return row[0] * x
@@ -186,6 +186,11 @@ def last_wins(x: Each[int]) -> Each[int]:
     ),
 }
 """Races of threads that small launches don't have, and of values without gradient; the memory of each."""
+RACY = """
+@sa.kernel(group_size=(8,))
+def {}(x: Each[float]) -> Each[float]:
+    row = sa.Shared[float, 8]()
+    k = sa.thread_id() % 8"""
 RACES = {
     "no barrier": """
     row[k] = x * x
@@ -241,13 +246,9 @@ def shares(x: Each[float]) -> Each[float]:
 
 
 @pytest.mark.parametrize("name", RACES)
-def test_check__races__are_found_by_another_order(checked: Checked, name: str) -> None:
-    head = """
-@sa.kernel(group_size=(8,))
-def racy(x: Each[float]) -> Each[float]:
-    row = sa.Shared[float, 8]()
-    k = sa.thread_id() % 8"""
-    result = checked(HEAD + head + RACES[name], samples=32)["racy"]
+def test_check__races__are_found_by_another_order(checked_once: Checked, name: str) -> None:
+    heads = {one: RACY.format(one.replace(" ", "_")) for one in RACES}
+    result = checked_once(HEAD + "".join(heads[one] + RACES[one] for one in RACES), samples=8)[name.replace(" ", "_")]
     assert result.verdict is Verdict.NONDETERMINISTIC
     repeat = next(failure for failure in result.failures if failure.leg is Leg.REPEAT)
     assert "in another order" in repeat.message

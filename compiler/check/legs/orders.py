@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from slangad.compiler.check.model.outcomes import CheckOutcome, Disagreement
 from slangad.compiler.check.run.launch import order_differences
 from slangad.compiler.check.sampling.samples import draw_random, intervals_of, keep_apart
 from slangad.compiler.check.sampling.shapes import show
+from slangad.compiler.check.verdict.explain.races import cause_of
 from slangad.compiler.report.model import Leg, LegResult, LegState
 
 if TYPE_CHECKING:
@@ -32,12 +33,6 @@ if TYPE_CHECKING:
     from slangad.compiler.check.twins.group_accesses import GroupRace
 
     Shape = tuple[int, ...]
-
-_BARRIER: Final = "write sa.barrier() between both"
-_APART: Final = "give each thread an element of its own, or write sa.barrier() between"
-_ANY: Final = (
-    "an element is read in one thread and stored in another without sa.barrier() between, or two threads store to it"
-)
 
 
 def compare_orders(launches: Launches, plan: SubjectPlan, own: Extents | None, *, gradients: bool) -> Compared:
@@ -59,13 +54,6 @@ def compare_orders(launches: Launches, plan: SubjectPlan, own: Extents | None, *
             return _Orders(launches, extents, rows, plan.seed).compare(gradients=gradients)
         reason = f"no samples over {show(extents.domain)} threads, where all indices are in bounds"
     return Compared(LegResult(Leg.REPEAT, LegState.UNDECIDED, detail=reason))
-
-
-def cause_of(race: GroupRace | None) -> str:
-    """Return a race in words, with the remedy; without one, what makes results depend on the order."""
-    if race is None:
-        return _ANY
-    return f"{race.words}: {_APART if race.both_store else _BARRIER}"
 
 
 def _domains(group: Shape) -> Iterator[Shape]:

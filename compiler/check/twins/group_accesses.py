@@ -14,6 +14,7 @@ Only ``sa.barrier()`` counts. Operations of a group, such as ``sa.group_sum``, w
 from __future__ import annotations
 
 import itertools
+import math
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
@@ -159,10 +160,7 @@ def _place(element: int, shared: Iterable[ir.SharedMemory]) -> tuple[str, str]:
 
 
 def _count(memory: ir.SharedMemory) -> int:
-    count = 1
-    for extent in memory.type.extents:
-        count *= extent
-    return count
+    return math.prod(memory.type.extents)
 
 
 def _starts(shared: Iterable[ir.SharedMemory]) -> dict[str, int]:

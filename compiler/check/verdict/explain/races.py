@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from slangad.compiler.check import tolerances as tol
-from slangad.compiler.check.legs.orders import cause_of
 from slangad.compiler.check.run.launch import LaunchRunner
 from slangad.compiler.check.twins.index_ranges import axes_of
 from slangad.compiler.report.model import Leg
@@ -23,9 +22,15 @@ if TYPE_CHECKING:
 
     from slangad.compiler.check.model.arrays import Floats
     from slangad.compiler.check.run.companions import Launches
+    from slangad.compiler.check.twins.group_accesses import GroupRace
     from slangad.compiler.report.model import Failure
 
 
+_BARRIER: Final = "write sa.barrier() between both"
+_APART: Final = "give each thread an element of its own, or write sa.barrier() between"
+_ANY: Final = (
+    "an element is read in one thread and stored in another without sa.barrier() between, or two threads store to it"
+)
 _LEGS: Final = frozenset({Leg.REVERSE, Leg.FORWARD, Leg.TRANSPOSE, Leg.REPEAT, Leg.ACCUMULATION, Leg.FLOAT32})
 
 
@@ -49,6 +54,13 @@ def with_races(
     if not race:
         return list(failures)
     return [replace(failure, cause=race) if failure.leg in _LEGS else failure for failure in failures]
+
+
+def cause_of(race: GroupRace | None) -> str:
+    """Return a race in words, with the remedy; without one, what makes results depend on the order."""
+    if race is None:
+        return _ANY
+    return f"{race.words}: {_APART if race.both_store else _BARRIER}"
 
 
 def _with_order(
