@@ -102,7 +102,8 @@ class _Orders:
                     return self._differing("gradients", first, second, differs, f64, race)
         if race is not None and not race.both_store:
             message = "threads of a group store to an element of Shared memory and read it at the same time"
-            return self._failed(Disagreement(Leg.REPEAT, CheckOutcome.NOT_REPRODUCIBLE, message, cause=cause_of(race)))
+            failure = Disagreement(Leg.REPEAT, CheckOutcome.NOT_REPRODUCIBLE, message, cause=cause_of(race))
+            return _failed(failure, count)
         return Compared(LegResult(Leg.REPEAT, LegState.AGREES, count))
 
     def _race(self) -> GroupRace | None:
@@ -132,7 +133,7 @@ class _Orders:
         row, place = (int(k) for k in np.argwhere(differs)[0])
         of_values, inputs = what == "values", runner.inputs
         path = (runner.results.columns[place] if of_values else inputs.columns[inputs.differentiable[place]]).path
-        return self._failed(
+        return _failed(
             Disagreement(
                 Leg.REPEAT,
                 CheckOutcome.NOT_REPRODUCIBLE,
@@ -142,9 +143,10 @@ class _Orders:
                 expected=float(first[row, place]),
                 found=float(second[row, place]),
                 cause=cause_of(race),
-            )
+            ),
+            first.size,
         )
 
-    def _failed(self, failure: Disagreement) -> Compared:
-        result = LegResult(Leg.REPEAT, LegState.DISAGREES, len(self.rows), detail=show(self.extents.domain))
-        return Compared(result, failure.outcome, failure.message, failure=failure)
+
+def _failed(failure: Disagreement, count: int) -> Compared:
+    return Compared(LegResult(Leg.REPEAT, LegState.DISAGREES, count), failure.outcome, failure.message, failure=failure)
