@@ -14,12 +14,15 @@ from slangad.compiler.check.kinks.ties import excuse_ties
 from slangad.compiler.check.kinks.unguarded import mark_unguarded
 from slangad.compiler.check.legs.context import LegContext
 from slangad.compiler.check.legs.lost_gradients import lost_gradients
+from slangad.compiler.check.legs.orders import compare_orders
 from slangad.compiler.check.legs.table import compare_legs
+from slangad.compiler.check.model.names import VALUES_ONLY
 from slangad.compiler.check.reference.entries import compare_entries
 from slangad.compiler.check.reference.function import ExaminedFunction
 from slangad.compiler.check.reference.noise import noise_of
 from slangad.compiler.check.reference.overflow import overflows
 from slangad.compiler.check.reference.padding import excuse_padding
+from slangad.compiler.check.run.launch import LaunchRunner
 from slangad.compiler.check.sampling.in_range import draw_in_range, scope_of
 from slangad.compiler.check.sampling.out_of_range import draw_out_of_range, has_custom_derivative
 from slangad.compiler.check.verdict.conclude import (
@@ -27,6 +30,7 @@ from slangad.compiler.check.verdict.conclude import (
     ResultPart,
     conclude,
     part_of,
+    part_of_values,
     part_without_samples,
 )
 from slangad.compiler.check.verdict.decide import is_settled
@@ -37,6 +41,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from slangad.compiler.check.model.arrays import Floats
+    from slangad.compiler.check.model.findings import Compared
     from slangad.compiler.check.model.plan import SubjectPlan
     from slangad.compiler.check.model.samples import RegionSamples
     from slangad.compiler.check.run.companions import SubjectFunctions
@@ -72,6 +77,8 @@ def check_subject(plan: SubjectPlan, functions: SubjectFunctions) -> Result:
     start = time.perf_counter()
     scope = scope_of(plan, functions)
     parts: list[ResultPart] = []
+    if _has_values_only(functions):
+        parts.append(part_of_values(plan, _orders_of_values(plan, functions)))
     for region in REGIONS if scope.legs else ():
         if region.only_accuses and not _may_be_accused(plan, scope, parts):
             continue
@@ -95,6 +102,20 @@ def check_subject(plan: SubjectPlan, functions: SubjectFunctions) -> Result:
     result = conclude(plan, parts, lost_gradients(plan, functions), frozen=functions.companions.frozen is not None)
     result = replace(result, slices=slices_of(scope, result) if scope.legs else ())
     return replace(result, seconds=time.perf_counter() - start, seed=plan.seed)
+
+
+def _has_values_only(functions: SubjectFunctions) -> bool:
+    """Return True for a kernel that carries no gradient and whose threads compute together."""
+    f64, launches = functions.f64, functions.companions.launches
+    return isinstance(f64, LaunchRunner) and f64.kernel.modes == VALUES_ONLY and bool(launches and launches.group)
+
+
+def _orders_of_values(plan: SubjectPlan, functions: SubjectFunctions) -> Compared:
+    """Compare the values of a kernel without gradient in both orders of the threads of its groups."""
+    f64, launches = functions.f64, functions.companions.launches
+    assert isinstance(f64, LaunchRunner)  # noqa: S101  (_has_values_only)
+    assert launches is not None  # noqa: S101  (_has_values_only)
+    return compare_orders(launches, plan, f64.extents, gradients=False)
 
 
 def _may_be_accused(plan: SubjectPlan, scope: CheckScope, parts: Sequence[ResultPart]) -> bool:

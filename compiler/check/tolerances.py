@@ -771,6 +771,13 @@ RACE_THREADS: Final = 64
 IN_ANOTHER_ORDER: Final = 1e-9
 """Of the largest gradient or value. What two orders of the threads of a group may change in float64. Larger: races may
 pass."""
+ORDER_LEAST: Final = 1e-12
+"""Absolute, for cotangents of about 1. What two orders may change in gradients whose terms cancel out. Larger: races
+may pass."""
+ORDER_ROWS: Final = 3
+"""Samples. Samples over whole groups that run in both orders. Larger: it takes longer."""
+ORDER_THREADS: Final = 2048
+"""Threads. Maximum of threads of a launch with partly filled groups along every axis. Larger: it takes longer."""
 TRAPS_SHOWN: Final = 2
 """Traps. Maximum of Slang's traps that are named as causes. Larger: longer reports."""
 STAGE_STEP: Final = 2.0**-9

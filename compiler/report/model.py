@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 SCHEMA: Final = 1
 """The version of the report. It grows when a field changes its meaning or is removed."""
 
+_NONE_CHECKED: Final = "nothing was checked, though there are differentiable functions"
+_ALL_SKIPPED: Final = "nothing was checked: every function was skipped"
 Number = float | int | bool
 Kind = Literal["function", "kernel", "pipeline", "declaration"]
 
@@ -536,7 +538,7 @@ class Report:
         if self.shard:  # the shards are judged together
             return ()
         if done.functions and not done.checked:
-            problems.append("nothing was checked, though there are differentiable functions")
+            problems.append(_ALL_SKIPPED if done.skipped == done.functions else _NONE_CHECKED)
         elif done.share < self.min_checked:
             share = f"only {done.share:.0%} of the functions were checked"
             problems.append(f"{share}, and --min-checked is {self.min_checked:g}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -66,6 +67,130 @@ def in_place(v: InOutTensor[float, 1], t: Texture2D[float], w: Tensor[float, 1])
     v[i] = x * s + t.sample(float2(0.3, 0.1 * x))
 """,
 }
+VALUES = {
+    "tree": """
+@sa.kernel(group_size=(32,))
+def tree(x: Each[int]) -> Each[int]:
+    row = sa.Shared[int, 32]()
+    k = sa.thread_id() % 32
+    row[k] = x
+    sa.barrier()
+    for step in sa.range(5):
+        half = 16 >> step
+        if k < half:
+            row[k] = row[k] + row[k + half]
+        sa.barrier()
+    return row[0] + k
+""",
+    "turned": """
+@sa.kernel(dims=2, group_size=(4, 4))
+def turned(x: Each[int]) -> Each[int]:
+    tile = sa.Shared[int, 4, 4]()
+    i, j = sa.thread_id(0) % 4, sa.thread_id(1) % 4
+    tile[i, j] = x
+    sa.barrier()
+    return tile[3 - i, j] if i != j else x
+""",
+    "flag": """
+@sa.kernel(group_size=(32,))
+def flag(x: Each[int], out: OutTensor[int, 1]):
+    any_large = sa.Shared[int, 2]()
+    if x > 1:
+        any_large[1] = 1
+    sa.barrier()
+    out[sa.thread_id()] = any_large[1] + sa.group_max(x) + sa.group_scan(x)
+""",
+}
+"""Kernels without gradient, and right."""
+FAR = {
+    "other_end": (
+        "row",
+        """
+@sa.kernel(group_size=(64,))
+def other_end(x: Each[float]) -> Each[float]:
+    row = sa.Shared[float, 64]()
+    k = sa.thread_id() % 64
+    row[k] = x
+    return row[63 - k] * x
+""",
+    ),
+    "first_step": (
+        "row",
+        """
+@sa.kernel(group_size=(64,))
+def first_step(x: Each[int]) -> Each[int]:
+    row = sa.Shared[int, 64]()
+    k = sa.thread_id() % 64
+    row[k] = x
+    if k < 32:
+        row[k] = row[k] + row[k + 32]
+    sa.barrier()
+    return row[k] * x
+""",
+    ),
+    "flip": (
+        "tile",
+        """
+@sa.kernel(dims=2, group_size=(8, 8))
+def flip(x: Each[float]) -> Each[float]:
+    steps = sa.Shared[int, 3]()
+    tile = sa.Shared[float, 8, 8]()
+    steps[0] = 1
+    tile[sa.thread_id(0) % 8, sa.thread_id(1) % 8] = x
+    return tile[7 - sa.thread_id(0) % 8, sa.thread_id(1) % 8] * x
+""",
+    ),
+    "sum_is_no_barrier": (
+        "row",
+        """
+@sa.kernel(group_size=(32,))
+def sum_is_no_barrier(x: Each[int]) -> Each[int]:
+    row = sa.Shared[int, 32]()
+    row[sa.thread_id() % 32] = x
+    total = sa.group_sum(x)
+    return row[31 - sa.thread_id() % 32] * total
+""",
+    ),
+    "added": (
+        "row",
+        """
+@sa.kernel(group_size=(32,))
+def added(x: Each[int]) -> Each[int]:
+    row = sa.Shared[int, 1]()
+    row[0] += x
+    sa.barrier()
+    return row[0] * x
+""",
+    ),
+    "ints": (
+        "row",
+        """
+@sa.kernel(group_size=(64,))
+def ints(x: Each[int]) -> Each[int]:
+    row = sa.Shared[int, 64]()
+    k = sa.thread_id() % 64
+    row[k] = x
+    return row[(k + 1) % 64] + 1
+""",
+    ),
+    "last_wins": (
+        "row",
+        """
+@sa.kernel(group_size=(64,))
+def last_wins(x: Each[int]) -> Each[int]:
+    row = sa.Shared[int, 64]()
+    row[sa.thread_id() % 64 // 2] = x
+    sa.barrier()
+    return row[sa.thread_id() % 64 // 2] + 1
+""",
+    ),
+}
+"""Races of threads that small launches don't have, and of values without gradient; the memory of each."""
+RACY = """
+@sa.kernel(group_size=(8,))
+def {}(x: Each[float]) -> Each[float]:
+    row = sa.Shared[float, 8]()
+    k = sa.thread_id() % 8"""
 RACES = {
     "no barrier": """
     row[k] = x * x
@@ -121,14 +246,39 @@ def shares(x: Each[float]) -> Each[float]:
 
 
 @pytest.mark.parametrize("name", RACES)
-def test_check__races__are_found_by_another_order(checked: Checked, name: str) -> None:
-    head = """
-@sa.kernel(group_size=(8,))
-def racy(x: Each[float]) -> Each[float]:
-    row = sa.Shared[float, 8]()
-    k = sa.thread_id() % 8"""
-    result = checked(HEAD + head + RACES[name], samples=32)["racy"]
+def test_check__races__are_found_by_another_order(checked_once: Checked, name: str) -> None:
+    heads = {one: RACY.format(one.replace(" ", "_")) for one in RACES}
+    result = checked_once(HEAD + "".join(heads[one] + RACES[one] for one in RACES), samples=8)[name.replace(" ", "_")]
     assert result.verdict is Verdict.NONDETERMINISTIC
     repeat = next(failure for failure in result.failures if failure.leg is Leg.REPEAT)
     assert "in another order" in repeat.message
     assert "sa.barrier()" in repeat.cause
+
+
+@pytest.mark.parametrize("name", VALUES)
+def test_check__right_groups_without_gradient__pass(checked_once: Checked, name: str) -> None:
+    result = checked_once(HEAD + "".join(VALUES.values()), samples=8)[name]
+    assert result.verdict is Verdict.PASS, result.reason
+    (leg,) = result.legs
+    assert (leg.leg, leg.state) == (Leg.REPEAT, LegState.AGREES)
+    assert leg.compared > 0
+    assert "two orders of threads" in result.notes[0].message
+
+
+@pytest.mark.parametrize("name", FAR)
+def test_check__races_of_whole_groups__are_found_with_the_element(checked_once: Checked, name: str) -> None:
+    text = HEAD + "".join(text for _, text in FAR.values())
+    result = checked_once(text, samples=8)[name]
+    assert result.verdict is Verdict.NONDETERMINISTIC, result.reason
+    (failure,) = result.failures
+    assert failure.leg is Leg.REPEAT
+    lines = [text.splitlines()[int(line) - 1] for line in re.findall(r"in line (\d+)", failure.cause)]
+    assert len(lines) == (1 if name == "last_wins" else 2)
+    memory, _ = FAR[name]
+    assert all(f"{memory}[" in line for line in lines)
+    assert re.search(rf" {memory}\[\d+(, \d+)?\] ", failure.cause)
+
+
+def test_check__kernels_without_groups_or_gradient__are_skipped(checked: Checked) -> None:
+    text = "@sa.kernel\ndef alone(x: Each[int]) -> Each[int]:\n    return x + 1\n"
+    assert checked(HEAD + text)["alone"].verdict is Verdict.SKIPPED

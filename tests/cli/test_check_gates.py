@@ -48,7 +48,7 @@ def checked(project: Project, *words: str, code: int) -> dict[str, Any]:
 def test_check__functions_that_were_not_checked__are_counted_in_every_report(gated: Project) -> None:
     reports = ("--report", "junit=j.xml", "--report", "sarif=s.json", "--report", "html=h.html")
     ended = gated.run("check", "shaders/f.slang", "--samples", "24", "--only", "later", *reports, code=3)
-    problem, coverage = "nothing was checked, though there are differentiable functions", "checked 0 of 1 function"
+    problem, coverage = "nothing was checked: every function was skipped", "checked 0 of 1 function"
     assert ended.stdout.splitlines()[-2:] == [problem, f"{coverage} (1 skipped)"]
     assert ended.stderr.endswith(f"{problem}; {coverage} (1 skipped)\n")
     root = ElementTree.fromstring((gated.folder / "j.xml").read_text(encoding="utf-8"))

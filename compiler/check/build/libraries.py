@@ -21,7 +21,7 @@ from slangad.compiler.check.build.reached import ReachedTexts
 from slangad.compiler.check.build.repair_time import GIVEN_UP, RepairTime
 from slangad.compiler.check.build.separately import kernels_apart
 from slangad.compiler.check.build.undefined_values import with_undefined_shown
-from slangad.compiler.check.twins import declared, index_ranges, loop_bounds, slang_declared
+from slangad.compiler.check.twins import declared, group_accesses, index_ranges, loop_bounds, slang_declared
 from slangad.compiler.emit import Mode, emit_module
 from slangad.compiler.emit.model import symbols
 from slangad.compiler.errors.diagnostics import ToolchainError
@@ -564,6 +564,7 @@ def prelude(module: Module) -> str:
     head = declared.PRELUDE if declared.has_frozen_twins(module) else ""
     head += slang_declared.PRELUDE if slang_declared.has_text_twins(module) else ""
     head += index_ranges.PRELUDE if index_ranges.has_index_twins(module) else ""
+    head += group_accesses.PRELUDE if group_accesses.records_accesses(module) else ""
     return head + (loop_bounds.PRELUDE if loop_bounds.watches_loops(module) else "")
 
 

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from slangad.compiler.check import tolerances as tol
-from slangad.compiler.check.legs.comparison import Numbers, compared_numbers
+from slangad.compiler.check.legs.comparison import Numbers, combine, compared_numbers
+from slangad.compiler.check.legs.orders import compare_orders
 from slangad.compiler.check.model.outcomes import CheckOutcome
-from slangad.compiler.check.run.launch import LaunchRunner
+from slangad.compiler.check.run.launch import LaunchRunner, order_differences
 from slangad.compiler.report.model import Leg
 
 if TYPE_CHECKING:
@@ -23,8 +24,17 @@ def compare_repetition(context: LegContext) -> Compared:
     """Compare the gradients of two runs with the same inputs.
 
     Threads that compute together in their group run in the opposite order the second time. What they add up to in the
-    group's memory then differs by rounding.
+    group's memory then differs by rounding. They also run over domains that fill groups.
     """
+    launches, reverse = context.companions.launches, Leg.REVERSE in context.jacobians
+    if launches is None or not launches.group:
+        return _repeated(context)
+    whole = compare_orders(launches, context.plan, None, gradients=reverse)
+    return combine(_repeated(context), whole) if reverse else whole
+
+
+def _repeated(context: LegContext) -> Compared:
+    """Compare the gradients of two runs at the samples."""
     function, rows = context.f64, context.rows
     cotangents = np.zeros((len(rows), len(function.results.columns)))
     cotangents[:, function.results.differentiable] = 1.0
@@ -36,8 +46,7 @@ def compare_repetition(context: LegContext) -> Compared:
     message = "two runs with the same inputs give different gradients"
     if isinstance(again, LaunchRunner) and again.backwards:
         message = "the threads of a group in another order give other gradients"
-        differs &= abs(first - second) > tol.IN_ANOTHER_ORDER * abs(first).max(axis=1, initial=0.0, keepdims=True)
-        differs |= again.depends_on_order(rows)[:, None]
+        differs = order_differences(first, second, tol.ORDER_LEAST) | again.depends_on_order(rows)[:, None]
     numbers, certain = Numbers(second, first, np.zeros_like(first)), np.ones(first.shape, bool)
     return replace(
         compared_numbers(Leg.REPEAT, numbers, certain, differs, message), outcome=CheckOutcome.NOT_REPRODUCIBLE

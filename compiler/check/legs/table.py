@@ -37,6 +37,11 @@ def _has_backward(context: LegContext) -> bool:
     return Mode.BACKWARD in context.f64.entries and Mode.BACKWARD not in dict(context.plan.missing)
 
 
+def _computes_together(context: LegContext) -> bool:
+    launches = context.companions.launches
+    return launches is not None and bool(launches.group)
+
+
 def _clips(context: LegContext) -> bool:
     return context.plan.clip is not None or context.plan.limit is not None
 
@@ -49,7 +54,7 @@ def _has_threads(context: LegContext) -> bool:
 
 LEGS: Final = (
     LegEntry(Leg.TRANSPOSE, lambda c: c.plan.limit is None, compare_transpose),
-    LegEntry(Leg.REPEAT, lambda c: Leg.REVERSE in c.jacobians, compare_repetition),
+    LegEntry(Leg.REPEAT, lambda c: Leg.REVERSE in c.jacobians or _computes_together(c), compare_repetition),
     LegEntry(Leg.INTENT, lambda c: _clips(c) and _has_backward(c), compare_clipped),
     LegEntry(Leg.PRIMAL, lambda c: Leg.FORWARD in c.jacobians, compare_primal),
     LegEntry(Leg.ACCUMULATION, lambda c: c.companions.launches is not None and _has_backward(c), compare_accumulation),

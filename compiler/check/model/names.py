@@ -19,6 +19,8 @@ def is_stage(kernel: Kernel) -> bool:
     return kernel.name.startswith(STAGE)
 
 
+VALUES_ONLY: Final = ("forward",)
+"""The modes of kernels that are checked although nothing in them carries a gradient."""
 LAUNCHED: Final = "launched "
 """Begins the keys of functions of kernels that are launched besides being checked thread by thread."""
 _PER_THREAD: Final = (Memory.EACH, Memory.UNIFORM, Memory.PARAM, Memory.SUM, Memory.MEAN)

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from slangad.compiler.check.model.plan import SubjectPlan
     from slangad.compiler.check.model.subject import CheckedPipeline
-    from slangad.compiler.ir.nodes import Kernel
+    from slangad.compiler.ir.nodes import Kernel, SharedMemory
 
 
 class TwinKernels(NamedTuple):
@@ -40,6 +40,7 @@ class SubjectTask:
         in_f32: True if that compiles in float32.
         asked: Axes whose extents the kernel asks for, as parameter and axis.
         launch: The kernel as it is launched, where threads add something up.
+        shared: The memory that the threads of a group share, of the twin that records indices.
     """
 
     plan: SubjectPlan
@@ -48,6 +49,7 @@ class SubjectTask:
     twins: TwinKernels
     asked: frozenset[tuple[str, int]] = frozenset()
     launch: Kernel | None = None
+    shared: tuple[SharedMemory, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,6 +55,7 @@ def make_task(
         twins_of(subject.kernel),
         twins.asked.get(subject.kernel, frozenset()),
         kernels.get(subject.launch),
+        tuple(memory for memory in twins.module.shared if memory.kernel == twins.indices.get(subject.kernel)),
     )
 
 

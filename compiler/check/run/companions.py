@@ -45,6 +45,8 @@ class Launches:
         dims: Axes of the domain.
         integers: Integer parameters, among them those that must differ from thread to thread.
         inside: Returns for a size what finds indices outside tensors and arrays, where threads share some.
+        group: The extents of a group whose threads compute together; empty where each computes alone.
+        recording: Returns for a size the twin that records accesses to memory of groups; None without such memory.
     """
 
     extents: Callable[[Shape], Extents | str]
@@ -56,6 +58,8 @@ class Launches:
     dims: int
     integers: Integers = NO_INTEGERS
     inside: Callable[[Extents], Inside] | None = None
+    group: Shape = ()
+    recording: Callable[[Extents], LaunchRunner] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from slangad.compiler.check import tolerances as tol
 from slangad.compiler.check.model.effort import work_of
 from slangad.compiler.check.run.row_device import padded
 from slangad.compiler.check.twins.declared import STATE, TAPE
+from slangad.compiler.check.twins.group_accesses import ACCESSES, buffer_size, race_in
 from slangad.compiler.check.twins.index_ranges import REACH, axes_of
 from slangad.compiler.emit.model import EntryPoint, Mode, ParameterRole, ThreadWork
 from slangad.compiler.ir.nodes import Memory
@@ -31,8 +32,9 @@ if TYPE_CHECKING:
     from slangad.compiler.check.model.columns import ColumnTable
     from slangad.compiler.check.model.launch_columns import Extents
     from slangad.compiler.check.run.thread import Precision
+    from slangad.compiler.check.twins.group_accesses import GroupRace
     from slangad.compiler.emit.model import EntryParameter
-    from slangad.compiler.ir.nodes import Kernel
+    from slangad.compiler.ir.nodes import Kernel, SharedMemory
     from slangad.compiler.runtime.device.cpu_kernels import CpuModule
 
     Array = npt.NDArray[np.generic]
@@ -83,6 +85,21 @@ class Held:
         return array
 
 
+def order_differences(first: Floats, second: Floats, least: float = 0.0) -> Bools:
+    """Return True for numbers of two orders of threads that differ by more than rounding, or where one is no number.
+
+    Args:
+        first: Numbers in one order, a row for each launch.
+        second: The same in the other order.
+        least: A difference that is allowed whatever their size.
+    """
+    with np.errstate(all="ignore"):
+        size = np.where(np.isfinite(first), abs(first), 0.0).max(axis=1, initial=0.0, keepdims=True)
+        close = abs(first - second) <= tol.IN_ANOTHER_ORDER * size + least
+    same: Bools = close | (first == second) | (np.isnan(first) & np.isnan(second))
+    return np.asarray(~same)
+
+
 @dataclass(frozen=True, slots=True)
 class LaunchRunner:
     """The entry points of one kernel in one build, launch by launch.
@@ -97,6 +114,7 @@ class LaunchRunner:
         alone: The only thread that runs; None if all run.
         held: Inputs that are the same in all launches; None if rows have all inputs.
         backwards: Threads that compute together in their group run in the opposite order.
+        shared: The memory of a group whose accesses are recorded.
     """
 
     module: CpuModule
@@ -110,6 +128,7 @@ class LaunchRunner:
     alone: int | None = None
     held: Held | None = None
     backwards: bool = False
+    shared: tuple[SharedMemory, ...] = ()
 
     @property
     def threads(self) -> int:
@@ -128,9 +147,15 @@ class LaunchRunner:
     def depends_on_order(self, rows: Floats) -> Bools:
         """Return True for each row whose results are others if the threads of groups run in the opposite order."""
         first, second = (replace(self, backwards=backwards).values(rows) for backwards in (False, True))
-        size = np.nanmax(abs(first), axis=1, initial=0.0, keepdims=True)
-        changed: Bools = (abs(first - second) > tol.IN_ANOTHER_ORDER * size).any(axis=1)
-        return changed
+        return np.asarray(order_differences(first, second).any(axis=1))
+
+    def races(self, rows: Floats) -> Iterator[GroupRace]:
+        """Yield a race of threads at each row that has one. The kernel records accesses to memory of groups."""
+        for part in self._parts(Mode.FORWARD, {Role.INPUT: rows}):
+            for recorded in part.books[ACCESSES]:
+                race = race_in(recorded, self.shared)
+                if race is not None:
+                    yield race
 
     def gradients(self, rows: Floats, cotangents: Floats) -> Floats:
         """Return the gradient of every input for one cotangent a row; columns without gradient are zero."""
@@ -231,6 +256,8 @@ class _Launches:
             axes = max(1, len(axes_of(self.runner.kernel)))
             books[REACH] = np.tile(np.array([tol.INDEX_UNSET, -tol.INDEX_UNSET], np.int32), (self.count, 1 + axes))
             books[REACH][:, 0] = 0
+        if self.runner.shared:
+            books[ACCESSES] = np.zeros((self.count, buffer_size(self.runner.shared)), np.int32)
         if TAPE in known:
             tape = np.zeros((1, tol.TAPE_SIZE), self.runner.precision.dtype("float"))
             books[TAPE] = np.broadcast_to(tape, (self.count, tol.TAPE_SIZE))

@@ -11,7 +11,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from slangad.compiler.check.model.names import LAUNCHED, STANDING, is_launch
+from slangad.compiler.check.model.names import LAUNCHED, STANDING, VALUES_ONLY, is_launch
 from slangad.compiler.check.model.subject import SourceFacts, Subject
 from slangad.compiler.check.subjects.integers import integers_of
 from slangad.compiler.check.subjects.pipelines import add_pipelines, as_launch
@@ -234,6 +234,10 @@ def _kernels(module: ir.Module, functions: dict[str, ir.Function]) -> Iterator[_
         subject = Subject(kernel.name, "kernel", kernel.span, "", function.key, ranges, integers=integers)
         flows = _flows_through(kernel, function) if is_launch(kernel) else _flows(function)
         if not function.differentiable or not flows:
+            if kernel.in_step:
+                values = replace(as_launch(kernel), modes=VALUES_ONLY)
+                yield replace(subject, kernel=kernel.name, launch=kernel.name), values, None
+                continue
             yield replace(subject, skipped="nothing in it carries a gradient"), None, None
             continue
         if is_launch(kernel):

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.check.model.names import is_launch, is_stage
+from slangad.compiler.check.twins.group_accesses import with_accesses
 from slangad.compiler.ir import nodes as ir
 from slangad.compiler.ir.calls import reached
 from slangad.compiler.ir.subset import using
@@ -77,6 +78,7 @@ def add_index_twins(module: ir.Module, kernels: tuple[ir.Kernel, ...]) -> IndexT
         helper = ir.Function(_HELPER, REACH + "es", _PARAMS, INT, ir.SlangBody(_BODY), differentiable=False)
         named = _only_values(named)
         named = replace(named, functions=(helper, *(_written_down(f, slots) for f in named.functions)))
+        named = with_accesses(named, (twin for _, twin in twins))
     return IndexTwins(named, {kernel.name: twin.name for kernel, (_, twin) in zip(launches, twins, strict=True)}, asked)
 
 

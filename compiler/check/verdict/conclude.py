@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 _NOTHING: Final = Counts()
 _UNFROZEN: Final = "a part of it is declared to carry no gradient, and the reference can't keep that part constant"
+_ONLY_VALUES: Final = "nothing in it carries a gradient: its values were compared in two orders of threads"
 _NOT_RUN: Final = "outside [-1, 1], where nobody declared a range"
 
 
@@ -135,6 +136,18 @@ def _part_out_of_range(plan: SubjectPlan, scope: CheckScope, evidence: Evidence,
     )
 
 
+def part_of_values(plan: SubjectPlan, orders: Compared) -> ResultPart:
+    """Return the part of a kernel without gradient whose values were compared in two orders of threads."""
+    result = orders.result
+    undecided = result.state is LegState.UNDECIDED
+    return ResultPart(
+        (Reason(CheckOutcome.NO_SHAPES, result.detail),) if undecided else (),
+        (result,),
+        () if orders.failure is None else (failure_of(orders.failure, plan.command),),
+        (Note(NoteKind.MISSING, _ONLY_VALUES),),
+    )
+
+
 def part_without_samples(
     plan: SubjectPlan, scope: CheckScope, drawn: RegionSamples, before: Sequence[ResultPart]
 ) -> ResultPart:
@@ -203,7 +216,8 @@ def _describer(scope: CheckScope, evidence: Evidence) -> Describer:
 def _explained(plan: SubjectPlan, scope: CheckScope, failures: Iterable[Failure], evidence: Evidence) -> list[Failure]:
     """Return the failures with races of threads, and stages of pipelines, that explain them."""
     companions = scope.functions.companions
-    raced = with_races(list(failures), companions.indices, evidence.drawn.samples.rows)
+    rows = evidence.drawn.samples.rows
+    raced = with_races(list(failures), companions.indices, rows, companions.launches)
     return with_stages(raced, companions.frozen, plan.seed)
 
 

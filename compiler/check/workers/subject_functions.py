@@ -6,6 +6,7 @@ launch comes first.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from slangad.compiler.check.model.launch_columns import Extents
@@ -102,6 +103,10 @@ def _launches(task: SubjectTask, libraries: Libraries, small: Extents | None = N
         kernel.dims,
         task.plan.integers,
         None if indices is None or small is None else lambda size: libraries.launch(indices, size),
+        kernel.group_size if kernel.in_step else (),
+        None
+        if indices is None or not task.shared
+        else lambda size: replace(libraries.launch(indices, size), shared=task.shared),
     )
 
 

@@ -21,27 +21,32 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from slangad.compiler.check.model.arrays import Floats
+    from slangad.compiler.check.run.companions import Launches
+    from slangad.compiler.check.twins.group_accesses import GroupRace
     from slangad.compiler.report.model import Failure
 
 
-_ORDER: Final = (
-    "the results depend on the order in which the threads of a group run: an element of Shared memory is read in one "
-    "thread and stored in another without sa.barrier() between, or two threads store to it"
+_BARRIER: Final = "write sa.barrier() between both"
+_APART: Final = "give each thread an element of its own, or write sa.barrier() between"
+_ANY: Final = (
+    "an element is read in one thread and stored in another without sa.barrier() between, or two threads store to it"
 )
 _LEGS: Final = frozenset({Leg.REVERSE, Leg.FORWARD, Leg.TRANSPOSE, Leg.REPEAT, Leg.ACCUMULATION, Leg.FLOAT32})
 
 
-def with_races(failures: Sequence[Failure], reach: object, rows: Floats) -> list[Failure]:
+def with_races(
+    failures: Sequence[Failure], reach: object, rows: Floats, launches: Launches | None = None
+) -> list[Failure]:
     """Return the failures of a kernel, with a race as the cause where it explains them.
 
     Args:
         failures: The failures.
         reach: The twin that records indices. Anything else shows no race.
         rows: The samples.
+        launches: The kernel at any size, if it is launched.
     """
     if isinstance(reach, LaunchRunner) and reach.kernel.in_step:
-        ordered = reach.depends_on_order(rows[: tol.RACE_SAMPLES]).any()
-        return [replace(failure, cause=_ORDER) if ordered else failure for failure in failures]
+        return _with_order(failures, reach, rows[: tol.RACE_SAMPLES], launches)
     numbers = [failure.sample.number for failure in failures if failure.leg in _LEGS and failure.sample]
     if not isinstance(reach, LaunchRunner) or not numbers or reach.threads > tol.RACE_THREADS:
         return list(failures)
@@ -49,6 +54,24 @@ def with_races(failures: Sequence[Failure], reach: object, rows: Floats) -> list
     if not race:
         return list(failures)
     return [replace(failure, cause=race) if failure.leg in _LEGS else failure for failure in failures]
+
+
+def cause_of(race: GroupRace | None) -> str:
+    """Return a race in words, with the remedy; without one, what makes results depend on the order."""
+    if race is None:
+        return _ANY
+    return f"{race.words}: {_APART if race.both_store else _BARRIER}"
+
+
+def _with_order(
+    failures: Sequence[Failure], reach: LaunchRunner, rows: Floats, launches: Launches | None
+) -> list[Failure]:
+    """Return the failures at samples with a race in a group as the cause, if results depend on the order of threads."""
+    if not any(failure.sample for failure in failures) or not reach.depends_on_order(rows).any():
+        return list(failures)
+    recording = None if launches is None or launches.recording is None else launches.recording(reach.extents)
+    race = None if recording is None else next(recording.races(rows), None)
+    return [replace(failure, cause=cause_of(race)) if failure.sample else failure for failure in failures]
 
 
 def _races(reach: LaunchRunner, rows: Floats) -> Iterator[str]:
