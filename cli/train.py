@@ -99,7 +99,10 @@ class TrainArguments(LaunchArguments):
 @click.option("--checkpoint-every", type=click.IntRange(1), metavar="N", help="Save every N steps.  [default: 10 s]")
 @click.option("--resume", is_flag=True, help="Continue from the checkpoint, if it exists.")
 @click.option(
-    "-o", "--output", type=_FILE, help="Write the trained parameters to this .npz file, or a picture to this .png file."
+    "-o",
+    "--output",
+    type=_FILE,
+    help="Write the trained parameters to this .npz file, or the tensor that is a picture to this .png file.",
 )
 @click.option("--plot", type=_FILE, help="Draw the losses: .svg; .png and .pdf need matplotlib.")
 @click.option("--loss", type=_FILE, help="Write the losses to this JSON file.")
@@ -189,11 +192,11 @@ def _train(
     ranks: Ranks | None = None,
 ) -> None:
     from slangad.compiler.emit.model import Mode
-    from slangad.compiler.runtime.arrays.images import as_picture, is_picture_file
     from slangad.compiler.runtime.arrays.modes import RunMode
     from slangad.compiler.runtime.device.open import open_device
     from slangad.compiler.runtime.pipeline.narrowing import narrowed_gradients
     from slangad.compiler.runtime.training.loop import Ending, train
+    from slangad.compiler.runtime.training.pictures import require_picture
 
     cache = launch_cache(arguments)
     shown = ranks is None or ranks.is_first
@@ -210,8 +213,8 @@ def _train(
         if shown:
             session.show([*notes, *narrowed_gradients(runnable.kernels.values(), RunMode.BACKWARD, device.name)])
         try:
-            if arguments["output"] is not None and is_picture_file(arguments["output"]):
-                as_picture(arguments["output"], trainer.parameters())  # a refusal comes before the training
+            if arguments["output"] is not None:
+                require_picture(arguments["output"], trainer, program.file, program.module)
             _continue(session, arguments, trainer, ranks)
             with _watched(session if shown else Session(verbosity=-1), arguments["steps"]) as watch:
                 ending = Ending(arguments["steps"], path if shown else None, arguments["checkpoint_every"] or 0)
@@ -393,11 +396,12 @@ def _write(
     from slangad.compiler.report.json import document
     from slangad.compiler.runtime.arrays.files import save_together
     from slangad.compiler.runtime.arrays.images import array_writer
+    from slangad.compiler.runtime.training.pictures import trained_outputs
 
     record = _record(arguments, trainer)
     outputs: dict[Path, Callable[[IO[bytes]], object]] = {}
     if arguments["output"] is not None:
-        outputs[arguments["output"]] = array_writer(arguments["output"], trainer.parameters())
+        outputs[arguments["output"]] = array_writer(arguments["output"], trained_outputs(arguments["output"], trainer))
     if arguments["loss"] is not None:
         psnr = {} if trainer.psnr is None else {"psnr": trainer.psnr.records(trainer.losses)}
         losses = document({**record, "losses": trainer.losses, **psnr}).encode()
