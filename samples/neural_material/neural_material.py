@@ -13,7 +13,6 @@ PI = 3.14159265
 GOLDEN = (3859688306, 3468523226, 3117001274, 2801104767, 2517223199, 2262111973)
 """Steps of a sequence that fills six dimensions evenly, times 2^32."""
 
-SAMPLES = 4096
 TEXELS = 10
 
 Net = Annotated[Any, sa.nn.MLP([20, 16, 16, 3], activation="relu", output="sigmoid")]
@@ -45,7 +44,8 @@ class Material:
         u, v = at.x - cell.x, at.y - cell.y
         upper = (1.0 - u) * self.texels[i][j] + u * self.texels[i][j + 1]
         lower = (1.0 - u) * self.texels[i + 1][j] + u * self.texels[i + 1][j + 1]
-        return (1.0 - v) * upper + v * lower
+        found: float4 = (1.0 - v) * upper + v * lower
+        return found
 
     def __call__(self, uv: float2, a: Angles) -> float3:
         """The light that it reflects, mapped to [0, 1)."""
@@ -102,7 +102,7 @@ def direction(height: float, turn: float) -> float3:
 
 
 @sa.kernel(ranges={"material.texels": (-0.1, 0.1)})
-def mismatch(material: Param[Material]) -> Mean[float]:
+def fit(material: Param[Material]) -> Mean[float]:
     """The squared error at a random position, for random directions; many of them are near the mirror direction."""
     i = sa.thread_id(0)
     uv = float2(drawn(i, 0), drawn(i, 1))
@@ -112,12 +112,6 @@ def mismatch(material: Param[Material]) -> Mean[float]:
     a = angles(float3(0.0, 0.0, 1.0), light, view)
     error: float = sa.nn.l2(material(uv, a), analytic(uv, a))
     return error
-
-
-@sa.pipeline(optimizer=sa.Adam(lr=0.01, half_life=400))
-def fit(material: Param[Material]) -> Mean[float]:
-    """Trains on all samples."""
-    return mismatch(material, domain=SAMPLES)
 
 
 @sa.function
@@ -150,7 +144,7 @@ def reference(size: Uniform[int]) -> Each[float3]:
 
 def trained(steps: int = 1000) -> Any:
     """Return what training gives: the material in ``.parameters``, and ``.losses``."""
-    return fit.train(steps=steps, device="cpu")
+    return fit.train(domain=4096, optimizer=sa.Adam(lr=0.01, half_life=400), steps=steps, device="cpu")
 
 
 def draw(path: str) -> None:

@@ -58,7 +58,20 @@ def test_train__of_the_sample__starts_at_initial_values_and_learns(tmp_path: Pat
 
 
 def test_train__of_the_material__learns_what_it_draws(tmp_path: Path) -> None:
-    command = ["train", f"{MATERIAL}:fit", "--device", "cpu", "--steps", "600", "--until-loss", "2e-3"]
+    command = [
+        "train",
+        f"{MATERIAL}:fit",
+        "--domain",
+        "4096",
+        "--lr",
+        "0.01",
+        "--device",
+        "cpu",
+        "--steps",
+        "600",
+        "--until-loss",
+        "2e-3",
+    ]
     document = slangad(tmp_path, *command, "-o", "material.npz")
     assert document["reached"] is True
     assert document["last_psnr"] is None  # its target is no picture
