@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from slangad.compiler.runtime.device.model import Device, DeviceProgram
     from slangad.compiler.runtime.pipeline.runnable import RunnablePipeline
     from slangad.compiler.runtime.training.distributed import SharedData
+    from slangad.compiler.runtime.training.psnr import Psnr
     from slangad.compiler.runtime.training.ranks import Ranks
     from slangad.compiler.runtime.training.train import Trainer, TrainingPlan
     from slangad.compiler.toolchain.cache import Cache
@@ -60,6 +61,7 @@ class TrainArguments(LaunchArguments):
     optimizer: str | None
     lr: float | None
     until_loss: float | None
+    psnr: float | None
     seed: int
     checkpoint: Path | None
     checkpoint_every: int | None
@@ -85,12 +87,22 @@ class TrainArguments(LaunchArguments):
     help="Replace the pipeline's learning rate. Without any optimizer: Adam's.",
 )
 @click.option("--until-loss", type=float, callback=finite, metavar="X", help="Stop when the loss is below X.")
+@click.option(
+    "--psnr",
+    type=click.FloatRange(0, min_open=True),
+    callback=finite,
+    metavar="PEAK",
+    help="Show the PSNR of data whose largest possible value is PEAK.  [default: 1 for pictures from 0 to 1]",
+)
 @click.option("--seed", default=0, type=click.IntRange(0), show_default=True, help="Seed of batches and start values.")
 @click.option("--checkpoint", type=_FILE, help="Save the training state to this file.")
 @click.option("--checkpoint-every", type=click.IntRange(1), metavar="N", help="Save every N steps.  [default: 10 s]")
 @click.option("--resume", is_flag=True, help="Continue from the checkpoint, if it exists.")
 @click.option(
-    "-o", "--output", type=_FILE, help="Write the trained parameters to this .npz file, or a picture to this .png file."
+    "-o",
+    "--output",
+    type=_FILE,
+    help="Write the trained parameters to this .npz file, or the tensor that is a picture to this .png file.",
 )
 @click.option("--plot", type=_FILE, help="Draw the losses: .svg; .png and .pdf need matplotlib.")
 @click.option("--loss", type=_FILE, help="Write the losses to this JSON file.")
@@ -180,11 +192,11 @@ def _train(
     ranks: Ranks | None = None,
 ) -> None:
     from slangad.compiler.emit.model import Mode
-    from slangad.compiler.runtime.arrays.images import as_picture, is_picture_file
     from slangad.compiler.runtime.arrays.modes import RunMode
     from slangad.compiler.runtime.device.open import open_device
     from slangad.compiler.runtime.pipeline.narrowing import narrowed_gradients
     from slangad.compiler.runtime.training.loop import Ending, train
+    from slangad.compiler.runtime.training.pictures import require_picture
 
     cache = launch_cache(arguments)
     shown = ranks is None or ranks.is_first
@@ -197,11 +209,12 @@ def _train(
         with ranks.first_before_others() if ranks is not None and device.host else nullcontext():
             loaded = program.load_on(device, runnable.entry_names((Mode.FORWARD, Mode.BACKWARD)))
         trainer, notes = _started(device, loaded, runnable, data, plan, cache)
+        trainer.psnr = _psnr(arguments, program, runnable, data)
         if shown:
             session.show([*notes, *narrowed_gradients(runnable.kernels.values(), RunMode.BACKWARD, device.name)])
         try:
-            if arguments["output"] is not None and is_picture_file(arguments["output"]):
-                as_picture(arguments["output"], trainer.parameters())  # a refusal comes before the training
+            if arguments["output"] is not None:
+                require_picture(arguments["output"], trainer, program.file, program.module)
             _continue(session, arguments, trainer, ranks)
             with _watched(session if shown else Session(verbosity=-1), arguments["steps"]) as watch:
                 ending = Ending(arguments["steps"], path if shown else None, arguments["checkpoint_every"] or 0)
@@ -248,6 +261,20 @@ def _started(
     if isinstance(data, SharedData):
         return start_distributed(device, loaded, data, plan, cache)
     return Trainer.start(device, loaded, runnable, data, plan, cache), ()
+
+
+def _psnr(
+    arguments: TrainArguments, program: RunnableProgram, runnable: RunnablePipeline, data: Prepared | SharedData
+) -> Psnr | None:
+    """Return the PSNR of the losses: that of ``--psnr``, or of a picture that is not shared, or None."""
+    from slangad.compiler.runtime.arrays.prepare import Prepared
+    from slangad.compiler.runtime.training.psnr import psnr_of_peak, psnr_of_picture
+
+    own = data if isinstance(data, Prepared) else None
+    batch, peak = arguments["batch"] or 0, arguments["psnr"]
+    if peak is not None:
+        return psnr_of_peak(runnable, program.module, peak, own, batch)
+    return None if own is None else psnr_of_picture(runnable, program.module, own, batch)
 
 
 def _continue(session: Session, arguments: TrainArguments, trainer: Trainer, ranks: Ranks | None) -> None:
@@ -346,10 +373,16 @@ def _watched(session: Session, steps: int) -> Iterator[Callable[[Trainer], None]
 
         def watch(trainer: Trainer) -> None:
             speed = progress.tasks[0].speed
-            status = f"loss {trainer.losses[-1]:.4g}" + (f"  {speed:.0f} steps/s" if speed else "")
+            status = _status(trainer) + (f"  {speed:.0f} steps/s" if speed else "")
             progress.update(task, completed=trainer.step, status=status)
 
         yield watch
+
+
+def _status(trainer: Trainer) -> str:
+    """Return the last loss, and its PSNR where it has one."""
+    loss = trainer.losses[-1]
+    return f"loss {loss:.4g}" + (f"  PSNR {trainer.psnr.of(loss):.2f} dB" if trainer.psnr is not None else "")
 
 
 def _write(
@@ -363,13 +396,15 @@ def _write(
     from slangad.compiler.report.json import document
     from slangad.compiler.runtime.arrays.files import save_together
     from slangad.compiler.runtime.arrays.images import array_writer
+    from slangad.compiler.runtime.training.pictures import trained_outputs
 
     record = _record(arguments, trainer)
     outputs: dict[Path, Callable[[IO[bytes]], object]] = {}
     if arguments["output"] is not None:
-        outputs[arguments["output"]] = array_writer(arguments["output"], trainer.parameters())
+        outputs[arguments["output"]] = array_writer(arguments["output"], trained_outputs(arguments["output"], trainer))
     if arguments["loss"] is not None:
-        losses = document({**record, "losses": trainer.losses}).encode()
+        psnr = {} if trainer.psnr is None else {"psnr": trainer.psnr.records(trainer.losses)}
+        losses = document({**record, "losses": trainer.losses, **psnr}).encode()
         outputs[arguments["loss"]] = lambda file: file.write(losses)
     if arguments["plot"] is not None and draw is not None:
         curve = draw(trainer.losses)
@@ -384,6 +419,7 @@ def _write(
 
 def _record(arguments: TrainArguments, trainer: Trainer) -> dict[str, object]:
     losses = trainer.losses
+    first, last = (None, None) if trainer.psnr is None or not losses else trainer.psnr.records((losses[0], losses[-1]))
     return {
         "name": trainer.runnable.pipeline.name,
         "device": trainer.device.name,
@@ -391,6 +427,8 @@ def _record(arguments: TrainArguments, trainer: Trainer) -> dict[str, object]:
         "steps": trainer.step,
         "first_loss": losses[0] if losses else None,
         "last_loss": losses[-1] if losses else None,
+        "first_psnr": first,
+        "last_psnr": last,
         "reached": trainer.stopped if arguments["until_loss"] is not None else None,
     }
 
@@ -398,6 +436,7 @@ def _record(arguments: TrainArguments, trainer: Trainer) -> dict[str, object]:
 def _summary(arguments: TrainArguments, trainer: Trainer, ranks: int) -> str:
     until, losses = arguments["until_loss"], trainer.losses
     change = f", loss {losses[0]:.6g} -> {losses[-1]:.6g}" if losses else ""
+    change += trainer.psnr.change(losses) if trainer.psnr is not None else ""
     reached = "" if until is None else f", below {until:g}" if trainer.stopped else f", not below {until:g}"
     where = f"{ranks} ranks of {trainer.device.name}" if ranks > 1 else trainer.device.name
     return f"{trainer.runnable.pipeline.name}: {trainer.step} steps on {where}{change}{reached}"

@@ -68,7 +68,7 @@ FITS = {
     "tomography": Fit({"angles": 4, "offsets": 24, "steps": 25}, 0.3),
     "triangles": Fit({"size": 10, "stages": ((0.05, 30),)}, 0.6),
 }
-"""Samples that `fit`. `tests/nn` trains neural_image; spheres is below."""
+"""Samples that `fit`. `tests/nn` trains neural_image and neural_material; spheres is below."""
 
 PRINTS = {
     "directional": "column: [0.8  0.12]",
@@ -106,7 +106,7 @@ def test_sample__its_readme__shows_a_command_on_files_that_exist(folder: Path) -
     assert f"samples/{folder.name})" in (ROOT / "docs" / "gallery.md").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("name", [*FITS, "spheres", "neural_image", "browser", "slangpy", "webgpu"])
+@pytest.mark.parametrize("name", [*FITS, "spheres", "neural_image", "neural_material", "browser", "slangpy", "webgpu"])
 def test_sample__its_picture__is_small_and_shown(name: str) -> None:
     picture = SAMPLES / name / f"{name}.png"
     assert SMALLEST_PICTURE < picture.stat().st_size < LARGEST_PICTURE

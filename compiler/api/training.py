@@ -21,6 +21,7 @@ from slangad.compiler.runtime.arrays.summary import table
 from slangad.compiler.runtime.device.tensors import as_arrays, as_tensors, place_of
 from slangad.compiler.runtime.training.loaders import Batches, LoaderTrainer
 from slangad.compiler.runtime.training.loop import Ending, train
+from slangad.compiler.runtime.training.psnr import psnr_of_picture
 from slangad.compiler.runtime.training.train import Trainer, TrainingPlan
 from slangad.compiler.runtime.training.trainable import check_trainable, prepare_training, with_optimizer
 
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from slangad.compiler.runtime.device.model import Device, DeviceProgram
     from slangad.compiler.runtime.pipeline.run_kernel import KernelPlan
     from slangad.compiler.runtime.pipeline.runnable import RunnablePipeline
+    from slangad.compiler.runtime.training.psnr import Psnr
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +95,7 @@ class TrainingResult:
         name: The name of the kernel or pipeline.
         device: The device that it ran on.
         notes: Remarks, such as on start values that were drawn at random.
+        psnr_of: The PSNR of a loss, where losses are squared errors of a picture with values from 0 to 1.
     """
 
     parameters: Named
@@ -101,17 +104,24 @@ class TrainingResult:
     name: str
     device: str
     notes: tuple[str, ...] = ()
+    psnr_of: Psnr | None = field(default=None, repr=False)
 
     @property
     def loss(self) -> float:
         """Return the last loss."""
         return self.losses[-1] if self.losses else math.nan
 
+    @property
+    def psnr(self) -> float | None:
+        """Return the PSNR of the last loss in dB; None if the losses do not determine it."""
+        return self.psnr_of.of(self.loss) if self.psnr_of is not None and self.losses else None
+
     def __repr__(self) -> str:
         return "\n".join((self._summary(), *table(self.arrays)))
 
     def _summary(self) -> str:
         change = f", loss {self.losses[0]:.6g} -> {self.losses[-1]:.6g}" if self.losses else ""
+        change += self.psnr_of.change(self.losses) if self.psnr_of is not None else ""
         return f"{self.name}: {len(self.losses)} steps on {self.device}{change}"
 
     def _repr_html_(self) -> str:
@@ -155,7 +165,8 @@ def train_on(
     shown = arrays if place is None else as_tensors(arrays, place)
     parameters = Named.of(nested(shown, runnable.signature.parameters))
     messages = tuple(one.message for one in notes)
-    return TrainingResult(parameters, arrays, tuple(trainer.losses), runnable.pipeline.name, device.name, messages)
+    name, losses = runnable.pipeline.name, tuple(trainer.losses)
+    return TrainingResult(parameters, arrays, losses, name, device.name, messages, trainer.psnr)
 
 
 @dataclass(frozen=True)
@@ -198,6 +209,8 @@ def _alone(feed: _Feed) -> tuple[Trainer, tuple[Diagnostic, ...]]:
     prepared, notes = prepare_training(feed.runnable, {**feed.inputs, **first}, feed.domain, feed.plan)
     kind = Trainer if feed.batches is None else LoaderTrainer
     trainer = kind.start(feed.device, feed.load(), feed.runnable, prepared, feed.plan, feed.program.source.cache)
+    if feed.batches is None:
+        trainer.psnr = psnr_of_picture(feed.runnable, feed.program.module, prepared, feed.plan.batch)
     if isinstance(trainer, LoaderTrainer):
         assert feed.batches is not None  # noqa: S101  (just seen)
         trained = {one.key: array for one, array in zip(trainer.trained, trainer.parameters().values(), strict=True)}

@@ -37,9 +37,13 @@ def mismatch(image: NoDiff[Each[float3]], field: Param[Field]) -> Mean[float]:
     return error
 
 
-@sa.kernel
-def render(at: Each[float2], field: Param[Field]) -> Each[float3]:
-    """The learned colours at any positions."""
+@sa.kernel(dims=2)
+def render(field: Param[Field]) -> Each[float3]:
+    """The learned colours, at any resolution."""
+    at = float2(
+        (float(sa.thread_id(1)) + 0.5) / float(sa.thread_count(1)),
+        (float(sa.thread_id(0)) + 0.5) / float(sa.thread_count(0)),
+    )
     return field(at)
 
 
@@ -60,13 +64,11 @@ def draw(path: str) -> None:
     import matplotlib.pyplot as plt
 
     image = np.load(Path(__file__).parent / "image.npz")["image"]
-    height, width = (2 * extent for extent in image.shape[:2])
-    y, x = (np.mgrid[0:height, 0:width] + 0.5) / [[[height]], [[width]]]
-    at = np.stack([x, y], -1).reshape(-1, 2).astype(np.float32)
+    domain = tuple(2 * extent for extent in image.shape[:2])
     shown = {"image": image}
     for steps in (10, 100, 1000):
-        colours = render.forward(at, trained(steps).parameters["field"], device="cpu").result
-        shown[f"{steps} steps"] = np.clip(colours.reshape(height, width, 3), 0.0, 1.0)
+        colours = render.forward(trained(steps).parameters["field"], domain=domain, device="cpu").result
+        shown[f"{steps} steps"] = np.clip(colours, 0.0, 1.0)
     figure, axes = plt.subplots(1, 4, figsize=(10, 2.2), layout="constrained")
     for axis, (title, picture) in zip(axes, shown.items(), strict=True):
         axis.imshow(picture)

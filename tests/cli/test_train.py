@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import runpy
 import signal
 import subprocess
@@ -123,6 +124,95 @@ def test_train__pictures__are_the_arrays_of_their_numbers(project: Project) -> N
     assert losses(project, "pictures.json") == losses(project, "arrays.json")
     wrong = project.run("train", str(file), "--image", "x.png", *more, "no.json", code=2)
     assert "'x.png' is not name=FILE" in wrong.stderr
+
+
+PICTURE = Path(__file__).parents[1] / "runtime" / "psnr_described.py"
+BEGIN = ("--set", "m.base=[0.2,0.4,0.1]", "--set", "m.slope=[0.3,0.1,0.7]")
+
+
+@pytest.fixture
+def picture(project: Project) -> np.ndarray[Any, Any]:
+    """A picture of 6 rows and 5 columns, in image.png, and in bytes.npz as numbers from 0 to 255."""
+    stored = np.random.default_rng(3).integers(0, 256, (6, 5, 3)).astype(np.uint8)
+    Image.fromarray(stored).save(project.folder / "image.png")
+    np.savez(project.folder / "bytes.npz", image=stored.astype("f4"))
+    return stored
+
+
+def psnr(project: Project, name: str, peak: float, picture: np.ndarray[Any, Any]) -> float:
+    """The PSNR that NumPy computes of what the trained parameters in a file render."""
+    cache = os.environ["SLANGAD_CACHE_DIR"]
+    given = ("-i", name, "--random", "0", "--domain", "6x5", "--device", "cpu", "-o", "rendered.npz")
+    project.run("run", f"{PICTURE}:render", *given, SLANGAD_CACHE_DIR=cache)
+    error = saved(project, "rendered.npz")["result"].astype("f8") - picture / (255.0 / peak)
+    return float(-10.0 * np.log10(np.mean(error**2) / peak**2))
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "peak"),
+    [
+        ("by_l2", ("--image", "image=image.png"), 1.0),
+        ("by_sum", ("--image", "image=image.png"), 1.0),
+        ("by_dot", ("-i", "bytes.npz", "--psnr", "255"), 255.0),
+    ],
+)
+def test_train__of_a_picture__has_the_psnr_of_what_it_renders(
+    project: Project, picture: np.ndarray[Any, Any], name: str, given: tuple[str, ...], peak: float
+) -> None:
+    command = ("train", f"{PICTURE}:{name}", *given, *BEGIN, "--device", "cpu", "--lr", str(0.02 * peak))
+    cache = os.environ["SLANGAD_CACHE_DIR"]
+    project.run(*command, "--steps", "40", "-o", "m.npz", SLANGAD_CACHE_DIR=cache)
+    again = (*command[: -(len(BEGIN) + 4)], "-i", "m.npz", *command[-4:], "--steps", "1")
+    ended = project.run(*again, "--loss", "loss.json", "--format", "json", SLANGAD_CACHE_DIR=cache)
+    document, expected = json.loads(ended.stdout), psnr(project, "m.npz", peak, picture)
+    assert document["last_psnr"] == pytest.approx(expected, abs=1e-3)
+    assert document["first_psnr"] == document["last_psnr"]
+    assert json.loads((project.folder / "loss.json").read_text())["psnr"] == [document["last_psnr"]]
+    assert f", PSNR {document['last_psnr']:.2f} -> {document['last_psnr']:.2f} dB" in ended.stderr
+
+
+def test_train__on_a_terminal__shows_loss_and_psnr(project: Project, picture: np.ndarray[Any, Any]) -> None:
+    pty = pytest.importorskip("pty", reason="there are no pseudo-terminals on this system")
+    ours, theirs = pty.openpty()
+    words_ = ["train", f"{PICTURE}:by_l2", "--image", "image=image.png", *BEGIN, "--device", "cpu", "--lr", "1e-9"]
+    command = [sys.executable, "-m", "slangad.cli", *words_, "--steps", "300"]
+    environment = {**os.environ, "COLUMNS": "120", "TERM": "xterm"}
+    running = subprocess.Popen(command, cwd=project.folder, stderr=theirs, env=environment)
+    os.close(theirs)
+    shown = b""
+    while True:
+        try:
+            part = os.read(ours, 1 << 16)
+        except OSError:
+            break
+        if not part:
+            break
+        shown += part
+    os.close(ours)
+    assert running.wait() == 0, shown
+    text = shown.decode()
+    (last,) = re.findall(r"PSNR ([\d.]+) -> \1 dB", text)
+    assert re.search(rf"loss [\d.e-]+  PSNR {last} dB", text)
+
+
+def test_train__psnr_of_an_objective_that_has_none__is_refused(project: Project, picture: np.ndarray[Any, Any]) -> None:
+    command = ("train", f"{PICTURE}:penalised", "--image", "image=image.png", *BEGIN, "--device", "cpu", "--lr", "0.1")
+    ended = project.run(*command, "--psnr", "1", code=1, SLANGAD_CACHE_DIR=os.environ["SLANGAD_CACHE_DIR"])
+    assert (
+        "error[SA420]: penalised has no PSNR: its objective is not known to consist of squared errors" in ended.stderr
+    )
+    assert "not in the range x>0" in project.run(*command, "--psnr", "0", code=2).stderr
+
+
+def test_train__picture_of_weights__has_the_commands_that_draw_them(project: Project) -> None:
+    sample = SAMPLES / "neural_image"
+    file = f"{sample / 'neural_image.py'}"
+    command = ("train", f"{file}:fit", "-i", str(sample / "image.npz"), "--device", "cpu", "-o", "out.png")
+    ended = project.run(*command, code=1, SLANGAD_CACHE_DIR=os.environ["SLANGAD_CACHE_DIR"])
+    assert "no trained tensor of fit is a picture: field.grid.table (4, 512, 2), field.net.l1.w (16, 8)" in ended.stderr
+    run = f"slangad run {file}:render -i out.npz --domain HEIGHTxWIDTH -o out.png"
+    assert f"train with -o out.npz, then {run}" in " ".join(ended.stderr.split())
+    assert not (project.folder / "out.png").exists()
 
 
 def test_train__a_kernel_until_its_loss_is_low__stops_there(project: Project, data: Arrays) -> None:

@@ -10,9 +10,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from PIL import Image
 
 pytestmark = pytest.mark.toolchain
 SAMPLE = Path(__file__).parents[2] / "samples" / "neural_image"
+MATERIAL = SAMPLE.parent / "neural_material" / "neural_material.py"
 
 
 def slangad(folder: Path, *words: str) -> dict[str, object]:
@@ -43,5 +45,41 @@ def test_train__of_the_sample__starts_at_initial_values_and_learns(tmp_path: Pat
         for name, bound in {"grid.table": 1e-4, "net.l1.w": np.sqrt(6 / 8), "net.l2.w": np.sqrt(6 / 19)}.items():
             assert 0.7 * bound < np.abs(begin[f"field.{name}"]).max() <= bound * 1.001
         assert np.abs(begin["field.net.l1.b"]).max() < 1e-9
-    document = slangad(tmp_path, *command, "--steps", "800", "--until-loss", "1e-3")
+    document = slangad(tmp_path, *command, "--steps", "800", "--until-loss", "1e-3", "-o", "field.npz")
     assert document["reached"] is True
+    render = ["run", f"{SAMPLE / 'neural_image.py'}:render", "-i", "field.npz", "--device", "cpu", "-o"]
+    slangad(tmp_path, *render, "learned.npz", "--domain", "48x64")
+    slangad(tmp_path, *render, "learned.png", "--domain", "96x128")
+    with np.load(tmp_path / "learned.npz") as learned, np.load(SAMPLE / "image.npz") as data:
+        error = np.mean((learned["result"].astype("f8") - data["image"]) ** 2)
+    assert document["last_psnr"] == pytest.approx(-10 * np.log10(error), abs=1e-3)
+    with Image.open(tmp_path / "learned.png") as drawn:
+        assert drawn.size == (128, 96)
+
+
+def test_train__of_the_material__learns_what_it_draws(tmp_path: Path) -> None:
+    command = [
+        "train",
+        f"{MATERIAL}:fit",
+        "--domain",
+        "4096",
+        "--lr",
+        "0.01",
+        "--device",
+        "cpu",
+        "--steps",
+        "600",
+        "--until-loss",
+        "2e-3",
+    ]
+    document = slangad(tmp_path, *command, "-o", "material.npz")
+    assert document["reached"] is True
+    assert document["last_psnr"] is None  # its target is no picture
+    drawn = []
+    for name, given in {"render": ("-i", "material.npz"), "reference": ("--set", "size=32")}.items():
+        words = ["run", f"{MATERIAL}:{name}", *given, "--device", "cpu", "--domain", "32x32", "-o", f"{name}.npz"]
+        slangad(tmp_path, *words)
+        with np.load(tmp_path / f"{name}.npz") as arrays:
+            drawn.append(arrays["result"])
+    assert np.mean((drawn[0] - drawn[1]) ** 2) < 5e-3
+    assert np.var(drawn[1]) > 0.05

@@ -305,7 +305,7 @@ class RunnableObject(CheckedObject):
                 of ``torch.distributed``.
 
         Returns:
-            ``.parameters`` by name, ``.arrays`` by key (``net.l1.w``), ``.losses``, ``.loss``.
+            ``.parameters`` by name, ``.arrays`` by key (``net.l1.w``), ``.losses``, ``.loss``, ``.psnr``.
         """
         return self.on().train(*args, **kwargs)
 

@@ -118,7 +118,7 @@ def as_picture(path: Path, arrays: Mapping[str, npt.NDArray[Any]]) -> bytes | No
 
 def _picture(path: Path, arrays: Mapping[str, npt.NDArray[Any]]) -> npt.NDArray[Any]:
     """Return the array that is written as a picture."""
-    pictures = {key: array for key, array in arrays.items() if _is_picture(array)}
+    pictures = {key: array for key, array in arrays.items() if is_picture(array)}
     results = {key: array for key, array in pictures.items() if not key.startswith(tuple(PREFIXES.values()))}
     chosen = results or pictures
     if len(chosen) == 1:
@@ -128,7 +128,8 @@ def _picture(path: Path, arrays: Mapping[str, npt.NDArray[Any]]) -> npt.NDArray[
     raise _unwritable(path, f"{why}: {shown}", "write all arrays to a file that ends in .npz")
 
 
-def _is_picture(array: npt.NDArray[Any]) -> bool:
+def is_picture(array: npt.NDArray[Any]) -> bool:
+    """Return True for a float array with rows, columns, and perhaps 1, 3 or 4 channels."""
     shaped = array.ndim == 2 or (array.ndim == 3 and array.shape[2] in _CHANNELS)
     return array.dtype.kind == "f" and shaped and array.size > 0
 

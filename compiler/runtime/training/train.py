@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from slangad.compiler.runtime.pipeline.flow import GradientFlow
     from slangad.compiler.runtime.pipeline.runnable import RunnablePipeline
     from slangad.compiler.runtime.pipeline.steps import Step
+    from slangad.compiler.runtime.training.psnr import Psnr
     from slangad.compiler.toolchain.cache import Cache
 
     Array = npt.NDArray[Any]
@@ -82,6 +83,7 @@ class Trainer:
         losses: The loss before each of them.
         stopped: True after a loss below the threshold, or one that isn't finite.
         asked: Not empty once somebody asked to stop.
+        psnr: The PSNR of its losses, if they determine one.
     """
 
     device: Device
@@ -93,6 +95,7 @@ class Trainer:
     losses: list[float] = field(default_factory=list)
     stopped: bool = False
     asked: list[Callable[[], None]] = field(default_factory=list)
+    psnr: Psnr | None = None
 
     @classmethod
     def start(
