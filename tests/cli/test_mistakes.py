@@ -105,6 +105,8 @@ WRITTEN = {
         "@sa.pipeline(optimizer=sa.SGD(0.1, wramup=3))\ndef p(): pass\n\n@sa.kernel\ndef fit", ":13:36",
         "did you mean warmup?",
     ),
+    "@sa.kernel": ("@sa.pipeline(optimizer=sa.Adam())\ndef p(): pass\n\n@sa.kernel", ":13:24", "write Adam(lr, beta1"),
+    "@sa.kernel\n": ("Net = sa.nn.MLP([2, 1], activaton='relu')\n\n@sa.kernel\n", ":13:7", "did you mean activation?"),
     "    return at(line, x) ** 2": ("    print(x)\n    return x", ":15:5", "call the function in Python"),
 }
 """A part of the description, what stands there instead, the place of the message, and the remedy."""
