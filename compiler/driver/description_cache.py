@@ -169,7 +169,10 @@ def _record(description: Description, absent: list[str]) -> dict[str, object]:
             )
             for kernel in description.kernels
         ],
-        "loops": [(c.function, c.way, c.kept, c.every, c.reason, c.limit, _place(c.span)) for c in description.loops],
+        "loops": [
+            (c.function, c.way, c.kept, c.every, c.reason, c.limit, _place(c.span), kernels)
+            for c, kernels in description.loops
+        ],
         "file_name": emitted.file_name,
         "text": emitted.text,
         "libraries": dict(emitted.libraries),
@@ -218,8 +221,8 @@ def _description(record: dict[str, Any]) -> Description:
         targets=tuple(record["targets"]),
         pipelines=tuple((name, tuple(kernels)) for name, kernels in record["pipelines"]),
         loops=tuple(
-            LoopChoice(name, way, kept, every, reason, limit, Span(*place))
-            for name, way, kept, every, reason, limit, place in record["loops"]
+            (LoopChoice(name, way, kept, every, reason, limit, Span(*place)), tuple(kernels))
+            for name, way, kept, every, reason, limit, place, kernels in record["loops"]
         ),
     )
 

@@ -11,6 +11,7 @@ from slangad.compiler.emit import emit_module
 from slangad.compiler.emit.model import symbols
 from slangad.compiler.errors.diagnostics import CompileError, Diagnostic, nearest_of
 from slangad.compiler.ir.built_in_stages import is_built_in
+from slangad.compiler.ir.calls import reached
 from slangad.compiler.slang_text.endings import is_slang
 from slangad.compiler.slang_text.search import folders_of, search
 from slangad.compiler.toolchain.jobs.request import CompileJob
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
 
     from slangad.compiler.driver.inputs import Input
     from slangad.compiler.driver.model import Options
-    from slangad.compiler.ir.nodes import Module
+    from slangad.compiler.errors.spans import Span
+    from slangad.compiler.ir.nodes import LoopChoice, Module
 
 
 def emit_input(item: Input, module: Module, options: Options) -> EmittedInput:
@@ -114,8 +116,19 @@ def _description(module: Module) -> Description:
         name=module.name if module.file_name else "",
         left_out=module.left_out,
         pipelines=_pipelines(module),
-        loops=tuple({(choice, choice.span): choice for choice in module.loops}.values()),
+        loops=_loops(module),
     )
+
+
+def _loops(module: Module) -> tuple[tuple[LoopChoice, tuple[str, ...]], ...]:
+    """Return each loop once, with the kernels that run it."""
+    functions = {f.key: f for f in module.functions}
+    called = {k.name: reached(functions, [k.function]) for k in module.kernels} if module.loops else {}
+    found: dict[tuple[LoopChoice, Span], dict[str, None]] = {}
+    for loop in module.loops:
+        running = (kernel for kernel, keys in called.items() if loop.key in keys)
+        found.setdefault((loop, loop.span), {}).update(dict.fromkeys(running))
+    return tuple((loop, tuple(kernels)) for (loop, _), kernels in found.items())
 
 
 def _pipelines(module: Module) -> tuple[tuple[str, tuple[str, ...]], ...]:

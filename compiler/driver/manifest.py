@@ -52,7 +52,7 @@ def input_record(slang: EmittedInput, outputs: Sequence[Output], sources: Sequen
         "files": [_file_record(output) for output in outputs if output.kind in _FILES],
         "kernels": kernel_records(slang, outputs),
         "pipelines": dict(slang.description.pipelines),
-        "loops": [_loop_record(choice) for choice in slang.description.loops],
+        "loops": [_loop_record(choice) for choice in slang.loops],
         "left_out": [_left_out_record(left) for left in slang.description.left_out],
     }
 

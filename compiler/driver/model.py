@@ -141,7 +141,7 @@ class Description:
         name: First part of the names of its files. If empty, the emitted file's stem.
         left_out: Functions that cannot be compiled.
         pipelines: Its pipelines, each with the names of its kernels.
-        loops: How reverse mode gets the states of its loops.
+        loops: How reverse mode gets the states of its loops, each with the names of the kernels that run it.
     """
 
     source: str
@@ -154,7 +154,7 @@ class Description:
     name: str = ""
     left_out: tuple[LeftOut, ...] = ()
     pipelines: tuple[tuple[str, tuple[str, ...]], ...] = ()
-    loops: tuple[LoopChoice, ...] = ()
+    loops: tuple[tuple[LoopChoice, tuple[str, ...]], ...] = ()
 
     def kernels_of(self, names: Iterable[str]) -> tuple[str, ...]:
         """Return the kernels of names of kernels and pipelines."""
@@ -211,6 +211,14 @@ class EmittedInput:
         """The kernels to compile."""
         wanted = self.description.kernels_of(self.input.kernels)
         return tuple(kernel for kernel in self.description.kernels if not wanted or kernel.name in wanted)
+
+    @property
+    def loops(self) -> tuple[LoopChoice, ...]:
+        """The loops that the kernels to compile run; all loops if the user named no kernel."""
+        wanted = {kernel.name for kernel in self.kernels}
+        chosen = {k.name for k in self.description.kernels if k.name in wanted or k.product_of in wanted}
+        all_ = not self.input.kernels
+        return tuple(loop for loop, kernels in self.description.loops if all_ or not chosen.isdisjoint(kernels))
 
 
 @dataclass(frozen=True, slots=True)

@@ -73,7 +73,7 @@ def multiplying(module: Module) -> set[str]:
     functions = {f.key: f for f in module.functions}
     kernels = {b.kernel for b in module.buffers if b.accumulation.is_matrix}
     roots = (kernel.function for kernel in module.kernels if kernel.name in kernels)
-    return {key for root in roots for key in differentiated(functions, root)}
+    return {key for root in roots for key in differentiated(functions, root) if functions[key].differentiable}
 
 
 def layers_of(module: Module) -> dict[str, Layer]:

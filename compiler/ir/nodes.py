@@ -459,7 +459,7 @@ class LoopChoice:
     """How reverse mode gets the states of a loop: ``sum``, ``invert``, ``recompute`` or ``keep``, and why.
 
     ``function`` is the user's name. Each thread keeps ``kept`` bytes, the state of every ``every`` iterations; 0 if
-    none. ``limit`` is the largest number of iterations.
+    none. ``limit`` is the largest number of iterations. ``key`` is the key of the function that has the loop.
     """
 
     function: str
@@ -469,6 +469,7 @@ class LoopChoice:
     reason: str
     limit: int
     span: Span = field(default=NOWHERE, compare=False, repr=False)
+    key: str = field(default="", compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

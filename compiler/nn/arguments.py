@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Final
 
+from slangad.compiler.ir.bounds import Bounds
 from slangad.compiler.lang.errors import Argument, ArgumentError
 from slangad.compiler.lang.types.scalars import half
 
@@ -18,6 +18,8 @@ PRECISIONS: Final = ("float", "half")
 """Values of ``precision=``."""
 MOST: Final = 1 << 24
 """Largest size of one axis of a parameter."""
+GROWTH: Final = Bounds(1.0)
+"""Values of ``growth=``: no grid is coarser than the one before it."""
 
 
 def refuse(callee: str, name: str, position: int, message: str, help_: str) -> ArgumentError:
@@ -35,15 +37,14 @@ def check_size(callee: str, name: str, position: int, value: object, low: int = 
         raise refuse(callee, name, position, f"{name} of {callee} is {value!r}", f"an integer from {low} to {high}")
 
 
-def check_positive(callee: str, name: str, position: int, value: object) -> None:
-    """Refuse anything but a finite number above zero.
+def check_number(callee: str, name: str, position: int, value: object, bounds: Bounds) -> None:
+    """Refuse anything but a number within bounds.
 
     Raises:
         ArgumentError: at the argument.
     """
-    fitting = isinstance(value, (int, float)) and not isinstance(value, bool)
-    if not fitting or not isinstance(value, (int, float)) or not 0.0 < value < math.inf:
-        raise refuse(callee, name, position, f"{name} of {callee} is {value!r}", "a number above 0")
+    if not bounds.contain(value):
+        raise refuse(callee, name, position, f"{name} of {callee} is {value!r}", str(bounds))
 
 
 def storage_of(callee: str, position: int, storage: object) -> type:

@@ -7,7 +7,7 @@ from typing import Any
 
 import slangad as sa
 from slangad import Array, float2, float3, float4
-from slangad.compiler.nn.arguments import MOST, check_positive, check_size, refuse, storage_of
+from slangad.compiler.nn.arguments import GROWTH, MOST, check_number, check_size, refuse, storage_of
 
 LIMIT = 1e-4
 """Features start between minus and plus this, as in instant-ngp."""
@@ -56,7 +56,7 @@ def _check(callee: str, levels: int, features: int, base: int, growth: float, di
     check_size(callee, "levels", at[0], levels, high=32)
     check_size(callee, "features", at[1], features, high=64)
     check_size(callee, "base", at[2], base)
-    check_positive(callee, "growth", at[3], growth)
+    check_number(callee, "growth", at[3], growth, GROWTH)
     check_size(callee, "dims", at[4], dims, low=2, high=3)
     if math.log2(base) + (levels - 1) * math.log2(growth) >= 31:
         message = f"the finest grid of {callee} has 2^31 cells or more along an axis"

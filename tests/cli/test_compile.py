@@ -135,6 +135,38 @@ def test_compile__verbose__tells_what_each_loop_keeps(project: Project) -> None:
     assert (second["way"], second["kept"], second["every"]) == ("sum", 0, 0)
 
 
+TWO_KERNELS = """import slangad as sa
+@sa.differentiable
+def shared(x: float) -> float:
+    s = x
+    for k in range(99):
+        s += sa.sin(x * k)
+    return s
+@sa.kernel
+def f(x: sa.Each[float]) -> sa.Each[float]:
+    s = shared(x)
+    for k in range(50):
+        s = sa.sin(s + k)
+    return s
+@sa.kernel
+def g(x: sa.Each[float]) -> sa.Each[float]:
+    s = shared(x)
+    for k in range(50):
+        s = sa.cos(s + k)
+    return s
+"""
+
+
+def test_compile__verbose_of_one_kernel__tells_of_the_loops_that_it_runs(project: Project) -> None:
+    project.write("loops.py", TWO_KERNELS)
+    for words, of_loops in {"loops.py:f": [5, 11], "loops.py:g": [5, 17], "loops.py": [5, 11, 17]}.items():
+        for _ in range(2):  # the second time the description comes from the cache
+            said = project.run("compile", "-v", "--emit", "slang", words).stderr.splitlines()
+            assert [int(line.split(":")[1]) for line in said if "loop of" in line] == of_loops
+    (one,) = project.manifest("build/loops.g.manifest.json")["inputs"]
+    assert [loop["line"] for loop in one["loops"]] == [5, 17]
+
+
 def test_compile__verbose__tells_what_each_target_has_for_scattered_gradients(project: Project) -> None:
     text = "import slangad as sa\n@sa.kernel\n"
     text += "def pick(i: sa.Each[int], w: sa.Tensor[float, 1]) -> sa.Each[float]:\n    return w[i]\n"

@@ -98,6 +98,15 @@ WRITTEN = {
     "return at(line, x) ** 2": ("while x > 0.0:\n        x = x - 1.0\n    return x", ":15:5", "sa.max_iters(32)"),
     "at(line, x) ** 2": ("x\n\n@sa.pipeline(optimizer=sa.Adam(0.1, beta2=1.0))\ndef p(): pass", ":17:43", "to below 1"),
     "at(line, x) ** 2\n": ("x\n\n@sa.pipeline(optimizer=sa.SGD(-0.1))\ndef p(): pass\n", ":17:31", "above 0"),
+    "return at(line, x) ** 2\n": (
+        "return x\n\n@sa.pipeline(optimizer=sa.Adam(0.1, weight_decay=0.1))\ndef p(): pass\n", ":17:37", "use sa.AdamW",
+    ),
+    "@sa.kernel\ndef fit": (
+        "@sa.pipeline(optimizer=sa.SGD(0.1, wramup=3))\ndef p(): pass\n\n@sa.kernel\ndef fit", ":13:36",
+        "did you mean warmup?",
+    ),
+    "@sa.kernel": ("@sa.pipeline(optimizer=sa.Adam())\ndef p(): pass\n\n@sa.kernel", ":13:24", "write Adam(lr, beta1"),
+    "@sa.kernel\n": ("Net = sa.nn.MLP([2, 1], activaton='relu')\n\n@sa.kernel\n", ":13:7", "did you mean activation?"),
     "    return at(line, x) ** 2": ("    print(x)\n    return x", ":15:5", "call the function in Python"),
 }
 """A part of the description, what stands there instead, the place of the message, and the remedy."""

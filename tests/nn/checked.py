@@ -1,10 +1,14 @@
 """Functions with layers, encodings and losses of ``sa.nn`` that ``slangad check`` passes."""
 
+from typing import Annotated, Any
+
 import slangad as sa
-from slangad import Array, float2, float3
+from slangad import Array, Each, Mean, NoDiff, Param, float2, float3
 
 Net = sa.nn.MLP([3, 5, 2], activation="silu", output="sigmoid")
 Grid = sa.nn.HashGrid(2, 2, 16, 2, 1.7)
+Levels = Annotated[Any, sa.nn.HashGrid(3, 2, 16, 2, 1.7)]
+Layers = Annotated[Any, sa.nn.MLP([6, 16, 1])]
 frequency = sa.nn.Frequency(2)
 harmonics = sa.nn.SphericalHarmonics(3)
 blob = sa.nn.OneBlob(3)
@@ -29,3 +33,9 @@ def encodings(x: float3) -> float:
 @sa.differentiable
 def losses(x: float3, y: float3) -> float:
     return sa.nn.l2(x, y) + sa.nn.huber(x, y) + sa.nn.relative_l2(x, y)
+
+
+@sa.kernel
+def fit(at: NoDiff[Each[float2]], levels: Param[Levels], layers: Param[Layers]) -> Mean[float]:
+    """Its layers are products of matrices, and the loop over levels becomes a function with derivatives of its own."""
+    return layers(levels(at))[0]

@@ -17,11 +17,11 @@ SAMPLE = Path(__file__).parents[2] / "samples" / "neural_image"
 MATERIAL = SAMPLE.parent / "neural_material" / "neural_material.py"
 
 
-def slangad(folder: Path, *words: str) -> dict[str, object]:
-    """The JSON document that a command prints."""
+def slangad(folder: Path, *words: str, code: int = 0) -> dict[str, object]:
+    """The JSON document that a command prints, which exits with this code."""
     command = [sys.executable, "-m", "slangad.cli", *words, "--format", "json"]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, env=dict(os.environ), check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.returncode == code, done.stdout + done.stderr
     document: dict[str, object] = json.loads(done.stdout)
     return document
 
@@ -35,7 +35,40 @@ def test_check__of_all_kinds__passes(tmp_path: Path) -> None:
     document = slangad(tmp_path, "check", str(Path(__file__).with_name("checked.py")), "--samples", "60")
     verdicts = {str(r["function"]): r["verdict"] for r in document["results"]}  # type: ignore[attr-defined]
     assert set(verdicts.values()) <= {"PASS", "KINK_OK"}, verdicts
-    assert len(verdicts) == 4
+    assert len(verdicts) == 5
+
+
+WRONG = """
+from typing import Annotated, Any
+
+import slangad as sa
+from slangad import Each, Mean, NoDiff, Param, float2
+
+Grid = Annotated[Any, sa.nn.HashGrid(3, 2, 16, 2, 1.7)]
+Net = Annotated[Any, sa.nn.MLP([6, 16, 1])]
+
+
+@sa.differentiable
+def squared(x: float) -> float:
+    return x * x
+
+
+@squared.backward
+def squared_bwd(x: float, d_out: float) -> float:
+    return 2.02 * x * d_out
+
+
+@sa.kernel
+def fit(at: NoDiff[Each[float2]], grid: Param[Grid], net: Param[Net]) -> Mean[float]:
+    return squared(net(grid(at))[0])
+"""
+
+
+def test_check__of_a_wrong_derivative_after_grid_and_network__fails(tmp_path: Path) -> None:
+    (tmp_path / "wrong.py").write_text(WRONG, encoding="utf-8")
+    document = slangad(tmp_path, "check", "wrong.py", "--only", "fit", "--samples", "20", code=3)
+    (result,) = document["results"]  # type: ignore[misc]
+    assert result["verdict"] == "FAIL"
 
 
 def test_train__of_the_sample__starts_at_initial_values_and_learns(tmp_path: Path) -> None:

@@ -146,6 +146,8 @@ def test_losses__values_and_gradients__are_those_of_float64() -> None:
     [
         lambda: sa.nn.HashGrid(0, 2, 64, 3, 1.7),
         lambda: sa.nn.HashGrid(4, 2, 64, 3, -1.0),
+        lambda: sa.nn.HashGrid(4, 2, 64, 3, 0.5),
+        lambda: sa.nn.DenseGrid(4, 2, 3, 0.999),
         lambda: sa.nn.HashGrid(4, 2, 64, 3, 1.7, dims=4),
         lambda: sa.nn.HashGrid(32, 2, 64, 3, 1e300),
         lambda: sa.nn.DenseGrid(16, 2, 16, 2.0, dims=3),

@@ -179,4 +179,4 @@ def test_input__of_another_length__is_an_error_at_the_input(tmp_path: Path) -> N
     )
     with pytest.raises(CompileError) as caught:
         load(file)
-    assert caught.value.diagnostics[0].message == "argument 'x' of call must be Array[float, 16], not Array[float, 8]"
+    assert caught.value.diagnostics[0].message == "argument 'x' of net must be Array[float, 16], not Array[float, 8]"

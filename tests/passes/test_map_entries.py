@@ -52,6 +52,31 @@ LEFT = {
     "rows of another width": ["for i in range(4):", "    for k in range(2):", "        y[i * 4 + k] = x.x * k"],
 }  # fmt: skip
 
+WITHOUT_DERIVATIVE = """
+import slangad as sa
+from slangad import Array, Each, Param
+
+Layer = sa.nn.Linear(16, 9)
+
+
+@sa.function
+def sign(x: float) -> float:
+    return 1.0 if x > 0.0 else -1.0
+
+
+@sa.function
+def signs(z: Array[float, 16]) -> Array[float, 16]:
+    y = Array[float, 16]()
+    for i in range(16):
+        y[i] = sign(z[i])
+    return y
+
+
+@sa.kernel
+def fit(net: Param[Layer], z: Each[Array[float, 16]]) -> Each[Array[float, 9]]:
+    return net(sa.no_diff(signs(z)))
+"""
+
 
 def names(tmp_path: Path, lines: list[str]) -> set[str]:
     """The functions of the module after the passes, which check it."""
@@ -68,3 +93,9 @@ def test_loop__that_sets_all_entries_in_order__has_derivatives_of_its_own(tmp_pa
 @pytest.mark.parametrize("lines", LEFT.values(), ids=LEFT)
 def test_loop__that_sets_others__stays(tmp_path: Path, lines: list[str]) -> None:
     assert not any(name.startswith("fit_y") for name in names(tmp_path, lines))
+
+
+def test_loop__of_a_function_without_derivative__stays(tmp_path: Path) -> None:
+    file = tmp_path / "loop.py"
+    file.write_text(WITHOUT_DERIVATIVE, encoding="utf-8")
+    assert not any(function.name.startswith("signs_y") for function in run_passes(load(file)).functions)

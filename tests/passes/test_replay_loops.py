@@ -129,6 +129,22 @@ def test_keep__that_is_no_count__is_refused(tmp_path: Path, keep: str) -> None:
     assert {d.code for d in caught.value.diagnostics} <= {"SA021", "SA014"}
 
 
+def test_listing__of_a_loop_that_may_keep_states__says_where_it_keeps_them(tmp_path: Path) -> None:
+    text = emit_module(passed(tmp_path, WAYS["product"][0])).text
+    assert """
+/// The loop over s, t, which keeps 80 bytes for reverse mode (invert).
+/// original:       for …: state = step(state, k, …)
+/// forward sweep:  the same; end.edge is the state after end.lit iterations, which can be undone
+/// reverse sweep:  the iterations after those again, if there are any, which keep one state of every 10
+///                 for each kept state, last first: states of its block again, then
+///                     d_state, d_… += bwd_diff(step)(states[…], k, …, d_state)
+///                 from end.edge on, for the first end.lit iterations, last first: state = undo(state, k, …)
+///                     d_state, d_… += bwd_diff(step)(state, k, …, d_state)
+""" in text
+    assert "    if (end.lit < 100)\n" in text
+    assert "    for (int k = end.lit - 1; k > -1; --k)\n" in text
+
+
 def test_emitted__loop__has_its_listings_and_a_plain_reverse_loop(tmp_path: Path) -> None:
     text = emit_module(passed(tmp_path, WAYS["guarded product"][0])).text
     for line in (

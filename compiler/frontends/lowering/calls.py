@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -140,7 +141,8 @@ def value_call(ctx: Context, node: ast.Call, value: Expr) -> Expr:
     """Lower ``value(…)``: the method ``__call__`` of a struct."""
     entity = ctx.scope.method(value.type, CALL) if isinstance(value.type, types.Struct) else None
     if isinstance(entity, FunctionEntity):
-        return function_call(ctx, node, entity.signature, (value,))
+        shown = replace(entity.signature, name=ast.unparse(node.func))  # errors say ``net``, not the name of the method
+        return function_call(ctx, node, shown, (value,))
     span = ctx.span(node.func)
     if isinstance(entity, RefusedEntity):
         raise ctx.refused(entity, span)

@@ -8,6 +8,7 @@ import builtins
 import contextlib
 import importlib
 import importlib.util
+import inspect
 import io
 import itertools
 import linecache
@@ -23,7 +24,7 @@ from pathlib import Path
 from types import CodeType, ModuleType, TracebackType
 from typing import TYPE_CHECKING, Final
 
-from slangad.compiler.errors.diagnostics import CompileError, Diagnostic
+from slangad.compiler.errors.diagnostics import CompileError, Diagnostic, nearest_of
 from slangad.compiler.errors.spans import Span
 from slangad.compiler.frontends.python.arguments import location_of_argument
 from slangad.compiler.frontends.python.imports import fresh_imports
@@ -321,7 +322,7 @@ def _guarded(path: Path, text: str, run: object) -> None:
 def _raised(error: BaseException, path: Path, text: str) -> Diagnostic:
     span = raised_at(error.__traceback__, path, text)
     what = "".join(traceback.format_exception_only(type(error), error)).strip().split("\n")[-1]
-    help_ = "run it with python to see the whole traceback"
+    help_ = _usage(error) or "run it with python to see the whole traceback"
     missing = re.match(r"cannot import name .(\w+). from .slangad.", str(error))
     if missing and isinstance(error, ImportError):
         import slangad
@@ -330,6 +331,22 @@ def _raised(error: BaseException, path: Path, text: str) -> Diagnostic:
     if isinstance(error, SystemExit):
         help_ = "a description is only loaded: put code that ends the program under if __name__ == '__main__'"
     return Diagnostic("SA003", f"the file raised {what}", span, "raised here", help_)
+
+
+def _usage(error: BaseException) -> str:
+    """Return how a name of ``sa`` or ``sa.nn`` is called, if a call of it has wrong arguments; nothing otherwise."""
+    import slangad
+
+    call = re.match(r"(\w+)(?:\.__init__)?\(\) (?:got|missing|takes) ", str(error))
+    callee = getattr(slangad, call[1], getattr(slangad.nn, call[1], None)) if call else None
+    if call is None or not isinstance(error, TypeError) or not callable(callee):
+        return ""
+    signature = inspect.signature(callee)
+    unknown = re.search(r"unexpected keyword argument '(\w+)'", str(error))
+    if unknown:
+        return nearest_of(unknown[1], signature.parameters)
+    plain = [p.replace(annotation=p.empty) for p in signature.parameters.values()]
+    return f"write {call[1]}{signature.replace(parameters=plain, return_annotation=signature.empty)}"
 
 
 def _unknown_name(error: NameError, path: Path, text: str) -> Diagnostic:

@@ -10,11 +10,10 @@ from slangad.compiler import nn
 from slangad.compiler.frontends.lowering.entities import Entity, RefusedEntity
 from slangad.compiler.frontends.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from slangad.compiler.frontends.yaml.shape import Choice, Flag, Integer, Key, ListOf, Number, Record, Shape
-from slangad.compiler.ir.bounds import POSITIVE
 from slangad.compiler.lang.decorators.generic import GenericFunction
 from slangad.compiler.lang.errors import ArgumentError
 from slangad.compiler.nn.activations import ACTIVATIONS
-from slangad.compiler.nn.arguments import MOST, PRECISIONS, STORAGES
+from slangad.compiler.nn.arguments import GROWTH, MOST, PRECISIONS, STORAGES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -37,10 +36,10 @@ FUNCTIONS: Final = {name: value for name, value in vars(nn).items() if isinstanc
 
 _OF_ANNOTATION: Final[dict[str, Shape]] = {
     "int": Integer(1, MOST),
-    "float": Number(POSITIVE),
     "bool": Flag(),
     "Sequence[int]": ListOf(Integer(1, MOST), 2),
 }
+_OF_NAME: Final[dict[str, Shape]] = {"growth": Number(GROWTH)}
 _ACTIVATION: Final = Choice(tuple(ACTIVATIONS))
 _STORAGE: Final = Choice(tuple(word for word in STORAGES if isinstance(word, str)))
 _WORDS: Final[dict[str, tuple[Shape, str]]] = {
@@ -66,7 +65,8 @@ def _keys(factory: Callable[..., Any]) -> Iterator[Key]:
     """Yield a key for each argument of a factory. ``DenseGrid`` leaves the words to ``HashGrid``."""
     docs = {**_documented(nn.HashGrid), **_documented(factory)}
     for name, argument in inspect.signature(factory).parameters.items():
-        shape, doc = _WORDS[name] if name in _WORDS else (_OF_ANNOTATION[argument.annotation], docs[name])
+        shape = _OF_NAME.get(name) or _OF_ANNOTATION.get(argument.annotation)
+        shape, doc = (shape, docs[name]) if shape and name not in _WORDS else _WORDS[name]
         if argument.default is argument.empty:
             yield Key(name, shape, doc, required=True)
             continue

@@ -6,8 +6,9 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, Final, Generic, Literal, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, Final, Generic, Literal, Self, TypeVar, cast, get_args, overload
 
+from slangad.compiler.errors.diagnostics import nearest_of
 from slangad.compiler.ir.optimizers import OPTIMIZERS
 from slangad.compiler.lang.decorators.check_settings import SamplingSettings, read_check
 from slangad.compiler.lang.decorators.factories import Instance, made, remember
@@ -224,13 +225,25 @@ def _make(python: object, location: DecoratorLocation, options: Mapping[str, obj
 
 
 class _CheckedSettings:
-    """The settings of an optimizer are numbers within the bounds of the table.
+    """The settings of an optimizer are those of the table, and numbers within its bounds.
 
     Raises:
-        ArgumentError: for other values.
+        ArgumentError: for other names and other values.
     """
 
     __slots__ = ()
+
+    def __new__(cls, *_: object, **settings: object) -> Self:
+        """Refuse names that the table does not have."""
+        known = [setting.name for setting in OPTIMIZERS[cls.__name__.lower()].settings]
+        unknown = next((name for name in settings if name not in known), None)
+        if unknown is not None:
+            having = (c.__name__ for c in get_args(Optimizer) if unknown in OPTIMIZERS[c.__name__.lower()].usual)
+            others = " or ".join(f"sa.{name}" for name in having)
+            help_ = f"use {others}, which has it" if others else nearest_of(unknown, known)
+            at = Argument(unknown, unknown=True, callee=cls.__name__)
+            raise ArgumentError(at, f"{cls.__name__} has no setting '{unknown}'", help_)
+        return super().__new__(cls)
 
     def __post_init__(self) -> None:
         callee = type(self).__name__

@@ -3,7 +3,7 @@
 | way | the state before an iteration | kept for each thread |
 |---|---|---|
 | sum | is not needed: the state is only added to | nothing |
-| invert | is computed from the state after it (``undo``) | nothing |
+| invert | is computed from the state after it (``undo``) | nothing; as below, once a factor gets close to 0 |
 | recompute | is computed again from the last kept one | about two square roots of the number of iterations |
 | keep | Slang keeps it | every iteration |
 

@@ -490,23 +490,29 @@ class LoopFunctions:
         """Return the comment of the loop: what reverse mode does, in three small listings."""
         state = ", ".join(v.name for v in self.state.locals)
         index = f"{self.loop.stmt.variable}, " if isinstance(self.loop.stmt, ir.For) else ""
-        go = f"step({{}}, {index}…)"
         pull = f"d_state, d_… += bwd_diff(step)({{}}, {index}…, d_state)"
-        original = f"for …: state = {go.format('state')}"
+        again = (
+            "for each kept state, last first: states of its block again, then",
+            f"    {pull.format('states[…]')}",
+        )
+        each = f"one state of every {self.plan.every}" if self.plan.every > 1 else "each state"
+        back = f"last first: state = undo(state, {index}…)"
         forward, reverse = {
             "sum": ("the same; nothing is kept", (f"for …, last first: {pull.format('state')}",)),
-            "invert": (
-                "the same; nothing is kept",
-                (f"for …, last first: state = undo(state, {index}…)", f"    {pull.format('state')}"),
-            ),
-            "recompute": (
-                f"the same; one state of every {self.plan.every} is kept",
-                ("for each kept state, last first: states of its block again, then", f"    {pull.format('states[…]')}"),
-            ),
+            "invert": ("the same; nothing is kept", (f"for …, {back}", f"    {pull.format('state')}")),
+            "recompute": ("the same", (f"the loop again, which keeps {each}", *again)),
         }[self.plan.way]
+        if self.watched:
+            forward = "the same; end.edge is the state after end.lit iterations, which can be undone"
+            reverse = (
+                f"the iterations after those again, if there are any, which keep {each}",
+                *again,
+                f"from end.edge on, for the first end.lit iterations, {back}",
+                f"    {pull.format('state')}",
+            )
         return (
             f"The loop over {state}, which keeps {self._size()} for reverse mode ({self.plan.way}).",
-            f"original:       {original}",
+            f"original:       for …: state = step(state, {index}…)",
             f"forward sweep:  {forward}",
             f"reverse sweep:  {reverse[0]}",
             *(f"                {line}" for line in reverse[1:]),

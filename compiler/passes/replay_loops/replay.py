@@ -209,7 +209,8 @@ class _Scope:
         self.all.problems.append(Diagnostic("SA308", message, stmt.span, help=other))
 
     def _choice(self, stmt: ir.For | ir.While, plan: Plan) -> ir.LoopChoice:
-        return ir.LoopChoice(self.of.name, plan.way, plan.kept, plan.every, plan.reason, stmt.limit, stmt.span)
+        facts = (self.of.name, plan.way, plan.kept, plan.every, plan.reason, stmt.limit, stmt.span)
+        return ir.LoopChoice(*facts, self.of.key)
 
     def _call(self, loop: Loop, plan: Plan) -> Block:
         """Add the functions of a loop, and return the statements that call them."""
