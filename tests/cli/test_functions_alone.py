@@ -84,3 +84,10 @@ def test_functions__of_a_sample__compile_without_kernels_and_globals(project: Pr
     project.run("compile", "renderer.slang", "-I", "gen", "-t", "spirv", "-t", "cuda")
     (kernel,) = project.manifest()["inputs"][0]["kernels"]
     assert {parameter["shared"] for entry in kernel["entry_points"] for parameter in entry["parameters"]} == {False}
+
+
+def test_functions__beside_a_loop_for_tiles__have_none_of_its_pieces(project: Project) -> None:
+    project.run("compile", str(SAMPLES / "splats/splats.py"), "--emit", "functions", "-o", "gen")
+    text = (project.folder / "gen/splats_functions.slang").read_text(encoding="utf-8")
+    assert re.findall(r"^\w+ (\w+)\(", text, re.MULTILINE) == ["spacing", "weight"]
+    assert "struct" not in text
