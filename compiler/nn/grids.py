@@ -124,7 +124,7 @@ def _added(features, row, entry):
     return added
 
 
-def _hash_grid(levels, features, table, base, growth, dims=2, storage=float):
+def _hash_grid(levels, features, table, base, growth, dims=2, storage=float):  # noqa: C901  (one struct)
     position, vertex = (float2, sa.int2) if dims == 2 else (float3, sa.int3)
     corner_weight, corner_vertex = _corners(dims)
     entry_type, row = _rows(features, storage)

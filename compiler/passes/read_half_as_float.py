@@ -40,13 +40,16 @@ def _is_half(buffer: ir.Buffer) -> bool:
 
 def _converted(expr: ir.Expr, halfs: Container[str]) -> ir.Expr:
     """Return a conversion of an element, or of a part of one, as a read of type float."""
-    read = _as_float(expr.operand, halfs) if isinstance(expr, ir.Cast) and is_floating(expr.type) else None
+    if not isinstance(expr, ir.Cast) or not is_floating(expr.type):
+        return expr
+    read = _as_float(expr.operand, halfs)
     if read is None:
         return expr
     return read if read.type == expr.type else replace(expr, operand=read)
 
 
 def _as_float(expr: ir.Expr, halfs: Container[str]) -> ir.Expr | None:
+    """Return an element, or a part of one, from a read of type float; None for other expressions."""
     match expr:
         case ir.Read(source=ir.Var(key), type=type_) if key in halfs:
             return replace(expr, type=half_as_float(type_))

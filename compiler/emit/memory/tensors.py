@@ -65,8 +65,8 @@ def name_memory(scope: NameScope, buffer: Buffer) -> MemoryNames:
     gradient = "adjoint" if _writes(buffer) else "totals" if is_scattered(buffer) else "sums" if summed else "grad"
     write = "_add" if buffer.added else "_write"
     words = (
-        "", "_extents", "_at", "_read", "_read_float", write, f"_{gradient}", "_copies", "_tangent", "_filter", "_sample",
-        "_times", "_held", "_first",
+        "", "_extents", "_at", "_read", "_read_float", write, f"_{gradient}", "_copies", "_tangent", "_filter",
+        "_sample", "_times", "_held", "_first",
     )  # fmt: skip
     names = MemoryNames(*(scope.fresh(f"{stem}{word}") for word in words), passive=buffer.no_diff)
     totals: tuple[str, ...] = (names.gradient,)
@@ -261,9 +261,9 @@ class TensorPrinter:
     """One tensor. It prints its declarations and functions, and lists the parameters that entry points need for it.
 
     ``kept`` is its number among the tensors whose sums groups keep in shared memory; None if it is not one of them.
-    ``matrix`` is there if all its uses are products. ``read_types`` are the types of its reads: that of its elements, and
-    float for halfs. ``in_step`` is True if threads without an element repeat another
-    one's: they store and add nothing.
+    ``matrix`` is there if all its uses are products. ``in_step`` is True if threads without an element repeat another
+    one's: they store and add nothing. ``read_types`` are the types in which elements are read: their own, and float for
+    halfs.
     """
 
     buffer: Buffer
@@ -423,9 +423,8 @@ class TensorPrinter:
             return
         if self.tensor.rank > 1:
             self._print_at(writer)
-        if self.tensor.reads:
-            for type_ in self._read_types():
-                self._print_read(writer, modes, type_)
+        for read_type in self._read_types():
+            self._print_read(writer, modes, read_type)
         if self.tensor.writes:
             self._print_write(writer, modes)
 
@@ -473,8 +472,10 @@ class TensorPrinter:
             writer.line(f"return {text};")
 
     def _read_types(self) -> Iterator[types.Type]:
-        """Yield the types for which there is a function that reads."""
-        if self.tensor.element in self.read_types or len(self.read_types) == 0:
+        """Yield the types in which functions read elements."""
+        if not self.tensor.reads:
+            return
+        if self.tensor.element in self.read_types or not self.read_types:
             yield self.tensor.element
         yield from (type_ for type_ in self.read_types if type_ != self.tensor.element)
 
