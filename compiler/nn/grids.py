@@ -26,7 +26,7 @@ def HashGrid(
         base: The resolution of the coarsest grid.
         growth: The ratio of the resolutions of neighbouring grids, at least 1.
         dims: 2 or 3, for positions of float2 or float3.
-        storage: ``float``, or ``sa.half`` to keep features in half.
+        storage: ``float``, or ``sa.half`` to keep features in half. Sums and cotangents are always in float.
 
     Raises:
         ArgumentError: for numbers that do not fit.
