@@ -27,9 +27,9 @@ def halfs(*shape: int, size: float = 0.5) -> Any:
     return normal(*shape, size=size, seed=1).astype("f2")
 
 
-def network(inputs: int, inner: int, outputs: int) -> dict[str, Any]:
-    first = {"w": halfs(inner, inputs), "b": halfs(inner, size=0.1)}
-    return {"l1": first, "l2": {"w": halfs(outputs, inner), "b": halfs(outputs, size=0.1)}}
+def network(inputs: int, inner: int, outputs: int, bias: float = 0.1) -> dict[str, Any]:
+    first = {"w": halfs(inner, inputs), "b": halfs(inner, size=bias)}
+    return {"l1": first, "l2": {"w": halfs(outputs, inner, size=0.25), "b": halfs(outputs, size=bias)}}
 
 
 def in_float(value: Any) -> Any:
@@ -41,7 +41,7 @@ def in_float(value: Any) -> Any:
 PLACES = np.random.default_rng(3).random((MANY, 2)).astype("f4")
 PARTS = {"a": halfs(1)[0], "v": halfs(3), "m": halfs(2, 3), "f": np.float32(0.3)}
 CASES: dict[str, dict[str, Any]] = {
-    "mlp": {"x": normal(MANY, 4, size=1.0), "t": normal(MANY, 4, seed=2), "p": network(4, 16, 4)},
+    "mlp": {"x": normal(MANY, 4, size=1.0), "t": normal(MANY, 4, size=1.0, seed=2), "p": network(4, 16, 4, bias=0.0)},
     "small": {"x": normal(MANY, 2, size=1.0), "t": normal(MANY, 1, seed=2), "p": network(2, 4, 1)},
     "hash": {"x": PLACES, "t": normal(MANY, 8), "p": {"table": halfs(4, 512, 2, size=0.1)}},
     "dense": {"x": PLACES, "t": normal(MANY, 2), "p": {"table": halfs(65, 1, size=0.1)}},
