@@ -301,7 +301,8 @@ def _memory_printers(
         if isinstance(buffer.type, types.Tensor):
             matrix = matrices.get(buffer.key)
             in_step = any(kernel.in_step for kernel in module.kernels if kernel.name == buffer.kernel)
-            yield TensorPrinter(buffer, buffer.type, memory_name, names.spell, accessors, kept, matrix, in_step)
+            reads = frozenset(e.type for e in exprs if isinstance(e, ir.Read) and _is_of(e, buffer))
+            yield TensorPrinter(buffer, buffer.type, memory_name, names.spell, accessors, kept, matrix, in_step, reads)
         else:
             uses = {type(e) for e in exprs if isinstance(e, (ir.Read, ir.Sample)) and _is_of(e, buffer)}
             yield TexturePrinter(buffer, buffer.type, memory_name, ir.Sample in uses, ir.Read in uses, kept)

@@ -211,6 +211,7 @@ class ThreadCount:
 class Read:
     """An element of a tensor, or a texel by row and column; the indices are ints, one per axis.
 
+    ``type`` is the type of the elements. An element of halfs that is read as ``float`` has a cotangent in float.
     As the target of ``Assign`` it is an element of a tensor that is written.
     """
 

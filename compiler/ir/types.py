@@ -198,6 +198,13 @@ def with_element(type_: Type, element: Scalar) -> Type:
             return element
 
 
+def half_as_float(type_: Type) -> Type:
+    """Return the type with ``float`` in place of ``half``; arrays are converted entry by entry, other types stay."""
+    if isinstance(type_, Array):
+        return Array(half_as_float(type_.element), type_.size)
+    return with_element(type_, FLOAT) if element_of(type_) == HALF else type_
+
+
 def is_floating(type_: Type) -> bool:
     """Return True if a scalar, vector or matrix has floating-point components."""
     element = element_of(type_)

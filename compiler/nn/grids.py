@@ -26,7 +26,7 @@ def HashGrid(
         base: The resolution of the coarsest grid.
         growth: The ratio of the resolutions of neighbouring grids, at least 1.
         dims: 2 or 3, for positions of float2 or float3.
-        storage: ``float``, or ``sa.half`` to keep features in half.
+        storage: ``float``, or ``sa.half`` to keep features in half. Sums and cotangents are always in float.
 
     Raises:
         ArgumentError: for numbers that do not fit.
@@ -115,7 +115,7 @@ def _added(features, row, entry):
     def added(total: row, weight: float, found: entry) -> row:
         """The features with those of one more corner."""
         if whole:
-            return total + weight * row(found)
+            return total + weight * found
         result = sa.copy(total)
         for k in range(features):
             result[k] += weight * float(found[k])
@@ -124,11 +124,12 @@ def _added(features, row, entry):
     return added
 
 
-def _hash_grid(levels, features, table, base, growth, dims=2, storage=float):
+def _hash_grid(levels, features, table, base, growth, dims=2, storage=float):  # noqa: C901  (one struct)
     position, vertex = (float2, sa.int2) if dims == 2 else (float3, sa.int3)
     corner_weight, corner_vertex = _corners(dims)
     entry_type, row = _rows(features, storage)
-    added = _added(features, row, entry_type)
+    whole = 2 <= features <= 4
+    added = _added(features, row, row if whole else entry_type)
     scales = tuple(scale(base, growth, level) for level in range(levels))
     sides = tuple(vertices(base, growth, level) for level in range(levels))
     strides = tuple(side if side**dims <= table else 0 for side in sides)  # 0: hashed
@@ -162,7 +163,10 @@ def _hash_grid(levels, features, table, base, growth, dims=2, storage=float):
             total = row()
             for corner in sa.range(corners, unroll=True):
                 entry = grid_entry(level, corner_vertex(sa.no_diff(cell), corner))
-                total = added(total, corner_weight(at - cell, corner), self.table[level][entry])
+                if whole:  # converted where it is read: the cotangent of a half is float then
+                    total = added(total, corner_weight(at - cell, corner), row(self.table[level][entry]))
+                else:
+                    total = added(total, corner_weight(at - cell, corner), self.table[level][entry])
             return total
 
         def __call__(self, x: position) -> Array[float, outputs]:
@@ -180,7 +184,8 @@ def _dense_grid(levels, features, base, growth, dims=2, storage=float):
     position, vertex = (float2, sa.int2) if dims == 2 else (float3, sa.int3)
     corner_weight, corner_vertex = _corners(dims)
     entry_type, row = _rows(features, storage)
-    added = _added(features, row, entry_type)
+    whole = 2 <= features <= 4
+    added = _added(features, row, row if whole else entry_type)
     scales = tuple(scale(base, growth, level) for level in range(levels))
     sides = tuple(vertices(base, growth, level) for level in range(levels))
     starts = tuple(sum(side**dims for side in sides[:level]) for level in range(levels))
@@ -208,7 +213,10 @@ def _dense_grid(levels, features, base, growth, dims=2, storage=float):
             total = row()
             for corner in sa.range(corners, unroll=True):
                 entry = grid_entry(level, corner_vertex(sa.no_diff(cell), corner))
-                total = added(total, corner_weight(at - cell, corner), self.table[entry])
+                if whole:  # converted where it is read: the cotangent of a half is float then
+                    total = added(total, corner_weight(at - cell, corner), row(self.table[entry]))
+                else:
+                    total = added(total, corner_weight(at - cell, corner), self.table[entry])
             return total
 
         def __call__(self, x: position) -> Array[float, outputs]:

@@ -24,7 +24,7 @@ def Linear(inputs: int, outputs: int, bias: bool = True, storage: object = float
         inputs: The length of x.
         outputs: The length of y.
         bias: False to omit ``b``.
-        storage: ``float``, or ``sa.half`` to keep ``w`` and ``b`` in half. Sums are always in float.
+        storage: ``float``, or ``sa.half`` to keep ``w`` and ``b`` in half. Sums and cotangents are always in float.
         precision: ``half`` if w and x may be rounded to half, each x scaled into its range: where the target has matrix
             units. Elsewhere products are of floats. Sums are always in float.
 

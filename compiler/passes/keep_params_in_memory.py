@@ -1,7 +1,8 @@
-"""Leave large ``Param``s in memory: a thread reads the entries that it uses, and never holds a copy.
+"""Leave large ``Param``s, and those with halfs, in memory: a thread reads the entries that it uses, and holds no copy.
 
-A struct or array of more than ``FEW_SCALARS`` scalars becomes one tensor for each of its arrays. A function with a
-part of it as argument is cloned, with the tensors and the indices on the way to the part:
+A struct or array of more than ``FEW_SCALARS`` scalars becomes one tensor for each of its arrays. So does a parameter of
+any size with a half that gets a gradient: a thread's sums of it are float in a tensor, and half in a value. A function
+with a part of it as argument is cloned, with the tensors and the indices on the way to the part:
 
     fn layer(l: Layer, x)     l.w[i][j] * x[j]          ->   fn layer(l.w: Tensor, l_at, x)   l.w[l_at, i, j] * x[j]
     kernel fit(net: Net)      layer(net.layers[k], x)        kernel fit(net.layers.w: Tensor)  layer(net.layers.w, k, x)
@@ -19,7 +20,7 @@ from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.ir import nodes as ir
 from slangad.compiler.ir.memory_parts import memory_parts, scalar_count
-from slangad.compiler.ir.types import INT, Array, Struct, Tuple, Type
+from slangad.compiler.ir.types import HALF, INT, Array, Struct, Tuple, Type, element_of
 from slangad.compiler.ir.walk import map_blocks, map_children, map_stmt_exprs, root, statements, walk, walk_stmts
 
 if TYPE_CHECKING:
@@ -37,18 +38,27 @@ def keep_params_in_memory(module: ir.Module) -> ir.Module:
     """Return the module with functions of kernels that have tensors in place of their large parameters."""
     clones = _Clones({f.key: f for f in module.functions})
     for kernel in module.kernels:
-        large = [p for p in kernel.params if is_large(p)]
+        large = [p for p in kernel.params if stays_in_memory(p)]
         while large and (refused := clones.try_kernel(kernel, frozenset(p.name for p in large))):
             large = [p for p in large if p.name != refused]
     return replace(module, functions=tuple(clones.in_order(module.functions))) if clones.made else module
 
 
-def is_large(param: ir.KernelParam) -> bool:
+def stays_in_memory(param: ir.KernelParam) -> bool:
     """Return True if the function of a kernel gets tensors in place of a parameter, where that is possible."""
-    if param.memory is not ir.Memory.PARAM or not isinstance(param.type, (Struct, Array)) or _has_tuple(param.type):
+    if param.memory is not ir.Memory.PARAM or _has_tuple(param.type):
         return False
     few_axes = all(len(part.extents) <= _MOST_AXES for part in memory_parts(param.type))
-    return few_axes and scalar_count(param.type) > FEW_SCALARS
+    return few_axes and (_is_large(param.type) or (not param.no_diff and _has_trained_half(param.type)))
+
+
+def _is_large(type_: Type) -> bool:
+    return isinstance(type_, (Struct, Array)) and scalar_count(type_) > FEW_SCALARS
+
+
+def _has_trained_half(type_: Type) -> bool:
+    """Return True if any half of a value gets a gradient."""
+    return any(not part.no_diff and element_of(part.element) == HALF for part in memory_parts(type_))
 
 
 def _has_tuple(type_: Type) -> bool:

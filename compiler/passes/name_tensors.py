@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 from slangad.compiler.ir import nodes as ir
 from slangad.compiler.ir.gradient_flow import Carrying
 from slangad.compiler.ir.group_operations import declares_shared
-from slangad.compiler.ir.memory_parts import extents_at
+from slangad.compiler.ir.memory_parts import extents_at, scalar_count
 from slangad.compiler.ir.types import Tensor, Texture, carries_gradient, count_scalars
 from slangad.compiler.ir.walk import (
     body_exprs,
@@ -31,6 +31,7 @@ from slangad.compiler.ir.walk import (
 )
 from slangad.compiler.passes.bound_indices import read_extents
 from slangad.compiler.passes.classify_accesses import accumulation_of, tile_of
+from slangad.compiler.passes.keep_params_in_memory import FEW_SCALARS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -162,11 +163,20 @@ def _with_accumulation(module: ir.Module, buffer: ir.Buffer) -> ir.Buffer:
     if _is_added(module, buffer):
         kind, _, why = accumulation_of(module, buffer)
         return replace(buffer, added=True, accumulation=kind, why=why)
+    if not buffer.no_diff and _is_of_small_param(module, buffer):
+        return replace(buffer, accumulation=ir.Accumulation.SUM, reach=buffer.extents)
     if buffer.no_diff or not _is_read(module, buffer):
         return buffer
     kind, _, why = accumulation_of(module, buffer)
     reach = _few_elements(module, buffer) if kind is ir.Accumulation.SHARED else ()
     return replace(buffer, accumulation=ir.Accumulation.SUM if reach else kind, reach=reach, why=why)
+
+
+def _is_of_small_param(module: ir.Module, buffer: ir.Buffer) -> bool:
+    """Return True if a thread adds up the gradient of the whole parameter, read or not, as if it were a value."""
+    kernel = next(k for k in module.kernels if k.name == buffer.kernel)
+    param = next(p for p in kernel.params if p.name == buffer.param)
+    return bool(buffer.extents) and param.memory is ir.Memory.PARAM and scalar_count(param.type) <= FEW_SCALARS
 
 
 def _in_tiles(module: ir.Module) -> ir.Module:

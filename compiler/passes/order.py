@@ -25,6 +25,7 @@ from slangad.compiler.passes.mark_no_diff import mark_no_diff
 from slangad.compiler.passes.name_tensors import name_tensors
 from slangad.compiler.passes.nest_layers import nest_layers
 from slangad.compiler.passes.pair_reads import pair_reads
+from slangad.compiler.passes.read_half_as_float import read_half_as_float
 from slangad.compiler.passes.replay_loops import replay_loops
 from slangad.compiler.passes.separate_indexed_reads import separate_indexed_reads
 from slangad.compiler.passes.share_tiles import share_tiles
@@ -53,6 +54,7 @@ PIPELINE: Final = (
     Pass("fusion", fuse_stages),
     Pass("params", keep_params_in_memory),
     Pass("tensors", name_tensors),
+    Pass("half_reads", read_half_as_float),
     Pass("products", find_products),
     Pass("entries", map_entries),
     Pass("layers", nest_layers),

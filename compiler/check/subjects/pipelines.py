@@ -12,7 +12,7 @@ from slangad.compiler.ir.built_in_stages import BIN, BUILT_IN, is_built_in
 from slangad.compiler.ir.nodes import Kernel, Memory, Range
 from slangad.compiler.ir.pipelines import ValueArgument
 from slangad.compiler.passes.fuse_stages import fuse_stages
-from slangad.compiler.passes.keep_params_in_memory import is_large
+from slangad.compiler.passes.keep_params_in_memory import stays_in_memory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -97,11 +97,11 @@ class _Stages:
     def _function(self, kernel: Kernel) -> str:
         """Return the key of a thread's work; a separate key if the check or a pass changes the function.
 
-        A pass keeps large parameters of launches in memory. Kernels that run threads by themselves take them by value.
+        A pass keeps some parameters of launches in memory. Kernels that run threads by themselves take them by value.
         """
         key = kernel.function
         function = self._described[key]
-        if self._functions.get(key) == function and not any(is_large(param) for param in kernel.params):
+        if self._functions.get(key) == function and not any(stays_in_memory(param) for param in kernel.params):
             return key
         added = f"{OF_STAGE}{key}"
         self._functions[added] = replace(function, key=added)

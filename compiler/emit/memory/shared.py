@@ -31,7 +31,7 @@ def name_shared(scope: NameScope, memory: SharedMemory) -> MemoryNames:
     stem = f"{memory.kernel}_{memory.name}"
     words = ("", "_at", "_read", "_write", "_adjoint", "_tangent")
     values, at, read, write, adjoint, tangent = (scope.fresh(f"{stem}{word}") for word in words)
-    return MemoryNames(values, "", at, read, write, adjoint, "", tangent, "", "", "", "", "")
+    return MemoryNames(values, "", at, read, "", write, adjoint, "", tangent, "", "", "", "", "")
 
 
 @dataclass(frozen=True, slots=True)

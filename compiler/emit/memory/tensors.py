@@ -42,6 +42,7 @@ class MemoryNames:
     extents: str
     at: str
     read: str
+    read_as_float: str
     write: str
     gradient: str
     copies: str
@@ -64,8 +65,8 @@ def name_memory(scope: NameScope, buffer: Buffer) -> MemoryNames:
     gradient = "adjoint" if _writes(buffer) else "totals" if is_scattered(buffer) else "sums" if summed else "grad"
     write = "_add" if buffer.added else "_write"
     words = (
-        "", "_extents", "_at", "_read", write, f"_{gradient}", "_copies", "_tangent", "_filter", "_sample",
-        "_times", "_held", "_first",
+        "", "_extents", "_at", "_read", "_read_float", write, f"_{gradient}", "_copies", "_tangent", "_filter",
+        "_sample", "_times", "_held", "_first",
     )  # fmt: skip
     names = MemoryNames(*(scope.fresh(f"{stem}{word}") for word in words), passive=buffer.no_diff)
     totals: tuple[str, ...] = (names.gradient,)
@@ -261,7 +262,8 @@ class TensorPrinter:
 
     ``kept`` is its number among the tensors whose sums groups keep in shared memory; None if it is not one of them.
     ``matrix`` is there if all its uses are products. ``in_step`` is True if threads without an element repeat another
-    one's: they store and add nothing.
+    one's: they store and add nothing. ``read_types`` are the types in which elements are read: their own, and float for
+    halfs.
     """
 
     buffer: Buffer
@@ -272,6 +274,7 @@ class TensorPrinter:
     kept: int | None = None
     matrix: MatrixSums | None = None
     in_step: bool = False
+    read_types: frozenset[types.Type] = frozenset()
 
     # --- what entry points need ---
 
@@ -313,7 +316,8 @@ class TensorPrinter:
         elif is_scattered(self.buffer):
             yield from totals_parameters(self.buffer, self.names, shape_of(self.tensor.element))
         else:
-            yield self._parameter(self.names.gradient, ParameterRole.GRADIENT, self._written, "add")
+            scalar, kind = total_scalar(self._summed_element), _buffer_of(self._summed_element)
+            yield self._parameter(self.names.gradient, ParameterRole.GRADIENT, kind, "add", scalar=scalar)
 
     def _added(self, mode: Mode) -> Iterator[EntryParameter]:
         """Yield the same for an output that threads add to through totals. Reverse mode reads its cotangent only."""
@@ -378,7 +382,12 @@ class TensorPrinter:
 
     @property
     def _written(self) -> str:
-        return f"RWStructuredBuffer<{types.show(element_type_of(self.tensor.element))}>"
+        return _buffer_of(self.tensor.element)
+
+    @property
+    def _summed_element(self) -> types.Type:
+        """Return the type of the sums of an element's gradient."""
+        return types.half_as_float(self.tensor.element)
 
     @property
     def _kind(self) -> str:
@@ -414,8 +423,8 @@ class TensorPrinter:
             return
         if self.tensor.rank > 1:
             self._print_at(writer)
-        if self.tensor.reads:
-            self._print_read(writer, modes)
+        for read_type in self._read_types():
+            self._print_read(writer, modes, read_type)
         if self.tensor.writes:
             self._print_write(writer, modes)
 
@@ -462,28 +471,55 @@ class TensorPrinter:
         with writer.accessor(f"uint {self.names.at}({self._indices})"):
             writer.line(f"return {text};")
 
-    def _print_read(self, writer: Writer, modes: tuple[Mode, ...]) -> None:
-        element, name = self.tensor.element, self.names.read
+    def _read_types(self) -> Iterator[types.Type]:
+        """Yield the types in which functions read elements."""
+        if not self.tensor.reads:
+            return
+        if self.tensor.element in self.read_types or not self.read_types:
+            yield self.tensor.element
+        yield from (type_ for type_ in self.read_types if type_ != self.tensor.element)
+
+    def _print_read(self, writer: Writer, modes: tuple[Mode, ...], type_: types.Type) -> None:
+        """Print a function that reads an element, as float if the type says so, and its derivatives."""
+        name = self.names.read if type_ == self.tensor.element else self.names.read_as_float
         derived = self._derived(modes)
         writer.gap()
         if derived:
             print_attributes(writer, name)
-        with writer.accessor(f"{self.spell(element)} {name}({self._indices})"):
-            writer.line(f"return {self._load(self.names.values)};")
+        with writer.accessor(f"{self.spell(type_)} {name}({self._indices})"):
+            value = self._load_as(writer, self.names.values, type_, "value")
+            writer.line(f"return {value};")
         if not derived:
             return
-        tangent = self._load(self.names.tangent) if Mode.JVP in modes else "{}"
         writer.accessor_gap()
-        with writer.accessor(f"DifferentialPair<{self.spell.generic(element)}> {name}_fwd({self._indices})"):
-            if tangent == "{}":
-                writer.line(f"{self.spell.declare(element, 'none')} = {{}};")
+        with writer.accessor(f"DifferentialPair<{self.spell.generic(type_)}> {name}_fwd({self._indices})"):
+            if Mode.JVP in modes:
+                tangent = self._load_as(writer, self.names.tangent, type_, "tangent")
+            else:
+                writer.line(f"{self.spell.declare(type_, 'none')} = {{}};")
                 tangent = "none"
-            writer.line(f"return diffPair({self._load(self.names.values)}, {tangent});")
+            value = self._load_as(writer, self.names.values, type_, "value")
+            writer.line(f"return diffPair({value}, {tangent});")
         writer.accessor_gap()
-        with writer.accessor(f"void {name}_bwd({self._indices}, {self.spell.declare(element, 'd_out')})"):
+        with writer.accessor(f"void {name}_bwd({self._indices}, {self.spell.declare(type_, 'd_out')})"):
             if Mode.BACKWARD in modes:
                 self.print_return_of_absent(writer)
-                self._print_add(writer)
+                self._print_add(writer, type_)
+
+    def _load_as(self, writer: Writer, buffer: str, type_: types.Type, local: str) -> str:
+        """Return the load of an element, converted to a type of the same shape. An array is converted in a local."""
+        loaded = self._load(buffer)
+        return loaded if type_ == self.tensor.element else self._as_float(writer, loaded, local)
+
+    def _as_float(self, writer: Writer, value: str, local: str) -> str:
+        """Return an element of halfs as float; print a local for it if it is an array."""
+        element = self.tensor.element
+        if not isinstance(element, types.Array):
+            return f"{self.spell(self._summed_element)}({value})"
+        writer.line(f"{self.spell.declare(element, f'{local}_half')} = {value};")
+        writer.line(f"{self.spell.declare(self._summed_element, local)};")
+        _print_conversion(writer, element, f"{local}_half", local)
+        return local
 
     def _load(self, buffer: str) -> str:
         return self.accessors.load(buffer, self._place, self.tensor.element, written=self.tensor.writes)
@@ -491,12 +527,15 @@ class TensorPrinter:
     def _derived(self, modes: tuple[Mode, ...]) -> bool:
         return has_gradient(self.buffer) and len(modes) > 0 and modes != (Mode.FORWARD,)
 
-    def _print_add(self, writer: Writer) -> None:
-        """Print the addition of ``d_out`` to the element's gradient."""
+    def _print_add(self, writer: Writer, type_: types.Type) -> None:
+        """Print the addition of ``d_out``, of a type, to the element's gradient."""
         if self.buffer.accumulation is Accumulation.SUM:
-            self._print_sum(writer)
+            self._print_sum(writer, type_)
+        elif is_scattered(self.buffer):
+            self._print_scattered(writer, {self.names.gradient: "d_out"}, self.kept, type_)
         else:
-            self._print_sums(writer, {self.names.gradient: "d_out"}, self.names.gradient, self.kept)
+            added = "d_out" if type_ == self._summed_element else self._as_float(writer, "d_out", "d_float")
+            writer.line(self.accessors.add(self.names.gradient, self._place, self._summed_element, added))
 
     def _print_sums(self, writer: Writer, added: dict[str, str], values: str, kept: int | None) -> None:
         """Print the addition of values to their totals, or to elements that belong to the thread."""
@@ -505,11 +544,15 @@ class TensorPrinter:
             for target, value in zip((values, self.names.tangent), added.values(), strict=False):
                 writer.line(self.accessors.add(target, self._place, element, value))
             return
+        self._print_scattered(writer, added, kept, element)
+
+    def _print_scattered(self, writer: Writer, added: dict[str, str], kept: int | None, type_: types.Type) -> None:
+        """Print the addition of values of a type to their totals."""
         writer.line(f"uint at = {self.total_place(self._place)};")
-        scalar = types.FLOAT if is_exact(self.buffer) else total_scalar(element)
+        scalar = types.FLOAT if is_exact(self.buffer) else total_scalar(type_)
         for totals, value in added.items():
             call = scatter_call(self.buffer, self.names, totals, self.total_size, kept)
-            print_scatter(writer, call, "at", element, value, scalar)
+            print_scatter(writer, call, "at", type_, value, scalar)
 
     def print_pair(self, writer: Writer, added: Sequence[tuple[Sequence[str], str]]) -> None:
         """Print the addition of two values to the totals of elements, each with the indices of its element."""
@@ -554,15 +597,15 @@ class TensorPrinter:
         buffer = self.names.tangent if tangent else self.names.values
         return self.accessors.load(buffer, self.place_of(indices), self.tensor.element)
 
-    def _print_sum(self, writer: Writer) -> None:
-        """Print the addition of ``d_out`` to the thread's sum of the element."""
+    def _print_sum(self, writer: Writer, type_: types.Type) -> None:
+        """Print the addition of ``d_out``, of a type, to the thread's sum of the element."""
         size, place = components_of(self.tensor.element), "i"
         for name, extent in zip("jkl", self.buffer.reach[1:], strict=False):
             place = f"{f'({place})' if ' ' in place else place} * {extent} + {name}"
         if size > 1:
             place = f"{size} * {f'({place})' if ' ' in place else place}"
         writer.line(f"int at = {place};")
-        print_addition(writer, (self.names.gradient, ""), "at", self.tensor.element, "d_out", str)
+        print_addition(writer, (self.names.gradient, ""), "at", type_, "d_out", str)
 
     @property
     def summed(self) -> SummedTensor | None:
@@ -632,6 +675,23 @@ class TensorPrinter:
 
     def _store(self, buffer: str, value: str) -> str:
         return self.accessors.store(buffer, self._place, self.tensor.element, value)
+
+
+def _buffer_of(element: types.Type) -> str:
+    """Return the type of a buffer of elements that is written."""
+    return f"RWStructuredBuffer<{types.show(element_type_of(element))}>"
+
+
+def _print_conversion(writer: Writer, type_: types.Array, source: str, target: str) -> None:
+    """Print the conversion of an array of halfs to one of floats, entry by entry."""
+    counter = f"n{source.count('[')}"
+    writer.line(f"for (int {counter} = 0; {counter} < {type_.size}; ++{counter})")
+    with writer.block():
+        entry, converted = f"{source}[{counter}]", f"{target}[{counter}]"
+        if isinstance(type_.element, types.Array):
+            _print_conversion(writer, type_.element, entry, converted)
+        else:
+            writer.line(f"{converted} = {types.show(types.half_as_float(type_.element))}({entry});")
 
 
 def print_scatter(

@@ -123,8 +123,10 @@ def _access(
     ctx: PrintContext, expr: ir.Read | ir.Extent | ir.Sample | ir.Linear | ir.GroupOperation | ir.Probe
 ) -> None:
     match expr:
-        case ir.Read(source=source, indices=indices):
-            ctx.writer.write(memory_names(ctx, source).read)
+        case ir.Read(source=source, indices=indices, type=type_):
+            names = memory_names(ctx, source)
+            element = source.type.element if isinstance(source.type, (types.Tensor, types.Texture)) else type_
+            ctx.writer.write(names.read if type_ == element else names.read_as_float)
             print_args(ctx, indices)
         case ir.Extent(source=source, axis=axis):
             one = isinstance(source.type, types.Tensor) and source.type.rank == 1

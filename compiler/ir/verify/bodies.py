@@ -27,6 +27,7 @@ from slangad.compiler.ir.types import (
     Weak,
     carries_gradient,
     element_of,
+    half_as_float,
     is_integral,
     is_scalar,
     show,
@@ -169,7 +170,8 @@ def _element(expr: ir.Read, use: str) -> Iterator[Diagnostic]:
     if not isinstance(source, (Tensor, Texture)):
         yield Diagnostic("SA901", f"an element of {show(source)}", expr.span)
         return
-    yield from _same(expr, source.element, "an element")
+    if use != "reads" or expr.type != half_as_float(source.element):
+        yield from _same(expr, source.element, "an element")
     rank = source.rank if isinstance(source, Tensor) else 2
     if [i.type for i in expr.indices] != [INT] * rank:
         shown = ", ".join(show(i.type) for i in expr.indices)
