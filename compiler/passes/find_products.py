@@ -183,7 +183,7 @@ class _Finder:
                 return product
         match start:
             case ir.Read(source=ir.Var(key) as bias, indices=(*indices, ir.Var(row))) if key in self.biases:
-                changed = {name for e in indices for name in _names(e)} & _assigned(loop)
+                changed = {name for e in indices for name in _names(e)} & changed_in(loop)
                 fits = row == loop.variable and self.biases[key].extents[len(indices) :] == product.shape[:1]
                 linear = replace(product.linear, bias=bias, bias_indices=tuple(indices))
                 return replace(product, linear=linear) if fits and not changed else product
@@ -192,7 +192,7 @@ class _Finder:
 
     def _product(self, loop: ir.For, inner: ir.For) -> _Product | None:
         """Return the product of which a loop in another one computes an entry, if it does that and no more."""
-        rows, columns = _trips(loop), _trips(inner)
+        rows, columns = trips(loop), trips(inner)
         if rows is None or columns is None:
             return None
         match inner.body:
@@ -201,7 +201,7 @@ class _Finder:
                     target=total,
                     value=ir.Binary(op="+", left=left, right=ir.Binary(op="*", left=a, right=b)),
                 ),
-            ) if left == total and total.type == FLOAT and _is_total(total, loop.variable):
+            ) if left == total and total.type == FLOAT and is_total(total, loop.variable):
                 a, b = _uncast(a), _uncast(b)
                 read, factor = (a, b) if isinstance(a, ir.Read) else (b, a)
             case _:
@@ -221,7 +221,7 @@ class _Finder:
                 before = _before(indices, loop.variable, inner.variable, columns)
             case _:
                 return None
-        changed = _assigned(loop)
+        changed = changed_in(loop)
         fixed = before is not None and not any(_names(e) & changed for e in (*before, value))
         if before is None or not fixed or root(value) is None or not self._fits(key, shape, len(before)):
             return None
@@ -307,7 +307,7 @@ def _uncast(expr: ir.Expr) -> ir.Expr:
     return expr.operand if isinstance(expr, ir.Cast) and expr.operand.type == expr.type else expr
 
 
-def _is_total(target: ir.Expr, row: str) -> bool:
+def is_total(target: ir.Expr, row: str) -> bool:
     """Return True if a row's sum goes to a local, or to the row's entry of an array."""
     match target:
         case ir.Index(value=ir.Var(), index=ir.Var(name)):
@@ -320,7 +320,7 @@ def _held(type_: Type) -> Type:
     return type_.element if isinstance(type_, (Tensor, Texture)) else type_
 
 
-def _trips(loop: ir.For) -> int | None:
+def trips(loop: ir.For) -> int | None:
     """Return how often a loop from 0 in steps of 1 runs, if that is known."""
     match loop:
         case ir.For(start=ir.Const(value=0), stop=ir.Const(value=int(stop)), step=1) if stop > 0:
@@ -349,7 +349,7 @@ def _names(expr: ir.Expr) -> set[str]:
     return {e.name for e in parts if isinstance(e, ir.Var)} | {"" for e in parts if not isinstance(e, plain)}
 
 
-def _assigned(loop: ir.For) -> set[str]:
+def changed_in(loop: ir.For) -> set[str]:
     """Return the locals that a loop changes, and ``""``."""
     names = {loop.variable, ""}
     for stmt in walk_stmts(loop.body):

@@ -32,6 +32,7 @@ from slangad.compiler.passes.spell_matrices import spell_matrices
 from slangad.compiler.passes.store_rows import store_rows
 from slangad.compiler.passes.store_whole_values import store_whole_values
 from slangad.compiler.passes.sum_exactly import sum_exactly
+from slangad.compiler.passes.sum_rows import sum_rows
 from slangad.compiler.passes.unspread_scalars import unspread_scalars
 
 if TYPE_CHECKING:
@@ -54,6 +55,7 @@ PIPELINE: Final = (
     Pass("params", keep_params_in_memory),
     Pass("tensors", name_tensors),
     Pass("products", find_products),
+    Pass("rows", sum_rows),
     Pass("entries", map_entries),
     Pass("layers", nest_layers),
     Pass("replay", replay_loops),
