@@ -22,6 +22,7 @@ from slangad.compiler.passes.keep_params_in_memory import keep_params_in_memory
 from slangad.compiler.passes.lower_tuples import lower_tuples
 from slangad.compiler.passes.map_entries import map_entries
 from slangad.compiler.passes.mark_no_diff import mark_no_diff
+from slangad.compiler.passes.multiply_arrays import multiply_arrays
 from slangad.compiler.passes.name_tensors import name_tensors
 from slangad.compiler.passes.nest_layers import nest_layers
 from slangad.compiler.passes.pair_reads import pair_reads
@@ -50,6 +51,7 @@ class Pass:
 
 
 PIPELINE: Final = (
+    Pass("array_products", multiply_arrays),
     Pass("forward_mode", expand_forward_mode),
     Pass("fusion", fuse_stages),
     Pass("params", keep_params_in_memory),
