@@ -345,8 +345,9 @@ def _print_accumulation(session: Session, one: CompiledInput) -> None:
     for kernel in one.slang.kernels:
         for name, way in kernel.accumulation.items():
             decided = kernel.deciding.get(name, "")
-            why = f"; not in half: {decided}" if way == "matrix" else f"; {decided} decides"
-            why = why if decided else ""
+            no_product = f"no product: {decided}"
+            reasons = {"matrix": f"not in half: {decided}", "shared": no_product, "sum": no_product}
+            why = f"; {reasons.get(way, f'{decided} decides')}" if decided else ""
             session.say(f"{kernel.name}.{name}: {way} ({WORDS[way]}{why})", level=1)
         for entry in one.slang.entries:
             if entry.kernel == kernel.name and entry.work is ThreadWork.STRIDED:

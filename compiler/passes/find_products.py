@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.ir import nodes as ir
 from slangad.compiler.ir.calls import differentiated
-from slangad.compiler.ir.types import DOUBLE, FLOAT, INT, Array, Tensor, Texture, Type, count_scalars
+from slangad.compiler.ir.types import DOUBLE, FLOAT, HALF, INT, Array, Tensor, Texture, Type, count_scalars
 from slangad.compiler.ir.walk import blocks, body_exprs, evaluated, root, statements, stmt_exprs, walk, walk_stmts
 from slangad.compiler.passes.store_whole_values import fresh_locals
 
@@ -37,6 +37,8 @@ _MOST_ENTRIES: Final = 1024
 """Rows and columns together. A group's memory holds several rows, and the vectors of several threads."""
 _GROUP_IN_HALF: Final = 256
 """Threads of the largest group with products in half: so many vectors go through its memory at a time."""
+_TOGETHER: Final = (ir.Accumulation.SHARED, ir.Accumulation.SUM)
+"""The ways of matrices whose products are loops: those that all threads read at one element at a time."""
 _FEWEST: Final = 64
 """Entries. Where no matrix is larger, each thread adds up by itself."""
 
@@ -84,6 +86,9 @@ class _Finder:
     functions: dict[str, ir.Function] = field(init=False)
     candidates: dict[str, ir.Buffer] = field(init=False)
     biases: dict[str, ir.Buffer] = field(init=False)
+    of_any: bool = False
+    """Find the products that stay loops too: by matrices of any size, and of halfs."""
+    left_out: dict[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.functions = {f.key: f for f in self.module.functions}
@@ -93,11 +98,54 @@ class _Finder:
     def _is_candidate(self, buffer: ir.Buffer) -> bool:
         many = (ir.Accumulation.SHARED, ir.Accumulation.TOGETHER, ir.Accumulation.SCATTER, ir.Accumulation.SUM)
         known = buffer.kernel == self.kernel.name and buffer.accumulation in many and bool(buffer.extents)
-        return known and isinstance(buffer.type, Tensor) and buffer.type.element == FLOAT
+        return known and isinstance(buffer.type, Tensor) and self._takes(buffer.type.element)
+
+    def _takes(self, element: Type) -> bool:
+        return element == FLOAT or (self.of_any and element == HALF)
 
     def run(self) -> ir.Module:
-        """Return the module with the products."""
-        if not self.candidates or self.kernel.in_step or not self._is_simple():
+        """Return the module with the products, and the reasons why others stay loops."""
+        matrices = _Finder(self.module, self.kernel, of_any=True).multiplied()
+        if self.kernel.in_step or not matrices:
+            return self.module
+        module = self._with_products()
+        reasons = {key: self._obstacle(key, shape) for key, shape in matrices.items()}
+        buffers = tuple(
+            replace(b, why=reasons[b.key]) if b.key in reasons and b.accumulation in _TOGETHER and not b.why else b
+            for b in module.buffers
+        )
+        return replace(module, buffers=buffers)
+
+    def multiplied(self) -> dict[str, tuple[int, int]]:
+        """Return the shapes of the matrices by which the functions of the kernel multiply, together or not."""
+        pairs = (
+            (loop, inner)
+            for key in self._called()
+            for loop in walk_stmts(statements(self.functions[key]))
+            if isinstance(loop, ir.For)
+            for inner in loop.body
+            if isinstance(inner, ir.For)
+        )
+        products = (self._product(*pair) for pair in pairs)
+        return {p.key: p.shape for p in products if p is not None}
+
+    def _obstacle(self, key: str, shape: tuple[int, int]) -> str:
+        """Return why the products of a tensor stay loops."""
+        tensor = next(b.type for b in self.module.buffers if b.key == key)
+        if why := self._not_simple():
+            return why
+        if isinstance(tensor, Tensor) and tensor.element == HALF:
+            return "its numbers are halfs"
+        if sum(shape) > _MOST_ENTRIES:
+            return f"its {shape[0]} rows and {shape[1]} columns are more than {_MOST_ENTRIES} together"
+        if key in self.left_out:
+            return f"the kernel's matrices have {self.left_out[key]} entries, more than {MOST_TOTALS}"
+        if math.prod(shape) <= _FEWEST:
+            return f"no matrix has more than {_FEWEST} entries"
+        return "not every use of it is a product that all threads of a group compute together"
+
+    def _with_products(self) -> ir.Module:
+        if not self.candidates or self._not_simple():
             return self.module
         together = {key for key in self._called() if self._comes_by(key)}
         while refused := self._refused(together):
@@ -132,17 +180,20 @@ class _Finder:
             return ir.Accumulation.MATRIX, f"the kernel's groups have {threads} threads, more than {_GROUP_IN_HALF}"
         return ir.Accumulation.HALF_MATRIX, ""
 
-    def _is_simple(self) -> bool:
-        """Return True if a thread that repeats another one's element changes nothing, and no sum is of doubles."""
+    def _not_simple(self) -> str:
+        """Return why a thread may not repeat another one's element, or which sums are of doubles; empty if neither."""
         of_kernel = [b for b in self.module.buffers if b.kernel == self.kernel.name]
-        stored = any(isinstance(b.type, Tensor) and b.type.writes for b in of_kernel)
-        owned = any(b.accumulation is ir.Accumulation.OWN for b in of_kernel)
+        if any(isinstance(b.type, Tensor) and b.type.writes for b in of_kernel):
+            return "the kernel stores into a tensor"
+        if any(b.accumulation is ir.Accumulation.OWN for b in of_kernel):
+            return "the kernel reads a tensor at the thread's own element"
         exprs = (e for key in self._called() for e in body_exprs(statements(self.functions[key])))
-        probed = any(isinstance(e, ir.Probe) for e in exprs)
+        if any(isinstance(e, ir.Probe) for e in exprs):
+            return "the kernel has a probe"
         places = [*(p.type for p in self.kernel.params), *(r.type for r in self.kernel.results)]
-        doubles = any(DOUBLE in count_scalars(_held(type_)) for type_ in places)
-        directed = any(result.param for result in self.kernel.results)
-        return not (stored or owned or probed or doubles or directed)
+        if any(DOUBLE in count_scalars(_held(type_)) for type_ in places):
+            return "the kernel has doubles"
+        return "the kernel has an out parameter" if any(result.param for result in self.kernel.results) else ""
 
     def _called(self) -> set[str]:
         return differentiated(self.functions, self.kernel.function)
@@ -183,7 +234,7 @@ class _Finder:
                 return product
         match start:
             case ir.Read(source=ir.Var(key) as bias, indices=(*indices, ir.Var(row))) if key in self.biases:
-                changed = {name for e in indices for name in _names(e)} & _assigned(loop)
+                changed = {name for e in indices for name in _names(e)} & changed_in(loop)
                 fits = row == loop.variable and self.biases[key].extents[len(indices) :] == product.shape[:1]
                 linear = replace(product.linear, bias=bias, bias_indices=tuple(indices))
                 return replace(product, linear=linear) if fits and not changed else product
@@ -192,7 +243,7 @@ class _Finder:
 
     def _product(self, loop: ir.For, inner: ir.For) -> _Product | None:
         """Return the product of which a loop in another one computes an entry, if it does that and no more."""
-        rows, columns = _trips(loop), _trips(inner)
+        rows, columns = trips(loop), trips(inner)
         if rows is None or columns is None:
             return None
         match inner.body:
@@ -201,8 +252,8 @@ class _Finder:
                     target=total,
                     value=ir.Binary(op="+", left=left, right=ir.Binary(op="*", left=a, right=b)),
                 ),
-            ) if left == total and total.type == FLOAT and _is_total(total, loop.variable):
-                a, b = _uncast(a), _uncast(b)
+            ) if left == total and total.type == FLOAT and is_total(total, loop.variable):
+                a, b = (_uncast(factor, of_any=self.of_any) for factor in (a, b))
                 read, factor = (a, b) if isinstance(a, ir.Read) else (b, a)
             case _:
                 return None
@@ -221,7 +272,7 @@ class _Finder:
                 before = _before(indices, loop.variable, inner.variable, columns)
             case _:
                 return None
-        changed = _assigned(loop)
+        changed = changed_in(loop)
         fixed = before is not None and not any(_names(e) & changed for e in (*before, value))
         if before is None or not fixed or root(value) is None or not self._fits(key, shape, len(before)):
             return None
@@ -230,7 +281,7 @@ class _Finder:
     def _fits(self, key: str, shape: tuple[int, int], before: int) -> bool:
         extents = self.candidates[key].extents
         in_rows = extents[before:] == (math.prod(shape),) and (shape[0] > 1 or not before)
-        return (extents[before:] == shape or in_rows) and sum(shape) <= _MOST_ENTRIES
+        return (extents[before:] == shape or in_rows) and (self.of_any or sum(shape) <= _MOST_ENTRIES)
 
     def _refused(self, together: set[str]) -> set[str]:
         """Return the tensors with another use or products of several shapes, or the largest if all are too many."""
@@ -242,6 +293,7 @@ class _Finder:
         sizes = {key: math.prod(b.extents) for key, b in self.candidates.items() if key not in refused}
         if not refused and sum(sizes.values()) > MOST_TOTALS:
             refused = {max(sizes, key=lambda key: sizes[key])}
+            self.left_out |= dict.fromkeys(refused, sum(sizes.values()))
         return refused
 
     def _refused_biases(self, together: set[str]) -> set[str]:
@@ -302,12 +354,12 @@ class _Writer:
         return tuple(made)
 
 
-def _uncast(expr: ir.Expr) -> ir.Expr:
-    """Return an expression without a cast to the type that it has."""
-    return expr.operand if isinstance(expr, ir.Cast) and expr.operand.type == expr.type else expr
+def _uncast(expr: ir.Expr, *, of_any: bool = False) -> ir.Expr:
+    """Return an expression without a cast to the type that it has; with ``of_any`` without a cast."""
+    return expr.operand if isinstance(expr, ir.Cast) and (of_any or expr.operand.type == expr.type) else expr
 
 
-def _is_total(target: ir.Expr, row: str) -> bool:
+def is_total(target: ir.Expr, row: str) -> bool:
     """Return True if a row's sum goes to a local, or to the row's entry of an array."""
     match target:
         case ir.Index(value=ir.Var(), index=ir.Var(name)):
@@ -320,7 +372,7 @@ def _held(type_: Type) -> Type:
     return type_.element if isinstance(type_, (Tensor, Texture)) else type_
 
 
-def _trips(loop: ir.For) -> int | None:
+def trips(loop: ir.For) -> int | None:
     """Return how often a loop from 0 in steps of 1 runs, if that is known."""
     match loop:
         case ir.For(start=ir.Const(value=0), stop=ir.Const(value=int(stop)), step=1) if stop > 0:
@@ -349,7 +401,7 @@ def _names(expr: ir.Expr) -> set[str]:
     return {e.name for e in parts if isinstance(e, ir.Var)} | {"" for e in parts if not isinstance(e, plain)}
 
 
-def _assigned(loop: ir.For) -> set[str]:
+def changed_in(loop: ir.For) -> set[str]:
     """Return the locals that a loop changes, and ``""``."""
     names = {loop.variable, ""}
     for stmt in walk_stmts(loop.body):

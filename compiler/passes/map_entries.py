@@ -5,9 +5,10 @@
                                               h = map(z, slope)
 
 Slang's reverse mode of a store into an array adds up the gradient of the whole array: a loop over 64 entries takes
-64 * 64 additions and copies. The derivatives of ``map`` are loops over those of ``entry``. Only kernels with products
-of matrices have such functions: there arrays are long. A loop that copies all entries of an array becomes ``h = z``.
-A turn may set several entries, ``h[i * 2 + k]``: then ``entry`` returns that row of two.
+64 * 64 additions and copies, and keeps 64 arrays. The derivatives of ``map`` are loops over those of ``entry``. Kernels
+with products of matrices have such functions, and all others where an array has more than ``LONG`` entries. A loop
+that copies all entries of an array becomes ``h = z``. A turn may set several entries, ``h[i * 2 + k]``: then ``entry``
+returns that row of two.
 """
 
 from __future__ import annotations
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
 
 _FEWEST: Final = 16
 """Entries. Slang's own derivative of a shorter loop costs little, if a turn sets one entry."""
+LONG: Final = 64
+"""Entries. In kernels without products, Slang differentiates loops over shorter arrays. Larger: it keeps more."""
 _ENTRY: Final = "result_entry"
 _INDEX: Final = "place"
 _ROW: Final = "row"
@@ -47,20 +50,18 @@ _OWN: Final = frozenset({
 
 
 def map_entries(module: ir.Module) -> ir.Module:
-    """Return the module with such functions for kernels that multiply by matrices together."""
+    """Return the module with such functions: for kernels that multiply by matrices together, and for long arrays."""
     keys = multiplying(module)
-    if not keys:
-        return module
-    return replace(
-        module, functions=tuple(part for f in module.functions for part in (_mapped(f) if f.key in keys else (f,)))
-    )
+    made = (part for f in module.functions for part in _mapped(f, multiplies=f.key in keys))
+    return replace(module, functions=tuple(made))
 
 
-def _mapped(function: ir.Function) -> tuple[ir.Function, ...]:
+def _mapped(function: ir.Function, *, multiplies: bool) -> tuple[ir.Function, ...]:
     """Return the functions that the loops of a function become, and the function with calls of them, last."""
-    if not isinstance(function.body, tuple):
+    by_slang = function.differentiable and isinstance(function.derivative, ir.Automatic)
+    if not isinstance(function.body, tuple) or not (multiplies or by_slang):
         return (function,)
-    mapper = _Mapper(function)
+    mapper = _Mapper(function, 0 if multiplies else LONG)
     body = mapper.block(function.body, ())
     return (*mapper.made, replace(function, body=body))
 
@@ -113,9 +114,10 @@ def _element(type_: Type) -> Type:
 
 @dataclass(slots=True)
 class _Mapper:
-    """Makes the functions of one function's loops."""
+    """Makes the functions of one function's loops, of those that set an array of more than ``longer_than`` entries."""
 
     function: ir.Function
+    longer_than: int
     made: list[ir.Function] = field(default_factory=list)
     count: int = 0
 
@@ -126,6 +128,7 @@ class _Mapper:
             rest = (body[number + 1 :], *after)
             if isinstance(stmt, ir.For):
                 loop = _read_loop(stmt, rest)
+                loop = loop if loop and loop.count * loop.row > self.longer_than else None
                 copied = _copied(stmt, loop) if loop else None
                 if loop and copied:
                     value = _taken_over(result, copied, rest)
@@ -195,7 +198,7 @@ def _entry_body(stmt: ir.For, loop: _Loop) -> tuple[ir.Stmt, ...]:
     """Return the body of the loop with values in place of entries, and the return of what it sets."""
     out = ir.Var(_ENTRY, loop.entry)
     entries = {v.name: ir.Var(_entry_of(v), _element(v.type)) for v in loop.arrays}
-    start: tuple[ir.Stmt, ...] = (_zeros(out),) if loop.row > 1 else ()
+    start: tuple[ir.Stmt, ...] = zeros(out) if loop.row > 1 else ()
     if loop.out.name in entries:
         start = (ir.Assign(out, entries[loop.out.name], stmt.span),)
     entries[loop.out.name] = out
@@ -230,7 +233,7 @@ def _place_in_row(at: ir.Expr, index: str, row: int) -> ir.Expr | None:
             return None
 
 
-def _over(count: int, index: str, *body: ir.Stmt) -> ir.For:
+def loop_over(count: int, index: str, *body: ir.Stmt) -> ir.For:
     """Return a loop from 0."""
     return ir.For(index, ir.Const(0, INT), ir.Const(count, INT), 1, count, bounded=False, unroll=False, body=body)
 
@@ -252,7 +255,7 @@ def _moved(loop: _Loop, whole: ir.Expr, part: ir.Expr, *, out: bool) -> ir.Stmt:
         inside = ir.Index(part, _K, FLOAT)
     entry = ir.Index(whole, at, FLOAT)
     move = ir.Assign(entry, inside) if out else ir.Assign(inside, entry)
-    return _over(loop.row, _K.name, move) if loop.row > 1 else move
+    return loop_over(loop.row, _K.name, move) if loop.row > 1 else move
 
 
 def _plain_body(loop: _Loop, entry: ir.Function) -> tuple[ir.Stmt, ...]:
@@ -263,13 +266,14 @@ def _plain_body(loop: _Loop, entry: ir.Function) -> tuple[ir.Stmt, ...]:
     if loop.row > 1:
         own = ir.Var(_ROW, entry.result)
         held, value = (ir.Assign(own, value),), own
-    turn = _over(loop.count, _INDEX, *held, _moved(loop, out, value, out=True))
-    return (_zeros(out), turn, ir.Return(out))
+    turn = loop_over(loop.count, _INDEX, *held, _moved(loop, out, value, out=True))
+    return (*zeros(out), turn, ir.Return(out))
 
 
-def _zeros(local: ir.Var) -> ir.Assign:
-    zero = ir.Construct((), local.type) if isinstance(local.type, Array) else _zero(local.type)
-    return ir.Assign(local, zero)
+def zeros(*locals_: ir.Var) -> tuple[ir.Stmt, ...]:
+    """Return statements that make locals zero."""
+    values = (ir.Construct((), v.type) if isinstance(v.type, Array) else _zero(v.type) for v in locals_)
+    return tuple(ir.Assign(local, value) for local, value in zip(locals_, values, strict=True))
 
 
 def _zero(type_: Type) -> ir.Expr:
@@ -287,7 +291,7 @@ def _backward(loop: _Loop, entry: ir.Function, plain: ir.Function) -> ir.Functio
     inner: list[ir.Stmt] = []
     if loop.row > 1:
         d_entry = ir.Var(f"d_{_ROW}", entry.result)
-        inner += (_zeros(d_entry), _moved(loop, d_out, d_entry, out=False))
+        inner += (*zeros(d_entry), _moved(loop, d_out, d_entry, out=False))
     args: tuple[ir.Expr, ...] = (*entries, *loop.values, _N, d_entry)
     one = len(flowing) == 1
     variable = ir.Var("entry_gradients", types[0] if one else Tuple(types))
@@ -300,8 +304,7 @@ def _backward(loop: _Loop, entry: ir.Function, plain: ir.Function) -> ir.Functio
         else:
             inner.append(ir.Assign(gradient, ir.Binary("+", gradient, part, gradient.type)))
     result = gradients[0] if one else ir.Construct(tuple(gradients), Tuple(tuple(g.type for g in gradients)))
-    zeros = (_zeros(gradient) for gradient in gradients)
-    body: tuple[ir.Stmt, ...] = (*zeros, _over(loop.count, _INDEX, *inner), ir.Return(result))
+    body: tuple[ir.Stmt, ...] = (*zeros(*gradients), loop_over(loop.count, _INDEX, *inner), ir.Return(result))
     return ir.Function(
         f"{plain.key}.backward", f"{plain.name}_bwd", (*plain.params, ir.Param("d_out", loop.out.type)), result.type,
         body, differentiable=False, role=ir.Role.BACKWARD, of=plain.key, span=plain.span,
@@ -333,7 +336,7 @@ def _forward(loop: _Loop, entry: ir.Function, plain: ir.Function) -> ir.Function
     params = tuple(replace(p, type=DiffPair(p.type)) if carries_gradient(p.type) else p for p in plain.params)
     return ir.Function(
         f"{plain.key}.forward", f"{plain.name}_fwd", params, result.type,
-        (_zeros(out), _zeros(tangent), _over(loop.count, _INDEX, *inner), ir.Return(result)),
+        (*zeros(out, tangent), loop_over(loop.count, _INDEX, *inner), ir.Return(result)),
         doc=("For forward mode, which does not call the function above.",), differentiable=False, role=ir.Role.FORWARD,
         of=plain.key, span=plain.span,
     )  # fmt: skip
@@ -477,14 +480,15 @@ def _reads(stmt: ir.For, loop: _Loop) -> Iterator[ir.Expr]:
         set_ = next(_entries_set((part,), loop.out), None) if loop.row > 1 else None
         for expr in _evaluated(part):
             if expr != set_:
-                yield from (e for e in _parts(expr, stmt.variable) if not _is_entry(e, loop.out, stmt.variable))
+                parts = entries_and_locals(expr, stmt.variable)
+                yield from (e for e in parts if not _is_entry(e, loop.out, stmt.variable))
 
 
 def _is_entry(expr: ir.Expr, array: ir.Var, index: str) -> bool:
     return isinstance(expr, ir.Index) and expr.value == array and expr.index == ir.Var(index, INT)
 
 
-def _parts(expr: ir.Expr, index: str) -> Iterator[ir.Expr]:
+def entries_and_locals(expr: ir.Expr, index: str) -> Iterator[ir.Expr]:
     """Yield the entries of a loop's own index and the locals in an expression, and what can't be in a map."""
     match expr:
         case ir.Index(value=ir.Var(), index=ir.Var(name)) if name == index:
@@ -492,13 +496,13 @@ def _parts(expr: ir.Expr, index: str) -> Iterator[ir.Expr]:
         case ir.Var():
             yield expr
         case ir.Read(indices=inner):
-            yield from (part for child in inner for part in _parts(child, index))
+            yield from (part for child in inner for part in entries_and_locals(child, index))
         case ir.Extent():
             return
         case _ if isinstance(expr, _NEVER):
             yield expr
         case _:
-            yield from (part for child in children(expr) for part in _parts(child, index))
+            yield from (part for child in children(expr) for part in entries_and_locals(child, index))
 
 
 def _evaluated(stmt: ir.Stmt) -> tuple[ir.Expr, ...]:

@@ -22,6 +22,7 @@ from slangad.compiler.passes.keep_params_in_memory import keep_params_in_memory
 from slangad.compiler.passes.lower_tuples import lower_tuples
 from slangad.compiler.passes.map_entries import map_entries
 from slangad.compiler.passes.mark_no_diff import mark_no_diff
+from slangad.compiler.passes.multiply_arrays import multiply_arrays
 from slangad.compiler.passes.name_tensors import name_tensors
 from slangad.compiler.passes.nest_layers import nest_layers
 from slangad.compiler.passes.pair_reads import pair_reads
@@ -33,6 +34,7 @@ from slangad.compiler.passes.spell_matrices import spell_matrices
 from slangad.compiler.passes.store_rows import store_rows
 from slangad.compiler.passes.store_whole_values import store_whole_values
 from slangad.compiler.passes.sum_exactly import sum_exactly
+from slangad.compiler.passes.sum_rows import sum_rows
 from slangad.compiler.passes.unspread_scalars import unspread_scalars
 
 if TYPE_CHECKING:
@@ -50,12 +52,14 @@ class Pass:
 
 
 PIPELINE: Final = (
+    Pass("array_products", multiply_arrays),
     Pass("forward_mode", expand_forward_mode),
     Pass("fusion", fuse_stages),
     Pass("params", keep_params_in_memory),
     Pass("tensors", name_tensors),
     Pass("half_reads", read_half_as_float),
     Pass("products", find_products),
+    Pass("rows", sum_rows),
     Pass("entries", map_entries),
     Pass("layers", nest_layers),
     Pass("replay", replay_loops),

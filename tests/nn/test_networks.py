@@ -111,6 +111,12 @@ def test_network__of_half_or_one_unit__agrees_too() -> None:
     agree(kernels.one, weights(1, 1, 1, bias=False), x[:, :1].copy(), [CUBED, NONE], 1e-5)
 
 
+def test_network__of_more_than_a_thousand_units__agrees_and_keeps_no_arrays() -> None:
+    kernels = loaded(FILE.with_name("wide.py"), "cpu")
+    x = np.random.default_rng(2).uniform(-1, 1, (3, 70)).astype("f4")
+    agree(kernels.wide, weights(70, 1024, 2), x, [RELU, NONE], 1e-5)
+
+
 def test_network__of_half__adds_up_in_float() -> None:
     kernels = loaded(FILE, "cpu")
     net, x = weights(5, 17, 3, dtype="f2"), np.full((1, 5), 0.37, "f4")

@@ -81,8 +81,8 @@ def accumulations(module: ir.Module, kernel: ir.Kernel) -> dict[str, str]:
 
 
 def deciding(module: ir.Module, kernel: ir.Kernel) -> dict[str, str]:
-    """Return the expressions that decided how tensors are added to, and the reasons why products are not in half."""
-    ways = ("together", "scatter", "matrix")
+    """Return the expressions that decided how tensors are added to, and why products are loops or not in half."""
+    ways = ("together", "scatter", "shared", "sum", "matrix")
     own = (b for b in module.buffers if b.kernel == kernel.name and _way_of_memory(b) in ways)
     return {buffer.name: buffer.why for buffer in own if buffer.why}
 

@@ -137,5 +137,6 @@ ROWS = (
         "The determinant of a square matrix.", composed=_determinant,
         typed="(m: MatrixValue[_S, Any]) -> _S"),
     Row("mul", ("a", "b"), product, lambda np, a, b: np.matmul(a, b), "mul",
-        "The matrix product; a vector on the left is a row, on the right a column.", composed=_mul),
+        "The matrix product; a vector on the left is a row, on the right a column. An `Array[Array[float, m], n]` "
+        "multiplies an `Array[float, m]`.", composed=_mul),
 )  # fmt: skip

@@ -8,6 +8,8 @@ from slangad.compiler.ir.types import (
     BOOL,
     FLOAT,
     FLOATING,
+    HALF,
+    Array,
     Matrix,
     Scalar,
     Type,
@@ -24,6 +26,7 @@ from slangad.compiler.lang.intrinsics.model import IntrinsicSignature, Rule
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import TypeGuard
 
 
 def meet(types: Sequence[Type], *, first: int = 0) -> Type:
@@ -174,7 +177,9 @@ def square(types: Sequence[Type]) -> IntrinsicSignature:
 
 
 def product(types: Sequence[Type]) -> IntrinsicSignature:
-    """Take matrix and matrix, matrix and vector, or vector (a row) and matrix."""
+    """Take matrix and matrix, matrix and vector, or vector (a row) and matrix; or an array of arrays and an array."""
+    if any(isinstance(t, Array) for t in types):
+        return _product_of_arrays(types[0], types[1])
     left, right = (_as_factor(t, i) for i, t in enumerate(types))
     if isinstance(left, Vector) and isinstance(right, Vector):
         raise TypeRuleError(1, "two vectors have no matrix product", "use sa.dot(a, b), or a * b by component")
@@ -184,6 +189,26 @@ def product(types: Sequence[Type]) -> IntrinsicSignature:
     if inner != outer:
         raise TypeRuleError(1, f"{show(left)} by {show(right)} does not fit: {inner} columns, {outer} rows")
     return IntrinsicSignature((left, right), _product_type(left, right))
+
+
+def _product_of_arrays(left: Type, right: Type) -> IntrinsicSignature:
+    """Take a matrix as an array of rows, and an array; a matrix of halfs multiplies an array of floats too."""
+    help_ = "multiply an Array[Array[float, m], n] by an Array[float, m]"
+    if not isinstance(left, Array) or not isinstance(left.element, Array) or not _is_floating(left.element.element):
+        raise TypeRuleError(0, f"{show(left)} is not an array of arrays of floats", help_)
+    if not isinstance(right, Array) or not _is_floating(right.element):
+        raise TypeRuleError(1, f"{show(right)} is not an array of floats", help_)
+    rows, columns, element = left.size, left.element.size, left.element.element
+    if element not in (right.element, HALF) or right.element not in (element, FLOAT):
+        raise TypeRuleError(1, f"{show(right)} does not mix with {show(left)}", "convert the entries of one of them")
+    if columns != right.size:
+        message = f"{show(left)} by {show(right)} does not fit: {columns} columns, {right.size} rows"
+        raise TypeRuleError(1, message, f"multiply by an Array[{right.element.name}, {columns}]")
+    return IntrinsicSignature((left, right), Array(right.element, rows))
+
+
+def _is_floating(type_: Type) -> TypeGuard[Scalar]:
+    return isinstance(type_, Scalar) and type_.name in FLOATING
 
 
 def _product_type(left: Vector | Matrix, right: Vector | Matrix) -> Type:
@@ -198,7 +223,8 @@ def _product_type(left: Vector | Matrix, right: Vector | Matrix) -> Type:
 def _as_factor(type_: Type, index: int) -> Vector | Matrix:
     if isinstance(type_, (Vector, Matrix)) and element_of(type_) != BOOL:
         return type_
-    raise TypeRuleError(index, f"{show(type_)} is not a matrix or vector", "use * to scale by a number")
+    remedy = "use * to scale by a number" if isinstance(type_, (Scalar, Weak)) else "multiply matrices and vectors"
+    raise TypeRuleError(index, f"{show(type_)} is not a matrix or vector", remedy)
 
 
 def _one_element(left: Vector | Matrix, right: Vector | Matrix) -> tuple[Vector | Matrix, Vector | Matrix]:

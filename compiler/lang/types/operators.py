@@ -19,6 +19,7 @@ from slangad.compiler.ir.types import (
     FLOATING,
     INT,
     UINT,
+    Array,
     Matrix,
     Type,
     Vector,
@@ -275,11 +276,27 @@ def call_intrinsic(name: str, args: Sequence[object]) -> object:
         if float(exponent).is_integer():
             return power(args[0], exponent)
     signature = _signature(name, tuple(type_of(a) for a in args))
+    if name == "mul" and isinstance(signature.result, Array):
+        return _product_of_arrays(args[0], args[1], signature.result)
     if is_integral(signature.result) and is_integral(signature.params[0]):
         return _integral_call(row, args, signature)
     data = [adapted(a, t) for a, t in zip(args, signature.params, strict=True)]
     result = _folded(row, data)
     return _result(row, result, signature.result)
+
+
+def _product_of_arrays(matrix: Any, vector: Any, type_: Array) -> object:  # noqa: ANN401  (arrays of any numbers)
+    """Return the product of an array of rows and an array, added up in their order as devices do."""
+    from slangad.compiler.lang.types.construct import zero
+
+    result: Any = zero(type_)
+    for i in range(type_.size):
+        total = result[i]
+        for j in range(len(vector)):
+            entry = wrapped(adapted(matrix[i][j], type_.element), type_.element)
+            total = binary("+", total, binary("*", entry, vector[j]))
+        result[i] = total
+    return result
 
 
 @lru_cache(maxsize=4096)

@@ -44,6 +44,8 @@ SHARED: Final = 64
 Above it, adding up their gradients in each iteration costs more than the state that Slang keeps. Larger: loops over
 arrays, such as layers of networks, get derivatives of their own.
 """
+MOST: Final = 65536
+"""Bytes. Slang keeps no more of a loop for each thread, whatever gradients cost. Larger: stacks overflow."""
 
 
 class Unsuitable(Exception):  # noqa: N818  (the pass makes a diagnostic of it)
@@ -109,7 +111,7 @@ def _way(loop: Loop, taken: set[str], inner: int) -> Plan:
     needed = _needed(loop)
     whole = [v.local for v in loop.state if isinstance(v.local.type, Array) and v.local not in needed]
     shared = sum(size_of(v.type) for v in (*whole, *(s.local for s in loop.shared if s.active)))
-    if asked is None and shared > SHARED:
+    if asked is None and shared > SHARED and slang <= MOST:
         return Plan("keep", f"each iteration would add up {shared} bytes of gradients of whole arrays", kept=slang)
     if not needed and not asked:
         return Plan("sum", "its state is only added to")

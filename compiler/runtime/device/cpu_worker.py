@@ -5,8 +5,9 @@ A kernel that crashes or hangs ends this process, not slangad. Buffers are memor
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from slangad.compiler.toolchain.workers.frames import private_stdout, requests, send
 
@@ -78,8 +79,20 @@ class _WorkerState:
     memory: dict[int, mmap.mmap] = field(default_factory=dict)
 
 
+STACK: Final = 256 << 20
+"""Bytes of the stack of each thread, which only take memory once they are used. Arrays of a kernel's threads lie there.
+Larger: a 32-bit system has no room for several."""
+
+
 def main() -> None:
-    """Serve one parent until its end of the pipe closes."""
+    """Serve one parent until its end of the pipe closes, in a thread with a stack for large arrays."""
+    threading.stack_size(STACK)
+    server = threading.Thread(target=_serve_parent)
+    server.start()
+    server.join()
+
+
+def _serve_parent() -> None:
     state = _WorkerState()
     with private_stdout() as pipe:
         for request in requests():
