@@ -173,9 +173,7 @@ def resident_backward(
 def slangad_time(workload: str, device_name: str, divide: int, *, deterministic: bool = False) -> dict[str, float]:
     """Return slangad's time for a workload, and the error of its gradients against float64."""
     given = made(workload, divide, small=device_name == "cpu")
-    run = resident_backward(
-        f"{FILES[workload]}.py:fit", given, device_name, together=True, deterministic=deterministic
-    )
+    run = resident_backward(f"{FILES[workload]}.py:fit", given, device_name, together=True, deterministic=deterministic)
     assert run.together is not None
     return {"us": run.us, "together": run.together, "error": error_of(workload, given, run.results)}
 
