@@ -19,7 +19,18 @@ from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.ir import nodes as ir
 from slangad.compiler.ir.layers import entry_key, multiplying
-from slangad.compiler.ir.types import FLOAT, INT, Array, DiffPair, Scalar, Tuple, Type, Vector, carries_gradient
+from slangad.compiler.ir.types import (
+    FLOAT,
+    INT,
+    Array,
+    DiffPair,
+    Scalar,
+    Tuple,
+    Type,
+    Vector,
+    carries_gradient,
+    half_as_float,
+)
 from slangad.compiler.ir.walk import (
     children,
     map_blocks,
@@ -462,10 +473,17 @@ def _with_reads(stmt: ir.For, loop: _Loop, locals_: set[str]) -> _Loop | None:
             case _:
                 return None
     loop = replace(loop, arrays=tuple(arrays.values()), values=tuple(values.values()))
+    if any(is_half(v) for v in loop.values):
+        return None
     flowing = any(carries_gradient(v.type) for v in (*loop.arrays, *loop.values))
     names = [p.name for p in (*loop.params, *loop.entry_params)]
     hidden = _OWN & {*names, *locals_, stmt.variable} or any(f"d_{name}" in names for name in names)
     return loop if flowing and not hidden and len({*names}) + len(values) == len(names) else None
+
+
+def is_half(value: ir.Var) -> bool:
+    """Return True for a local of halfs: the gradients of all turns would be added up in half."""
+    return half_as_float(value.type) != value.type
 
 
 _NEVER: Final = (

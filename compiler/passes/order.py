@@ -103,7 +103,7 @@ def run_all(
         CompileError: A pass refuses the user's program.
     """
     _check("the front end", module, declared=False)
-    module = differentiate_twice(module) if second_order else module
+    module = differentiate_twice(multiply_arrays(module)) if second_order else module  # derivatives of functions
     everywhere = bool(os.environ.get("SLANGAD_VERIFY"))
     for step in PIPELINE:
         before, module = module, step.function(module)

@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.ir import nodes as ir
 from slangad.compiler.ir.types import FLOAT, INT, Array, DiffPair, Scalar, Tuple, Vector, carries_gradient
-from slangad.compiler.ir.walk import map_blocks, map_children, walk_stmts
+from slangad.compiler.ir.walk import map_blocks, map_children, root, walk_stmts
 from slangad.compiler.passes.find_products import changed_in, is_total, trips
-from slangad.compiler.passes.map_entries import LONG, entries_and_locals, loop_over, zeros
+from slangad.compiler.passes.map_entries import LONG, entries_and_locals, is_half, loop_over, zeros
 from slangad.compiler.passes.store_whole_values import fresh_locals
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ class _Writer:
         """Return a block with calls before the loops that add up."""
         result: list[ir.Stmt] = []
         for stmt in body:
-            if not isinstance(stmt, ir.For) or _leaves(stmt):
+            if not (isinstance(stmt, ir.For) and _is_alone(stmt)):
                 result.append(map_blocks(stmt, self.block))
                 continue
             inner: list[ir.Stmt] = []
@@ -171,8 +171,12 @@ def _merged(body: list[ir.Stmt]) -> tuple[ir.Stmt, ...]:
     return tuple(result)
 
 
-def _leaves(loop: ir.For) -> bool:
-    return any(isinstance(s, (ir.Break, ir.Continue, ir.Return, ir.While)) for s in walk_stmts(loop.body))
+def _is_alone(loop: ir.For) -> bool:
+    """Return True if all turns of a loop run, and neither they nor other threads store in memory meanwhile."""
+    never = (ir.Break, ir.Continue, ir.Return, ir.While, ir.Barrier)
+    parts = (*walk_stmts(loop.body),)
+    stores = any(isinstance(s, ir.Assign) and root(s.target) is None for s in parts)
+    return not stores and not any(isinstance(s, never) for s in parts)
 
 
 def _read_sums(loop: ir.For, inner: ir.Stmt) -> _Sums | None:
@@ -213,7 +217,8 @@ def _with_reads(loop: ir.For, sums: _Sums) -> _Sums | None:
     taken = {*names, sums.row, sums.column, *(f"d_{name}" for name in names), *map(_entry_of, found.arrays)}
     hidden = _OWN & {*names} or len(taken) != 2 * len(names) + 2 + len(found.arrays)
     flowing = any(carries_gradient(v.type) for v in found.read)
-    return found if found.arrays and flowing and not hidden else None
+    halfs = any(map(is_half, found.values))
+    return found if found.arrays and flowing and not (hidden or halfs) else None
 
 
 def _entry_of(array: ir.Var) -> str:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, Final, Generic, Literal, Self, TypeVar, cast, get_args, overload
+from typing import TYPE_CHECKING, Any, Final, Generic, Literal, TypeVar, cast, get_args, overload
 
 from slangad.compiler.errors.diagnostics import nearest_of
 from slangad.compiler.ir.optimizers import OPTIMIZERS
@@ -20,6 +20,8 @@ from slangad.compiler.lang.errors import Argument, ArgumentError, DescriptionErr
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from typing_extensions import Self
 
 R = TypeVar("R")
 
