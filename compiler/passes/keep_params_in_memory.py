@@ -19,6 +19,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.ir import nodes as ir
+from slangad.compiler.ir.calls import value_callees
 from slangad.compiler.ir.memory_parts import memory_parts, scalar_count
 from slangad.compiler.ir.types import HALF, INT, Array, Struct, Tuple, Type, element_of
 from slangad.compiler.ir.walk import map_blocks, map_children, map_stmt_exprs, root, statements, walk, walk_stmts
@@ -37,8 +38,11 @@ _MOST_AXES: Final = 4
 def keep_params_in_memory(module: ir.Module) -> ir.Module:
     """Return the module with functions of kernels that have tensors in place of their large parameters."""
     clones = _Clones({f.key: f for f in module.functions})
+    called = {key for f in module.functions for key in value_callees(f)}
     for kernel in module.kernels:
         large = [p for p in kernel.params if stays_in_memory(p)]
+        if kernel.function in called:  # by a kernel of fused stages, which passes a value
+            large = [p for p in large if _is_large(p.type)]
         while large and (refused := clones.try_kernel(kernel, frozenset(p.name for p in large))):
             large = [p for p in large if p.name != refused]
     return replace(module, functions=tuple(clones.in_order(module.functions))) if clones.made else module
