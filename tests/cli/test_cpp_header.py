@@ -71,7 +71,9 @@ def _shape(kernel: HeaderKernel, buffer: HeaderBuffer) -> tuple[int, ...]:
     shape: tuple[int, ...] = ()
     for factor, tensor in buffer.plan.count.factors:
         shape += front.get(factor, (EXTENT,) * kernel.tensors.get(tensor, 0))
-    return (*shape, *buffer.plan.parameter.shape)
+    own = buffer.plan.parameter.shape
+    is_number = own == (1,) and not buffer.plan.parameter.path  # a half that is a tensor of one element
+    return shape if is_number else (*shape, *own)
 
 
 def _values(kernel: HeaderKernel, buffer: HeaderBuffer, rng: np.random.Generator) -> np.ndarray[Any, Any]:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.toolchain
 
 ROOT = Path(__file__).parents[2]
-NOT_COMPILED = ("neural_image.py", "launch.py", "four_spheres.py")
+NOT_COMPILED = ("neural_image.py", "neural_material.py", "launch.py", "four_spheres.py")
 SAMPLES = sorted(p for p in (ROOT / "samples").glob("*/*.py") if p.name not in NOT_COMPILED)
 TARGETS = ("-t", "wgsl", "-t", "spirv", "-t", "cpp")
 
