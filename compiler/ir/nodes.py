@@ -482,7 +482,7 @@ class ReplayedLoop:
         watched: The floats of the state that may become too small to undo an iteration.
         plain: It counts from 0 by 1.
         stops: The field of its state that is set when an iteration leaves the loop; empty if every iteration runs.
-        choice: What is told of it.
+        choice: The same as ``-v`` and the manifest print it.
     """
 
     key: str

@@ -103,10 +103,11 @@ def run_all(
         CompileError: A pass refuses the user's program.
     """
     _check("the front end", module, declared=False)
-    module = differentiate_twice(multiply_arrays(module)) if second_order else module  # derivatives of functions
     everywhere = bool(os.environ.get("SLANGAD_VERIFY"))
     for step in PIPELINE:
         before, module = module, step.function(module)
+        if second_order and step.function is multiply_arrays:
+            module = differentiate_twice(module)  # which has no rules for products of arrays
         if deterministic and step.function is share_tiles:
             module = sum_exactly(module)  # what the threads of a tile read together stays so
         is_last = step is PIPELINE[-1]

@@ -98,9 +98,9 @@ class _Sums:
         """Return the part of a variable, of its gradient or its tangent, that belongs to a term."""
         return ir.Index(of, _COLUMN, FLOAT) if value in self.arrays else of
 
-    def over(self, *body: ir.Stmt, before: tuple[ir.Stmt, ...] = ()) -> ir.For:
+    def over(self, *body: ir.Stmt) -> ir.For:
         """Return the loops over rows and columns."""
-        return loop_over(self.rows, _ROW.name, *before, loop_over(self.columns, _COLUMN.name, *body))
+        return loop_over(self.rows, _ROW.name, loop_over(self.columns, _COLUMN.name, *body))
 
 
 @dataclass(slots=True)

@@ -156,13 +156,13 @@ class _Scope:
         if reason:
             if wish_of(stmt):
                 self._refuse(stmt, f"it {reason}")
-            self.all.choices.append(self._choice(changed, Plan("keep", f"the loop {reason}")))
+            self._note(changed, Plan("keep", f"the loop {reason}"))
             return unchanged
         loop = read_loop(changed, before, after, self.carrying, self.names)
         if holds_nested_structs(loop):
             if wish_of(stmt):
                 self._refuse(stmt, "it holds structs with structs in them")
-            self.all.choices.append(self._choice(changed, Plan("keep", "the loop holds structs with structs in them")))
+            self._note(changed, Plan("keep", "the loop holds structs with structs in them"))
             return unchanged
         taken = {v.local.name for v in loop.state} | {s.local.name for s in loop.shared}
         taken |= {s.variable for s in walk_stmts((changed,)) if isinstance(s, ir.For)}
@@ -172,7 +172,7 @@ class _Scope:
             self._refuse(stmt, str(problem))
             return unchanged
         if is_active_loop(loop):
-            self.all.choices.append(self._choice(changed, plan))
+            self._note(changed, plan)
         if plan.way == "keep":
             return unchanged
         return (*head, *self._call(loop, plan), *tail)
@@ -207,6 +207,9 @@ class _Scope:
         message = f"{wish_of(stmt)} is not possible for this loop: {why}"
         other = "leave inverse= out" if stmt.keep is None else "give another keep=, or leave it out"
         self.all.problems.append(Diagnostic("SA308", message, stmt.span, help=other))
+
+    def _note(self, stmt: ir.For | ir.While, plan: Plan) -> None:
+        self.all.choices.append(self._choice(stmt, plan))
 
     def _choice(self, stmt: ir.For | ir.While, plan: Plan) -> ir.LoopChoice:
         facts = (self.of.name, plan.way, plan.kept, plan.every, plan.reason, stmt.limit, stmt.span)

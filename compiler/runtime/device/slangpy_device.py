@@ -218,6 +218,7 @@ def _clear(encoder: slangpy.CommandEncoder, buffers: Sequence[DeviceBuffer]) -> 
     """Set buffers to zero. Vulkan then waits once before these commands and once after them, not before each."""
     import slangpy
 
+    assert all(isinstance(buffer, GpuBuffer) for buffer in buffers)  # noqa: S101  (this device made them)
     handles = [buffer.handle for buffer in buffers if isinstance(buffer, GpuBuffer)]
     for handle in handles:
         encoder.set_buffer_state(handle, slangpy.ResourceState.copy_destination)
