@@ -33,6 +33,8 @@ def summing_group(group_size: tuple[int, ...]) -> int:
     return max(math.prod(group_size), _SUMMING_GROUP)
 
 
+COPIED_SCALARS: Final = 1 << 22
+"""Scalars of scratch memory that the copies of one tensor's totals may always take on a GPU."""
 EXACT_WORDS: Final = 34
 """Words of an exact sum: the halves of seventeen integers (templates/slangad_exact.slang)."""
 

@@ -16,7 +16,7 @@ from slangad.compiler.ir.optimizers import OPTIMIZERS
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-GROUP: Final = 64
+GROUP: Final = 256
 _ROW: Final = f"({GROUPS_A_ROW} * {GROUP})"
 FILE: Final = "slangad_steps.slang"
 FINITE_BITS: Final = "0x7f800000"

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 _MOST_OF_LAST_GROUP: Final = 16
 """Totals that the last group of an entry point adds up: one group takes longer than a launch for many."""
-_GROUP: Final = (64, 1, 1)
+_GROUP: Final = (256, 1, 1)
 """Threads of a group that adds up copies."""
 
 
@@ -168,13 +168,14 @@ def _print_gather(
         writer.line(f"if (i >= {count})")
         with writer.indented():
             writer.line("return;")
+        writer.line(f"{scalar.name} before = {target}[i];")
         if tensors[0][2].is_exact:
             writer.line(f"sa.ExactTotal total = sa.take_exact({totals}, i, {count}, {copies});")
         elif is_integral(scalar):
             writer.line(f"uint total = sa.integer_total({totals}, i, {count}, {copies});")
         else:
             writer.line(f"sa.Copied total = sa.copied_total({totals}, i, {count}, {copies});")
-        writer.line(f"{target}[i] += {scalar.name}(total);")
+        writer.line(f"{target}[i] = before + {scalar.name}(total);")
     for parameters in tensors:
         word = "_".join(_called(parameters).split(".")).replace(" ", "_")
         yield EntryPoint(

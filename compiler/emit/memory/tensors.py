@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Final
 from slangad.compiler.emit.memory.additions import print_addition
 from slangad.compiler.emit.memory.buffers import buffer_scalar, components_of, element_type_of, shape_of
 from slangad.compiler.emit.memory.matrices import print_times
-from slangad.compiler.emit.model import EXACT_WORDS, EntryParameter, Mode, ParameterRole
+from slangad.compiler.emit.model import COPIED_SCALARS, EXACT_WORDS, EntryParameter, Mode, ParameterRole
 from slangad.compiler.ir import types
+from slangad.compiler.ir.memory_parts import scalar_count
 from slangad.compiler.ir.nodes import Accumulation
 
 if TYPE_CHECKING:
@@ -95,20 +96,33 @@ _KEPT: Final = 15
 """Tensors. Groups can keep sums of this many in a kernel (``PLACE_BITS`` of templates/slangad_tensors.slang)."""
 
 
+_COPIED: Final = range(1 << 14, COPIED_SCALARS // 16 + 1)
+"""Scalars of a ``Param`` that has 16 copies of its totals or more, and of which the slots of a group hold an eighth."""
+
+
 def kept_buffers(module: Module) -> dict[str, int]:
     """Return the buffers whose sums a group of threads keeps in shared memory, by key, each with its number there.
 
     Elements that many threads access at different times come first. If all threads access one at a time, waves add up.
+    Tables that have many copies take none of it: looking for a slot takes longer than a slot saves there.
     """
     numbers: dict[str, int] = {}
     taken: Counter[str] = Counter()
     for buffer in sorted(module.buffers, key=lambda b: b.accumulation is Accumulation.SHARED):
         kernel = buffer.kernel
         summed = types.carries_gradient(buffer.type) if buffer.added else has_gradient(buffer)
-        if is_scattered(buffer) and not is_exact(buffer) and summed and taken[kernel] < _KEPT:
+        if not is_scattered(buffer) or is_exact(buffer) or _scalars(buffer) in _COPIED:
+            continue
+        if summed and taken[kernel] < _KEPT:
             numbers[buffer.key] = taken[kernel]
             taken[kernel] += 1
     return numbers
+
+
+def _scalars(buffer: Buffer) -> int:
+    """Return the number of scalars of an array of a ``Param``; 0 of memory whose extents are known at launch only."""
+    is_array = isinstance(buffer.type, types.Tensor) and buffer.extents
+    return math.prod(buffer.extents) * scalar_count(buffer.type.element) if is_array else 0
 
 
 def scatter_call(buffer: Buffer, names: MemoryNames, totals: str, size: str, kept: int | None) -> str:

@@ -6,6 +6,8 @@ import time
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 from weakref import WeakKeyDictionary
 
+from slangad.compiler.emit.model import COPIED_SCALARS
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -17,8 +19,6 @@ _SCATTERING_GROUPS: Final = dict.fromkeys(("cuda", "vulkan"), _GROUPS // 2)
 """Of kernels whose groups keep sums of tensors: these meet more additions where groups are fewer."""
 _GROUPS_OF_TOTALS: Final = ((512, _GROUPS // 8), (32, _GROUPS // 4))
 """More sums than the first number: so many groups at most, since each writes a record of all sums."""
-_COPIED_SCALARS: Final = 1 << 22
-"""Scalars of scratch memory that the copies of one tensor may always take."""
 _COPIES: Final = 64
 """Copies that it has where they are no more than the elements of the domain."""
 _MOST_COPIES: Final = _GROUPS // 2
@@ -67,7 +67,7 @@ def spread(elements: int, group: int, totals: int, scatters_on: str = "") -> int
 def copies_of(elements: int, scalars: int) -> int:
     """Return the number of copies: more for small tensors, whose elements take many additions."""
     scalars = max(1, scalars)
-    fitting = max(_COPIED_SCALARS // scalars, min(_COPIES, elements // scalars))
+    fitting = max(COPIED_SCALARS // scalars, min(_COPIES, elements // scalars))
     return max(1, min(fitting, _MOST_COPIES, -(-elements // _ADDITIONS)))
 
 

@@ -206,7 +206,7 @@ def macros_of(name: str, adapter: str, abilities: Collection[str]) -> tuple[str,
     """
     has = {
         TILES: name == "vulkan" and "cooperative_matrix" in abilities and "nvidia" in adapter.lower(),
-        LAST_GROUP: name == "cuda" or is_software(adapter),
+        LAST_GROUP: name in ("cuda", "vulkan"),
         LONG_ATOMICS: name == "cuda" or (name == "vulkan" and "atomic_int64" in abilities),
         MMA: _CHIP.format("8_0") in abilities,
         VECTOR_ATOMICS: _CHIP.format("9_0") in abilities,
