@@ -87,6 +87,8 @@ SCATTERED = (
     (1, (1 << 22) + 1, ALL), (2, 1 << 17, MIXED),
 )  # fmt: skip
 """Components and elements of the tensors that are scattered to, and how threads hit them."""
+TABLE = ("table2", "table of", 2, 1 << 17, ALL)
+"""A ``Param``, in the same way."""
 TEXTURES = ((1, ONE), (32, FEW), (1024, ALL))
 """Texels along a side."""
 
@@ -132,10 +134,11 @@ class Sums:
 
 
 def scattered(kernels: LoadedFile, sums: Sums) -> Iterator[Case]:
-    """Yield the cases in which threads choose the elements."""
+    """Yield the cases in which threads choose the elements of a tensor, or of a ``Param`` that has many copies."""
     terms = sums.terms
-    for width, size, patterns in (row for row in SCATTERED if sums.fits(row[1])):
-        kernel = kernels[f"scatter{width if width > 1 else ''}"]
+    tensors = [(f"scatter{width if width > 1 else ''}", "scatter to", width, *rest) for width, *rest in SCATTERED]
+    for item, title, width, size, patterns in (row for row in (*tensors, TABLE) if sums.fits(row[3])):
+        kernel = kernels[item]
         w = np.zeros((size, width) if width > 1 else size, np.float32)
         seed = terms[:, None] * WEIGHTS[:width] if width > 1 else terms
         for pattern in patterns:
@@ -144,7 +147,7 @@ def scattered(kernels: LoadedFile, sums: Sums) -> Iterator[Case]:
             def run(kernel: Callable = kernel, w: Floats = w, seed: Floats = seed, at: Places = at) -> object:
                 return kernel.backward(at.astype(np.int32), w, cotangent=seed).grad["w"]
 
-            yield Case(f"scatter to {width} x {size}, {pattern}, {sums.kind}", run, at, terms, size)
+            yield Case(f"{title} {width} x {size}, {pattern}, {sums.kind}", run, at, terms, size)
 
 
 def pairs(kernels: LoadedFile, sums: Sums) -> Iterator[Case]:

@@ -1,7 +1,7 @@
 """Kernels that use every method of adding gradients; ``slangad compile -v`` names each method."""
 
 import slangad as sa
-from slangad import Each, OutTensor, Param, Sum, Tensor, Texture2D, Uniform, float2, float3, float4
+from slangad import Array, Each, OutTensor, Param, Sum, Tensor, Texture2D, Uniform, float2, float3, float4
 
 
 @sa.kernel
@@ -45,6 +45,11 @@ def pair(at: Each[int], v: Tensor[float, 1], w: Tensor[float, 1]) -> Each[float]
 
 @sa.kernel
 def scatter2(at: Each[int], w: Tensor[float2, 1]) -> Each[float2]:
+    return w[at]
+
+
+@sa.kernel
+def table2(at: Each[int], w: Param[Array[float2, 131072]]) -> Each[float2]:
     return w[at]
 
 

@@ -35,6 +35,8 @@ def summing_group(group_size: tuple[int, ...]) -> int:
 
 COPIED_SCALARS: Final = 1 << 22
 """Scalars of scratch memory that the copies of one tensor's totals may always take on a GPU."""
+MANY_COPIES: Final = 16
+"""Copies of a tensor with which groups need no sums of it in their memory (templates/slangad_tensors.slang)."""
 EXACT_WORDS: Final = 34
 """Words of an exact sum: the halves of seventeen integers (templates/slangad_exact.slang)."""
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 from slangad.compiler.emit.memory.additions import print_addition
 from slangad.compiler.emit.memory.buffers import buffer_scalar, components_of, element_type_of, shape_of
 from slangad.compiler.emit.memory.matrices import print_times
-from slangad.compiler.emit.model import COPIED_SCALARS, EXACT_WORDS, EntryParameter, Mode, ParameterRole
+from slangad.compiler.emit.model import COPIED_SCALARS, EXACT_WORDS, MANY_COPIES, EntryParameter, Mode, ParameterRole
 from slangad.compiler.ir import types
 from slangad.compiler.ir.memory_parts import scalar_count
 from slangad.compiler.ir.nodes import Accumulation
@@ -96,8 +96,9 @@ _KEPT: Final = 15
 """Tensors. Groups can keep sums of this many in a kernel (``PLACE_BITS`` of templates/slangad_tensors.slang)."""
 
 
-_COPIED: Final = range(1 << 14, COPIED_SCALARS // 16 + 1)
-"""Scalars of a ``Param`` that has 16 copies of its totals or more, and of which the slots of a group hold an eighth."""
+_UNKEPT: Final = "sa.UNKEPT"
+_COPIED: Final = range(1 << 14, COPIED_SCALARS // MANY_COPIES + 1)
+"""Scalars of a ``Param`` that has ``MANY_COPIES`` of its totals, and of which the slots of a group hold an eighth."""
 
 
 def kept_buffers(module: Module) -> dict[str, int]:
@@ -141,8 +142,16 @@ def scatter_call(buffer: Buffer, names: MemoryNames, totals: str, size: str, kep
     if not types.carries_gradient(buffer.type):
         return f"sa.scatter_integers({totals}"
     if buffer.accumulation is Accumulation.TOGETHER:
-        return f"sa.scatter_together({totals}, {'sa.UNKEPT' if kept is None else kept}"
-    return f"sa.scatter({totals}" if kept is None else f"sa.scatter_kept({totals}, {kept}"
+        return f"sa.scatter_together({totals}, {_UNKEPT if kept is None else kept}"
+    number = kept_number(buffer, kept)
+    return f"sa.scatter({totals}" if number == _UNKEPT else f"sa.scatter_kept({totals}, {number}"
+
+
+def kept_number(buffer: Buffer, kept: int | None) -> str:
+    """Return by what number additions know a buffer: that of one whose sums groups keep, or of others."""
+    if kept is not None:
+        return str(kept)
+    return "sa.COPIED" if _scalars(buffer) in _COPIED else _UNKEPT
 
 
 def has_gradient(buffer: Buffer) -> bool:
@@ -577,8 +586,8 @@ class TensorPrinter:
                 print_scatter(writer, call, self.total_place(self.place_of(indices)), element, value, types.FLOAT)
             return
         places = [f"{self.total_place(self.place_of(indices))}, {value}" for indices, value in added]
-        kept = "sa.UNKEPT" if self.kept is None else self.kept
-        writer.line(f"sa.scatter_two({totals}, {kept}, {', '.join(places)});")
+        number = kept_number(self.buffer, self.kept)
+        writer.line(f"sa.scatter_two({totals}, {number}, {', '.join(places)});")
 
     def total_place(self, place: str) -> str:
         """Return the number of the first total of an element in the group's copy."""

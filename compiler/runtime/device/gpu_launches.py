@@ -6,7 +6,7 @@ import time
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 from weakref import WeakKeyDictionary
 
-from slangad.compiler.emit.model import COPIED_SCALARS
+from slangad.compiler.emit.model import COPIED_SCALARS, MANY_COPIES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,8 +19,10 @@ _SCATTERING_GROUPS: Final = dict.fromkeys(("cuda", "vulkan"), _GROUPS // 2)
 """Of kernels whose groups keep sums of tensors: these meet more additions where groups are fewer."""
 _GROUPS_OF_TOTALS: Final = ((512, _GROUPS // 8), (32, _GROUPS // 4))
 """More sums than the first number: so many groups at most, since each writes a record of all sums."""
-_COPIES: Final = 64
-"""Copies that it has where they are no more than the elements of the domain."""
+_COPIES: Final = (64, 1)
+"""Copies that a tensor has where they have no more scalars than the domain elements, or so many times as many."""
+_COPIES_ALONE: Final = (128, 16)
+"""The same for tensors of which groups keep no sums: copies are all that hot elements have."""
 _MOST_COPIES: Final = _GROUPS // 2
 """Each group adds to one copy, and kernels that scatter have no more groups."""
 _ADDITIONS: Final = 512
@@ -67,7 +69,8 @@ def spread(elements: int, group: int, totals: int, scatters_on: str = "") -> int
 def copies_of(elements: int, scalars: int) -> int:
     """Return the number of copies: more for small tensors, whose elements take many additions."""
     scalars = max(1, scalars)
-    fitting = max(COPIED_SCALARS // scalars, min(_COPIES, elements // scalars))
+    copies, times = _COPIES_ALONE if COPIED_SCALARS // scalars >= MANY_COPIES else _COPIES
+    fitting = max(COPIED_SCALARS // scalars, min(copies, times * elements // scalars))
     return max(1, min(fitting, _MOST_COPIES, -(-elements // _ADDITIONS)))
 
 
