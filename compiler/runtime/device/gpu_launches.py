@@ -17,12 +17,14 @@ _GROUPS: Final = 1056
 """Eight groups for each multiprocessor of an H200, where more or fewer are slower (benchmarks/RESULTS.md)."""
 _SCATTERING_GROUPS: Final = dict.fromkeys(("cuda", "vulkan"), _GROUPS // 2)
 """Of kernels whose groups keep sums of tensors: these meet more additions where groups are fewer."""
-_GROUPS_OF_TOTALS: Final = ((512, _GROUPS // 8), (32, _GROUPS // 4))
+_GROUPS_OF_TOTALS: Final = ((128, _GROUPS // 8), (32, _GROUPS // 4))
 """More sums than the first number: so many groups at most, since each writes a record of all sums."""
 _COPIES: Final = (64, 1)
 """Copies that a tensor has where they have no more scalars than the domain elements, or so many times as many."""
 _COPIES_ALONE: Final = (128, 16)
 """The same for tensors of which groups keep no sums: copies are all that hot elements have."""
+_LEAST_COPIES: Final = {"cuda": 32}
+"""And that these have at least on a device where vectors are added at once, and look more rarely at what they lose."""
 _MOST_COPIES: Final = _GROUPS // 2
 """Each group adds to one copy, and kernels that scatter have no more groups."""
 _ADDITIONS: Final = 512
@@ -66,11 +68,14 @@ def spread(elements: int, group: int, totals: int, scatters_on: str = "") -> int
     return max(1, min(most, -(-elements // group)))
 
 
-def copies_of(elements: int, scalars: int) -> int:
-    """Return the number of copies: more for small tensors, whose elements take many additions."""
+def copies_of(elements: int, scalars: int, device: str = "") -> int:
+    """Return the number of copies on a device: more for small tensors, whose elements take many additions."""
     scalars = max(1, scalars)
-    copies, times = _COPIES_ALONE if COPIED_SCALARS // scalars >= MANY_COPIES else _COPIES
+    alone = COPIED_SCALARS // scalars >= MANY_COPIES
+    copies, times = _COPIES_ALONE if alone else _COPIES
     fitting = max(COPIED_SCALARS // scalars, min(copies, times * elements // scalars))
+    if alone:
+        fitting = max(fitting, _LEAST_COPIES.get(device, 1))
     return max(1, min(fitting, _MOST_COPIES, -(-elements // _ADDITIONS)))
 
 
