@@ -242,8 +242,9 @@ class _Validator:
         match shape, node.value:
             case Text(what=what, pattern=pattern), _ if not matches(pattern, node.text):
                 self.problems.error("SA055", node.span, f"expected {what}, found '{_cut(node.text)}'")
-            case Choice(words), _ if node.text not in words:
-                near = did_you_mean(node.text[:_MAX_WORD], words)
+            case Choice(words, others), _ if node.text not in words:
+                word = dict(others).get(node.text, node.text)
+                near = did_you_mean(word[:_MAX_WORD], words)
                 self.problems.error(
                     "SA055",
                     node.span,
