@@ -100,7 +100,7 @@ def initialiser_of(callee: str, position: int, init: object) -> str | Distributi
         raise refuse(callee, "init", position, f"unknown initialiser {init!r}", near)
     if isinstance(init, (tuple, list)) and len(init) == 2 and all(map(ANY.contain, init)) and init[0] <= init[1]:
         return Uniform(float(init[0]), float(init[1]))
-    help_ = "a name such as 'he_uniform', a range (low, high), or sa.nn.normal(deviation)"
+    help_ = "a name such as 'he_uniform', two numbers from low to high, or sa.nn.normal(deviation)"
     raise refuse(callee, "init", position, f"init of {callee} is {init!r}", help_)
 
 
