@@ -27,14 +27,16 @@ from slangad.compiler.driver import settings
 from slangad.compiler.emit.entry_points import steps
 from slangad.compiler.errors import codes, explain
 from slangad.compiler.frontends.yaml import sections
+from slangad.compiler.frontends.yaml.networks import LAYER
 from slangad.compiler.frontends.yaml.schema import json_schema
-from slangad.compiler.frontends.yaml.shape import Choice, ListOf, Record
+from slangad.compiler.frontends.yaml.shape import Choice, Either, ListOf, Record
 from slangad.compiler.ir.optimizers import OPTIMIZERS
 from slangad.compiler.ir.pipelines import Optimizer
 from slangad.compiler.ir.targets import TARGETS
 from slangad.compiler.lang import public
 from slangad.compiler.lang.intrinsics import typed
 from slangad.compiler.lang.types import intrinsic_functions
+from slangad.compiler.nn.initialisers import INITIALISERS
 from slangad.compiler.passes import order
 from slangad.compiler.report.formats import FORMATS
 from slangad.compiler.report.model import Leg
@@ -175,6 +177,20 @@ def test_optimizers__in_the_document__are_those_of_the_table() -> None:
     rows = first_cells(page("pipelines.md"), "optimizer")
     names = [re.match(r"sa\.(\w+)\(", row) for row in rows]
     assert [name and getattr(sa, name[1]) for name in names] == list(OPTIMIZER_CLASSES.values())
+
+
+# --- initialisers of networks ---
+
+
+def test_initialisers__in_yaml_and_in_the_document__are_those_of_the_table() -> None:
+    for layer in ("linear", "mlp"):
+        settings = next(key.shape for key in LAYER.keys if key.name == layer)
+        assert isinstance(settings, Record)
+        shape = next(key.shape for key in settings.keys if key.name == "init")
+        assert isinstance(shape, Either)
+        assert [one.words for one in shape.shapes if isinstance(one, Choice)] == [tuple(INITIALISERS)]
+    rows = first_cells(page("networks.md"), "`init`")
+    assert [row.strip('"') for row in rows if row.startswith('"')] == list(INITIALISERS)
 
 
 # --- intrinsics ---

@@ -52,6 +52,7 @@ from slangad.compiler.ir.kernels import (
 )
 
 if TYPE_CHECKING:
+    from slangad.compiler.ir.distributions import Distribution
     from slangad.compiler.ir.pipelines import Pipeline
     from slangad.compiler.ir.types import Struct, Type
 
@@ -85,6 +86,7 @@ __all__ = [
     "GroupOperation",
     "If",
     "Index",
+    "Initial",
     "Intrinsic",
     "Kernel",
     "KernelParam",
@@ -325,6 +327,14 @@ class Range:
 
 
 @dataclass(frozen=True, slots=True)
+class Initial:
+    """The values at which the training of a field, or of a part of it, starts: ``layer.w``, and their distribution."""
+
+    path: str
+    values: Distribution
+
+
+@dataclass(frozen=True, slots=True)
 class SlangWord:
     """Some characters of a line of Slang, by the indices of the first and after the last, with their location."""
 
@@ -412,15 +422,15 @@ class Function:
 class StructDef:
     """A struct with its comment; its methods are the functions whose ``owner`` is its key.
 
-    ``external`` is the Slang name of a struct of an imported Slang file; its fields keep their names. ``initial`` are
-    the ranges of the values at which the training of its parts starts.
+    ``external`` is the Slang name of a struct of an imported Slang file; its fields keep their names. ``initial`` has
+    the values at which the training of its parts starts.
     """
 
     struct: Struct
     doc: tuple[str, ...] = ()
     span: Span = field(default=NOWHERE, compare=False, repr=False)
     external: str = ""
-    initial: tuple[Range, ...] = ()
+    initial: tuple[Initial, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from slangad.compiler.nn.activations import gelu, leaky_relu, relu, sigmoid, silu, sine, softplus, tanh
 from slangad.compiler.nn.encodings import Frequency, OneBlob, SphericalHarmonics
 from slangad.compiler.nn.grids import DenseGrid, HashGrid
+from slangad.compiler.nn.initialisers import normal
 from slangad.compiler.nn.layers import MLP, Linear
 from slangad.compiler.nn.losses import huber, l2, relative_l2
 
@@ -20,6 +21,7 @@ __all__ = [
     "huber",
     "l2",
     "leaky_relu",
+    "normal",
     "relative_l2",
     "relu",
     "sigmoid",

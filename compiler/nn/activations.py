@@ -119,7 +119,7 @@ ACTIVATIONS: Final[dict[str, GenericFunction | None]] = {
 """The activations by name; ``none`` is the identity."""
 
 RECTIFIERS: Final = ("relu", "leaky_relu", "gelu", "silu")
-"""Activations whose layers start with He's bound."""
+"""Activations of which about half of the values are near 0: by default the layers before them start with He's bound."""
 
 
 def activation_of(callee: str, name: str, position: int, value: object) -> Any:

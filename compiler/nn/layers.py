@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
-import math
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import slangad as sa
 from slangad import Array
+from slangad.compiler.lang.decorators.factories import name_part
 from slangad.compiler.lang.decorators.source import remember_source
-from slangad.compiler.nn.activations import RECTIFIERS, activation_of
+from slangad.compiler.nn.activations import activation_of
 from slangad.compiler.nn.arguments import check_size, precision_of, refuse, storage_of
+from slangad.compiler.nn.initialisers import BY_ACTIVATION, WeightShape, initialiser_of, weights_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from slangad.compiler.ir.distributions import Distribution
 
-def Linear(inputs: int, outputs: int, bias: bool = True, storage: object = float, precision: str = "float") -> Any:
+
+def Linear(
+    inputs: int,
+    outputs: int,
+    bias: bool = True,
+    storage: object = float,
+    precision: str = "float",
+    init: object = BY_ACTIVATION,
+) -> Any:
     """A fully connected layer: y[i] = b[i] + sum over j of w[i][j] x[j], from ``inputs`` to ``outputs`` floats.
 
     Args:
@@ -27,9 +37,12 @@ def Linear(inputs: int, outputs: int, bias: bool = True, storage: object = float
         storage: ``float``, or ``sa.half`` to keep ``w`` and ``b`` in half. Sums and cotangents are always in float.
         precision: ``half`` if w and x may be rounded to half, each x scaled into its range: where the target has matrix
             units. Elsewhere products are of floats. Sums are always in float.
+        init: The values of ``w`` when training starts: a name of ``INITIALISERS``, a range ``(low, high)``, or
+            ``normal(deviation)``. ``b`` starts at 0.
 
     Raises:
-        ArgumentError: for sizes that are no positive integers, other storages and other precisions.
+        ArgumentError: for sizes that are no positive integers, other storages, other precisions and unknown
+            initialisers.
     """
     check_size("Linear", "inputs", 0, inputs)
     check_size("Linear", "outputs", 1, outputs)
@@ -37,11 +50,11 @@ def Linear(inputs: int, outputs: int, bias: bool = True, storage: object = float
         raise refuse("Linear", "bias", 2, f"bias of Linear is {bias!r}", "True or False")
     number, factors = storage_of("Linear", 3, storage), precision_of("Linear", 4, precision)
     make = _linear if bias else _linear_without_bias
-    return make(inputs, outputs, number) if factors == "float" else make(inputs, outputs, number, factors)
+    return make(inputs, outputs, number, factors, initialiser_of("Linear", 5, init))
 
 
-def _linear(inputs, outputs, storage=float, precision="float"):
-    @sa.struct(initial={"w": xavier(inputs, outputs), "b": (0.0, 0.0)})
+def _linear(inputs, outputs, storage=float, precision="float", init=BY_ACTIVATION):
+    @sa.struct(initial={"w": weights_of(init, WeightShape(inputs, outputs)), "b": (0.0, 0.0)})
     class Linear:
         """A fully connected layer; row i of ``w`` gives output i."""
 
@@ -62,8 +75,8 @@ def _linear(inputs, outputs, storage=float, precision="float"):
     return Linear
 
 
-def _linear_without_bias(inputs, outputs, storage=float, precision="float"):
-    @sa.struct(initial={"w": xavier(inputs, outputs)})
+def _linear_without_bias(inputs, outputs, storage=float, precision="float", init=BY_ACTIVATION):
+    @sa.struct(initial={"w": weights_of(init, WeightShape(inputs, outputs))})
     class LinearNoBias:
         """A fully connected layer without bias; row i of ``w`` gives output i."""
 
@@ -81,18 +94,6 @@ def _linear_without_bias(inputs, outputs, storage=float, precision="float"):
             return y
 
     return LinearNoBias
-
-
-def xavier(inputs: int, outputs: int) -> tuple[float, float]:
-    """Return Glorot's range of initial weights, ±√(6 / (inputs + outputs))."""
-    bound = math.sqrt(6.0 / (inputs + outputs))
-    return -bound, bound
-
-
-def he(inputs: int) -> tuple[float, float]:
-    """Return He's range of initial weights, ±√(6 / inputs)."""
-    bound = math.sqrt(6.0 / inputs)
-    return -bound, bound
 
 
 _NETWORKS: Final[dict[object, type]] = {}
@@ -115,6 +116,7 @@ def MLP(
     bias: bool = True,
     storage: object = float,
     precision: str = "float",
+    init: object = BY_ACTIVATION,
 ) -> Any:
     """A network of fully connected layers ``l1``, ``l2``, …, one for each pair of neighbouring sizes.
 
@@ -125,9 +127,11 @@ def MLP(
         bias: False for layers without ``b``.
         storage: ``float`` or ``sa.half``, as in ``Linear``.
         precision: ``float`` or ``half``, as in ``Linear``.
+        init: The values of the weights of all layers when training starts, as in ``Linear``.
 
     Raises:
-        ArgumentError: for fewer than two sizes, sizes that are no positive integers, and unknown activations.
+        ArgumentError: for fewer than two sizes, sizes that are no positive integers, unknown activations and unknown
+            initialisers.
     """
     if not isinstance(sizes, (tuple, list)) or len(sizes) < 2:
         raise refuse("MLP", "sizes", 0, f"sizes of MLP is {sizes!r}", "input, hidden and output sizes: [16, 64, 3]")
@@ -139,13 +143,16 @@ def MLP(
         raise refuse("MLP", "bias", 3, f"bias of MLP is {bias!r}", "True or False")
     number = storage_of("MLP", 4, storage)
     factors = precision_of("MLP", 5, precision)
-    key = (tuple(sizes), inner, last, bias, number, factors)
+    start = initialiser_of("MLP", 6, init)
+    key = (tuple(sizes), inner, last, bias, number, factors, start)
     if key not in _NETWORKS:
-        _NETWORKS[key] = _network(tuple(sizes), inner, last, bias, number, factors)
+        _NETWORKS[key] = _network(tuple(sizes), inner, last, bias, number, factors, start)
     return _NETWORKS[key]
 
 
-def _network(sizes: tuple[int, ...], inner: Any, last: Any, bias: bool, number: type, precision: str) -> type:
+def _network(
+    sizes: tuple[int, ...], inner: Any, last: Any, bias: bool, number: type, precision: str, init: str | Distribution
+) -> type:
     """Return the struct of a network, whose text depends on the number of layers."""
     pairs = [*pairwise(sizes)]
     count = len(pairs)
@@ -154,7 +161,8 @@ def _network(sizes: tuple[int, ...], inner: Any, last: Any, bias: bool, number: 
     fields, steps, value, initial = [], [], "x", {}
     for k, ((inputs, outputs), function) in enumerate(zip(pairs, functions, strict=True), start=1):
         names[f"Layer{k}"] = Linear(inputs, outputs, bias, number, precision)
-        initial[f"l{k}.w"] = he(inputs) if getattr(function, "name", "") in RECTIFIERS else xavier(inputs, outputs)
+        shape = WeightShape(inputs, outputs, getattr(function, "name", ""), is_first=k == 1)
+        initial[f"l{k}.w"] = weights_of(init, shape)
         fields.append(f"    l{k}: Layer{k}")
         value = f"self.l{k}({value})"
         if function is not None:
@@ -167,6 +175,7 @@ def _network(sizes: tuple[int, ...], inner: Any, last: Any, bias: bool, number: 
     words += [last.name] if last is not None else []
     words += [*([] if bias else ["no_bias"]), *([] if number is float else [number.__name__])]
     words += [] if precision == "float" else [f"in_{precision}"]
+    words += [] if init == BY_ACTIVATION else [name_part(init)]
     name = "_".join(("MLP", *words))
     text = _MLP.format(
         name=name, sizes=" - ".join(map(str, sizes)), fields="\n".join(fields), inputs=sizes[0], outputs=sizes[-1],

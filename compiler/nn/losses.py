@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import slangad as sa
+from slangad.compiler.ir.bounds import POSITIVE
 from slangad.compiler.lang.errors import Argument, ArgumentError
 from slangad.compiler.nn.activations import is_row
 
@@ -67,3 +68,6 @@ def huber(prediction, target, delta=float):  # noqa: ARG001  (calls may give it)
         return total / len(prediction)
 
     return huber
+
+
+huber.bounds["delta"] = POSITIVE

@@ -136,6 +136,7 @@ def picture(project: Project) -> np.ndarray[Any, Any]:
     stored = np.random.default_rng(3).integers(0, 256, (6, 5, 3)).astype(np.uint8)
     Image.fromarray(stored).save(project.folder / "image.png")
     np.savez(project.folder / "bytes.npz", image=stored.astype("f4"))
+    np.savez(project.folder / "shape.npz", shape=np.zeros((6, 5), "f4"))
     return stored
 
 
@@ -154,6 +155,8 @@ def psnr(project: Project, name: str, peak: float, picture: np.ndarray[Any, Any]
         ("by_l2", ("--image", "image=image.png"), 1.0),
         ("by_sum", ("--image", "image=image.png"), 1.0),
         ("by_dot", ("-i", "bytes.npz", "--psnr", "255"), 255.0),
+        ("by_index", ("--image", "image=image.png", "--domain", "6x5", "-i", "shape.npz"), 1.0),
+        ("sum_by_index", ("-i", "bytes.npz", "--psnr", "255", "-i", "shape.npz"), 255.0),
     ],
 )
 def test_train__of_a_picture__has_the_psnr_of_what_it_renders(
@@ -169,6 +172,17 @@ def test_train__of_a_picture__has_the_psnr_of_what_it_renders(
     assert document["first_psnr"] == document["last_psnr"]
     assert json.loads((project.folder / "loss.json").read_text())["psnr"] == [document["last_psnr"]]
     assert f", PSNR {document['last_psnr']:.2f} -> {document['last_psnr']:.2f} dB" in ended.stderr
+
+
+def test_train__psnr_of_a_part_of_a_tensor__is_refused(project: Project, picture: np.ndarray[Any, Any]) -> None:
+    np.savez(project.folder / "part.npz", shape=np.zeros((4, 5), "f4"))
+    command = ("train", f"{PICTURE}:by_index", "-i", "bytes.npz", *BEGIN, "--device", "cpu", "--lr", "0.1")
+    cache = os.environ["SLANGAD_CACHE_DIR"]
+    more = ("--psnr", "255", "--steps", "1")
+    for given in (("-i", "part.npz"), ("-i", "shape.npz", "--batch", "2")):
+        ended = project.run(*command, *given, *more, code=1, SLANGAD_CACHE_DIR=cache)
+        assert "error[SA420]: by_index has no PSNR: its threads do not read each element of image once" in ended.stderr
+        assert "run by_index over the shape of image without --batch" in ended.stderr
 
 
 def test_train__on_a_terminal__shows_loss_and_psnr(project: Project, picture: np.ndarray[Any, Any]) -> None:

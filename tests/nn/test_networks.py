@@ -152,6 +152,11 @@ def test_types__of_equal_arguments__are_one() -> None:
     assert sa.nn.Linear(4, 8) is not sa.nn.Linear(4, 8, storage=sa.half)
     assert sa.nn.Linear(4, 8) is sa.nn.Linear(4, 8, precision="float")
     assert sa.nn.Linear(4, 8) is not sa.nn.Linear(4, 8, precision="half")
+    assert sa.nn.Linear(4, 8) is sa.nn.Linear(4, 8, init="by_activation")
+    assert sa.nn.Linear(4, 8, init=(0, 0.5)) is sa.nn.Linear(4, 8, init=[0.0, 0.5])
+    assert sa.nn.Linear(4, 8, init=(0, 0.5)) is not sa.nn.Linear(4, 8, init=sa.nn.normal(0.5))
+    assert sa.nn.MLP([4, 8], init="he_normal") is sa.nn.MLP([4, 8], init="he_normal")
+    assert sa.nn.MLP([4, 8], init="he_normal") is not sa.nn.MLP([4, 8])
 
 
 BAD = {
@@ -161,6 +166,11 @@ BAD = {
     "output": ("sa.nn.MLP([2, 3], output='sigmoit')", "'sigmoit'", "did you mean 'sigmoid'?"),
     "storage": ("sa.nn.Linear(2, 3, storage=int)", "int", "float or sa.half"),
     "precision": ("sa.nn.MLP([2, 3], precision='bf16')", "'bf16'", '"float" or "half"'),
+    "init": ("sa.nn.MLP([2, 3], init='he_unifrom')", "'he_unifrom'", "did you mean 'he_uniform'?"),
+    "init of others": ("sa.nn.Linear(2, 3, init='kaiming_normal')", "'kaiming_normal'", "did you mean 'he_normal'?"),
+    "init backwards": ("sa.nn.Linear(2, 3, init=(1, 0))", "(1, 0)", "two numbers from low to high"),
+    "init of one": ("sa.nn.MLP([2, 3], init=0.5)", "0.5", "init of MLP is 0.5"),
+    "deviation": ("sa.nn.MLP([2, 3], init=sa.nn.normal(0))", "0", "deviation of normal is 0"),
     "width": ("sa.nn.Linear(2, 3.5)", "3.5", "outputs of Linear is 3.5"),
 }
 

@@ -70,6 +70,31 @@ def by_stages(shape: NoDiff[Each[float]], image: NoDiff[Each[float3]], m: Param[
     return mismatch(painted, image)
 
 
+@sa.kernel(dims=2)
+def by_index(image: NoDiff[Tensor[float3, 2]], shape: NoDiff[Each[float]], m: Param[Colours]) -> Mean[float]:
+    i, j = sa.thread_id(0), sa.thread_id(1)
+    seen = image[i, j]
+    loss: float = sa.nn.l2(found(float(i), float(j), m), seen)
+    return loss
+
+
+@sa.kernel(dims=2)
+def sum_by_index(image: NoDiff[Tensor[float3, 2]], shape: NoDiff[Each[float]], m: Param[Colours]) -> Sum[float]:
+    e = found(float(sa.thread_id(0)), float(sa.thread_id(1)), m) - image[sa.thread_id(0), sa.thread_id(1)]
+    return sa.dot(e, e)
+
+
+@sa.kernel(dims=2)
+def read_mismatch(painted: Each[float3], image: NoDiff[Tensor[float3, 2]]) -> Mean[float]:
+    return sa.dot(painted - image[sa.thread_id(0), sa.thread_id(1)], painted - image[sa.thread_id(0), sa.thread_id(1)])
+
+
+@sa.pipeline
+def index_by_stages(image: NoDiff[Tensor[float3, 2]], shape: NoDiff[Each[float]], m: Param[Colours]) -> Mean[float]:
+    painted = render(shape, m)
+    return read_mismatch(painted, image)
+
+
 @sa.kernel
 def grey(seen: NoDiff[Each[float]], m: Param[float]) -> Mean[float]:
     return (m - seen) ** 2
@@ -144,4 +169,22 @@ def between(image: NoDiff[Each[float3]], other: NoDiff[Each[float3]], m: Param[C
 @sa.kernel(dims=2)
 def elsewhere(at: NoDiff[Each[float2]], image: NoDiff[Tensor[float3, 2]], m: Param[Colours]) -> Mean[float]:
     e = m.base - image[int(at.x), int(at.y)]
+    return sa.dot(e, e)
+
+
+@sa.kernel(dims=2)
+def diagonal(shape: NoDiff[Each[float]], image: NoDiff[Tensor[float3, 2]], m: Param[Colours]) -> Mean[float]:
+    e = m.base - image[sa.thread_id(1), sa.thread_id(1)]
+    return sa.dot(e, e)
+
+
+@sa.kernel(dims=2)
+def shifted(shape: NoDiff[Each[float]], image: NoDiff[Tensor[float3, 2]], m: Param[Colours]) -> Mean[float]:
+    e = m.base - image[min(sa.thread_id(0) + 1, 5), sa.thread_id(1)]
+    return sa.dot(e, e)
+
+
+@sa.kernel(dims=2)
+def trained(shape: NoDiff[Each[float]], image: Tensor[float3, 2], m: Param[Colours]) -> Mean[float]:
+    e = m.base - image[sa.thread_id(0), sa.thread_id(1)]
     return sa.dot(e, e)

@@ -29,8 +29,13 @@ def image() -> np.ndarray[Any, Any]:
     return np.random.default_rng(3).uniform(0, 1, (*SHAPE, 3)).astype("f4")
 
 
+WITH_SHAPE = (
+    "by_stages", "by_index", "sum_by_index", "index_by_stages", "diagonal", "shifted", "trained",
+)  # fmt: skip
+
+
 def arguments(name: str, image: np.ndarray[Any, Any]) -> dict[str, Any]:
-    shape = {"shape": np.zeros(SHAPE, "f4")} if name == "by_stages" else {}
+    shape = {"shape": np.zeros(SHAPE, "f4")} if name in WITH_SHAPE else {}
     other = {"other": image} if name == "between" else {}
     at = {"at": np.zeros((*SHAPE, 2), "f4")} if name == "elsewhere" else {}
     return {"image": image, "m": BEGIN, **shape, **other, **at}
@@ -41,7 +46,7 @@ def psnr(found: np.ndarray[Any, Any], image: np.ndarray[Any, Any]) -> float:
     return float(-10 * np.log10(error))
 
 
-@pytest.mark.parametrize("name", ["by_l2", "by_dot", "by_sum", "by_squares", "by_stages"])
+@pytest.mark.parametrize("name", ["by_l2", "by_dot", "by_sum", "by_squares", *WITH_SHAPE[:4]])
 def test_psnr__of_a_picture__is_that_of_the_rendered_result(
     described: ModuleType, image: np.ndarray[Any, Any], name: str
 ) -> None:
@@ -74,7 +79,7 @@ def test_psnr__of_a_batch__is_that_of_its_rows(described: ModuleType) -> None:
 
 WITHOUT = (
     "penalised", "weighted", "partial", "relative", "masked", "changed", "curved", "mixed", "twice", "between",
-    "elsewhere",
+    "elsewhere", "diagonal", "shifted", "trained",
 )  # fmt: skip
 
 
@@ -83,6 +88,15 @@ def test_no_psnr__of_other_objectives(described: ModuleType, image: np.ndarray[A
     result = getattr(described, name).train(**arguments(name, image), steps=1, lr=1e-3)
     assert result.psnr is None
     assert "PSNR" not in repr(result)
+
+
+@pytest.mark.parametrize("name", WITH_SHAPE[1:4])
+def test_no_psnr__of_a_part_of_a_tensor(described: ModuleType, image: np.ndarray[Any, Any], name: str) -> None:
+    train = getattr(described, name).train
+    part = {**arguments(name, image), "shape": np.zeros((4, 5), "f4")}
+    assert train(**part, steps=1, lr=1e-9).psnr is None
+    assert train(**arguments(name, image), steps=1, lr=1e-9, batch=2).psnr is None
+    assert train(**arguments(name, image), steps=1, lr=1e-9, batch=6).psnr is None
 
 
 @pytest.mark.parametrize("change", [lambda a: a * 1.1 + 0.2, lambda a: a - 0.5, lambda a: a * 255])

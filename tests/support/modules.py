@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from hypothesis import strategies as st
 
+from slangad.compiler.ir.distributions import Normal, Uniform
 from slangad.compiler.ir.nodes import (
     Accumulation,
     Assign,
@@ -32,6 +33,7 @@ from slangad.compiler.ir.nodes import (
     Function,
     If,
     Index,
+    Initial,
     Intrinsic,
     Kernel,
     KernelParam,
@@ -278,12 +280,17 @@ _BUFFERS = st.builds(
 )  # fmt: skip
 
 
+_INITIAL = st.lists(
+    st.builds(Initial, st.text(), st.builds(Uniform, FLOATS, FLOATS) | st.builds(Normal, FLOATS)), max_size=2
+).map(tuple)
+
+
 @st.composite
 def modules(draw: Draw) -> Module:
     """A module."""
     constant = ConstantDef("EPS", "EPS", Array(FLOAT, 2), tuple(draw(st.lists(FLOATS | st.booleans(), max_size=3))))
     return Module(
-        "m", draw(st.text()), (StructDef(MATERIAL, draw(_LINES)),), (constant,),
+        "m", draw(st.text()), (StructDef(MATERIAL, draw(_LINES), initial=draw(_INITIAL)),), (constant,),
         tuple(draw(st.lists(functions(), max_size=3))), tuple(draw(st.lists(kernels(), max_size=1))),
         draw(_LINES), draw(_LINES), tuple(draw(st.lists(st.tuples(st.text(), st.text()), max_size=1))), draw(_LINES),
         buffers=tuple(draw(st.lists(_BUFFERS, max_size=2))),

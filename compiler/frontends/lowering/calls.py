@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from slangad.compiler.errors.exhaustive import assert_never
 from slangad.compiler.errors.spans import Span
 from slangad.compiler.frontends.lowering import constructors, forms, memories, subscripts
-from slangad.compiler.frontends.lowering.constants import constant
+from slangad.compiler.frontends.lowering.constants import constant, static_number
 from slangad.compiler.frontends.lowering.conversions import coerce
 from slangad.compiler.frontends.lowering.entities import (
     ArrayEntity,
@@ -204,6 +204,12 @@ def generic_call(ctx: Context, node: ast.Call, entity: GenericEntity) -> Expr:
         raise ctx.error("SA015", callee_span(ctx, node), error.message, help=error.help) from None
     if isinstance(made, RefusedEntity):
         raise ctx.refused(made, ctx.span(node.func))
+    by_name = dict(zip((p.name for p in made.signature.params), node.args, strict=False)) | keywords
+    for name, bounds in entity.bounds.items():
+        given = by_name.get(name)
+        value = None if given is None else static_number(ctx, lowered[id(given)])
+        if given is not None and value is not None and not bounds.contain(value):
+            raise ctx.error("SA014", ctx.span(given), f"{name} of {entity.name} is {value:g}", help=str(bounds))
     return function_call(ctx, node, made.signature, (), lowered)
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.frontends.lowering.conversions import RANGES, as_float, fits
 from slangad.compiler.frontends.lowering.entities import TypedValue
-from slangad.compiler.ir.nodes import Const, ConstantRef, Construct, Expr
+from slangad.compiler.ir.nodes import Const, ConstantRef, Construct, Expr, Unary
 from slangad.compiler.ir.types import (
     BOOL,
     FLOAT,
@@ -19,6 +19,7 @@ from slangad.compiler.ir.types import (
     Struct,
     Type,
     Vector,
+    Weak,
     element_of,
     show,
 )
@@ -165,6 +166,20 @@ def static_int(expr: Expr) -> int | None:
     if isinstance(expr, Const) and element_of(expr.type) in (INT, Scalar("uint")) and not isinstance(expr.value, float):
         return int(expr.value)
     return None
+
+
+def static_number(ctx: Context, expr: Expr) -> float | None:
+    """Return the value of a number known when the file is loaded: a literal or a constant, perhaps negated."""
+    match expr:
+        case Const(value=value, type=type_) if element_of(type_) != BOOL:
+            return value
+        case ConstantRef(key=key, type=Scalar() | Weak()):
+            return ctx.constants.weak_value(key)
+        case Unary(op="-", operand=operand):
+            number = static_number(ctx, operand)
+            return None if number is None else -number
+        case _:
+            return None
 
 
 def check_default(problems: Problems, name: str, value: object, type_: Type, span: Span) -> bool:

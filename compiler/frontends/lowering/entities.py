@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from slangad.compiler.frontends.reading.signatures import CallSignature
+    from slangad.compiler.ir.bounds import Bounds
     from slangad.compiler.ir.types import Struct, Type
     from slangad.compiler.lang.intrinsics import IntrinsicRow
 
@@ -22,13 +23,18 @@ class FunctionEntity:
 
 @dataclass(frozen=True, slots=True)
 class GenericEntity:
-    """A generic function: ``instance`` returns that for the types of positional and named arguments.
+    """A generic function.
 
-    It raises ``DescriptionError`` for types that do not fit.
+    Attributes:
+        name: Its name.
+        instance: It returns the function for the types of positional and named arguments. It raises
+            ``DescriptionError`` for types that do not fit.
+        bounds: The numbers that parameters take, by name.
     """
 
     name: str
     instance: Callable[[Sequence[Type], Mapping[str, Type]], FunctionEntity | RefusedEntity]
+    bounds: Mapping[str, Bounds]
 
 
 @dataclass(frozen=True, slots=True)

@@ -343,5 +343,5 @@ def _struct_def(world: PythonWorld, record: DescribedStruct) -> ir.StructDef:
         doc = ast.get_docstring(record.definition.tree)
     except DescriptionError:
         doc = None
-    initial = tuple(ir.Range(path, low, high) for path, (low, high) in record.initial.items())
+    initial = tuple(ir.Initial(path, values) for path, values in record.initial.items())
     return ir.StructDef(record.type, _doc(doc), world.struct_span(record), initial=initial)

@@ -84,7 +84,7 @@ class PythonWorld:
             case DescribedFunction():
                 return self.function(value)
             case GenericFunction():
-                return GenericEntity(value.name, lambda types, named: self._instance(value, types, named))
+                return GenericEntity(value.name, lambda types, named: self._instance(value, types, named), value.bounds)
             case ExternalFunction():
                 return self.external(value)
             case KernelObject() | PipelineObject():

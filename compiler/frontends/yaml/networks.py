@@ -8,12 +8,27 @@ from typing import TYPE_CHECKING, Any, Final
 
 from slangad.compiler import nn
 from slangad.compiler.frontends.lowering.entities import Entity, RefusedEntity
-from slangad.compiler.frontends.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
-from slangad.compiler.frontends.yaml.shape import Choice, Flag, Integer, Key, ListOf, Number, Record, Shape
+from slangad.compiler.frontends.yaml.nodes import MappingEntry, MappingNode, Node, ScalarNode, SequenceNode
+from slangad.compiler.frontends.yaml.shape import (
+    Choice,
+    Either,
+    Flag,
+    Integer,
+    Key,
+    ListOf,
+    Named,
+    Number,
+    Record,
+    Shape,
+    kinds,
+)
+from slangad.compiler.frontends.yaml.validate import kind_of
+from slangad.compiler.ir.bounds import POSITIVE
 from slangad.compiler.lang.decorators.generic import GenericFunction
 from slangad.compiler.lang.errors import ArgumentError
 from slangad.compiler.nn.activations import ACTIVATIONS
 from slangad.compiler.nn.arguments import GROWTH, MOST, PRECISIONS, STORAGES
+from slangad.compiler.nn.initialisers import INITIALISERS, OTHER_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -41,14 +56,22 @@ _OF_ANNOTATION: Final[dict[str, Shape]] = {
 }
 _OF_NAME: Final[dict[str, Shape]] = {"growth": Number(GROWTH)}
 _ACTIVATION: Final = Choice(tuple(ACTIVATIONS))
+_INIT: Final = Either(
+    (
+        Choice(tuple(INITIALISERS), tuple(OTHER_NAMES.items())),
+        ListOf(Number(), 2, 2),
+        Record("an initialiser", (Key("normal", Number(POSITIVE), "The standard deviation.", required=True),)),
+    )
+)
 _STORAGE: Final = Choice(tuple(word for word in STORAGES if isinstance(word, str)))
 _WORDS: Final[dict[str, tuple[Shape, str]]] = {
+    "init": (_INIT, "The values of weights when training starts: a name, `[low, high]`, or `{normal: deviation}`."),
     "activation": (_ACTIVATION, "The activation after each layer but the last."),
     "output": (_ACTIVATION, "The activation after the last layer."),
     "precision": (Choice(PRECISIONS), "The factors of products, where the target has matrix units."),
     "storage": (_STORAGE, "The type in which trained values are kept."),
 }
-"""Arguments that are words in YAML."""
+"""Arguments with words in YAML."""
 _ARGUMENT: Final = re.compile(r"^    (\w+): (.*(?:\n {5,}.*)*)", re.MULTILINE)
 
 
@@ -96,8 +119,8 @@ def layer_of(node: MappingNode, problems: Problems) -> object | None:
     if not isinstance(entry.value, MappingNode):
         return None
     shapes = {key.name: key.shape for key in _keys(FACTORIES[entry.key.text])}
-    settings = {e.key.text: _value(e.value, shapes[e.key.text]) for e in entry.value.entries}
     try:
+        settings = {e.key.text: _value(e.value, shapes[e.key.text]) for e in entry.value.entries}
         made: object = FACTORIES[entry.key.text](**settings)
     except ArgumentError as error:
         wrong = entry.value.get(error.argument.name) or entry.key
@@ -116,6 +139,11 @@ def _value(node: Node, shape: Shape) -> object:
             return float(number)
         case ScalarNode(value=value), _:
             return value
+        case _, Either(shapes=shapes):
+            plain = (s for s in shapes if not isinstance(s, (Either, Named)))
+            return _value(node, next(s for s in plain if kind_of(node) in kinds(s)))
+        case MappingNode(entries=(MappingEntry(value=ScalarNode(value=int() | float() as deviation)),)), Record():
+            return nn.normal(deviation)
         case _:
             raise AssertionError(f"{node} was taken for {shape}")
 

@@ -46,9 +46,10 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One of some words."""
+    """One of some words; ``others`` are names from elsewhere with the word that means the same."""
 
     words: tuple[str, ...]
+    others: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

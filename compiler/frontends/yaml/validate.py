@@ -110,14 +110,14 @@ class _Validator:
         wanted = _either([*dict.fromkeys(_expected(o, alone=len(options) == 1) for o in options)])
         actual = "nothing" if kind == "nothing" else f"{_KIND_WORDS[kind]}{_shown(node)}"
         help_ = ""
-        text = any(isinstance(o, (Text, Choice)) for o in options)
+        text = any(isinstance(o, Text) or (isinstance(o, Choice) and _text_of(node) in o.words) for o in options)
         if text and kind in ("integer", "number", "bool"):
             help_ = "put it in quotes to make it a text"
         elif isinstance(node, ScalarNode) and kind == "text" and (named := _named_alone(node.text, options)):
             help_ = named
         elif isinstance(node, ScalarNode) and _is_number(node.text) and any(isinstance(o, Number) for o in options):
             help_ = "remove the quotes"
-        elif isinstance(node, ScalarNode) and any(isinstance(o, ListOf) and self._takes(kind, o) for o in options):
+        elif isinstance(node, ScalarNode) and any(self._takes_alone(kind, o) for o in options):
             item = f"'{_cut(node.text)}'" if kind == "text" else _cut(node.text)
             help_ = f"put it in brackets to make it a list: [{item}]"
         elif kind in ("text", "list") and any(isinstance(o, MapOf) for o in options):
@@ -125,7 +125,10 @@ class _Validator:
         span = owner if kind == "nothing" and node.span.column == node.span.end_column else node.span
         self.problems.error("SA055", span, f"expected {wanted}, found {actual}", help=help_)
 
-    def _takes(self, kind: Kind, shape: ListOf) -> bool:
+    def _takes_alone(self, kind: Kind, shape: Shape) -> bool:
+        """Return True for lists whose items have this kind, if their number is not fixed."""
+        if not isinstance(shape, ListOf) or shape.low == shape.high:
+            return False
         items = (o for o in self.table.alternatives(shape.item) if not isinstance(o, (Either, Named)))
         return any(kind in kinds(o) for o in items)
 
@@ -242,8 +245,9 @@ class _Validator:
         match shape, node.value:
             case Text(what=what, pattern=pattern), _ if not matches(pattern, node.text):
                 self.problems.error("SA055", node.span, f"expected {what}, found '{_cut(node.text)}'")
-            case Choice(words), _ if node.text not in words:
-                near = did_you_mean(node.text[:_MAX_WORD], words)
+            case Choice(words, others), _ if node.text not in words:
+                word = dict(others).get(node.text, node.text)
+                near = did_you_mean(word[:_MAX_WORD], words)
                 self.problems.error(
                     "SA055",
                     node.span,
@@ -279,6 +283,10 @@ def _is_number(text: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def _text_of(node: Node) -> str:
+    return node.text if isinstance(node, ScalarNode) else ""
 
 
 def _is_empty(node: Node | None) -> bool:

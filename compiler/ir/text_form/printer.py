@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 from slangad.compiler.errors.exhaustive import assert_never
 from slangad.compiler.ir import nodes as ir
 from slangad.compiler.ir.default_types import KnownTypes, default_type
+from slangad.compiler.ir.distributions import Distribution, Normal, Uniform
 from slangad.compiler.ir.text_form.pipelines import show_pipeline
 from slangad.compiler.ir.text_form.reader import RESERVED, parse
 from slangad.compiler.ir.types import Array, DiffPair, Struct, Tensor, Texture, Tuple, Type, Void, Weak, show_memory
@@ -102,10 +103,18 @@ def _struct(definition: ir.StructDef) -> Iterator[str]:
     yield f"struct {_word(struct.key)} {_word(struct.name)} {{"
     yield from (f"{INDENT}external {_quote(name)}" for name in ([definition.external] if definition.external else []))
     yield from (f"{INDENT}doc {_quote(line)}" for line in definition.doc)
-    yield from (f"{INDENT}initial {_quote(r.path)} {_number(r.low)} {_number(r.high)}" for r in definition.initial)
+    yield from (f"{INDENT}initial {_quote(known.path)} {_distribution(known.values)}" for known in definition.initial)
     for f in struct.fields:
         yield f"{INDENT}{'no_diff ' if f.no_diff else ''}{_word(f.name)}: {show_type(f.type)}"
     yield "}"
+
+
+def _distribution(values: Distribution) -> str:
+    match values:
+        case Uniform(low, high):
+            return f"{_number(low)} {_number(high)}"
+        case Normal(deviation):
+            return f"normal {_number(deviation)}"
 
 
 def _function(function: ir.Function, known: KnownTypes) -> Iterator[str]:
@@ -293,9 +302,7 @@ def _bare(expr: ir.Expr, known: KnownTypes) -> str:
             return _application(expr, known)
 
 
-def _access(
-    expr: ir.Read | ir.Extent | ir.Sample | ir.Linear | ir.GroupOperation | ir.Probe, known: KnownTypes
-) -> str:
+def _access(expr: ir.Read | ir.Extent | ir.Sample | ir.Linear | ir.GroupOperation | ir.Probe, known: KnownTypes) -> str:
     match expr:
         case ir.Read(source, indices):
             return f"{show_expr(source, known)}[{', '.join(show_expr(i, known) for i in indices)}]"

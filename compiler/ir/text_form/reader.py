@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from slangad.compiler.ir import nodes as ir
 from slangad.compiler.ir.default_types import KnownTypes
+from slangad.compiler.ir.distributions import Normal, Uniform
 from slangad.compiler.ir.text_form.expressions import ExpressionReader
 from slangad.compiler.ir.text_form.pipelines import read_pipeline
 from slangad.compiler.ir.text_form.statements import StatementReader
@@ -107,7 +108,7 @@ class _Reader:
         tokens.expect("{")
         external = tokens.string() if tokens.accept("external") else ""
         doc = self._docs()
-        initial = tuple(self._many("initial", self._range))
+        initial = tuple(self._many("initial", self._initial))
         fields = []
         while not tokens.accept("}"):
             no_diff = tokens.accept("no_diff")
@@ -200,6 +201,12 @@ class _Reader:
 
     def _range(self) -> ir.Range:
         return ir.Range(self.tokens.string(), float(self.tokens.number()), float(self.tokens.number()))
+
+    def _initial(self) -> ir.Initial:
+        path = self.tokens.string()
+        if self.tokens.accept("normal"):
+            return ir.Initial(path, Normal(float(self.tokens.number())))
+        return ir.Initial(path, Uniform(float(self.tokens.number()), float(self.tokens.number())))
 
     def _body(self, params: tuple[ir.Param, ...]) -> tuple[ir.Stmt, ...] | ir.SlangBody | ir.External:
         if self.tokens.accept("slang"):

@@ -70,7 +70,7 @@ def instance_of(
     arguments = tuple((n, location.locals[n]) for n in names)
     helpers = {s.name for s in ast.walk(factory) if isinstance(s, Named)}
     values = tuple((n, content_key(location.locals[n])) for n in sorted(used - helpers) if n in location.locals)
-    suffix = "".join(f"_{_word(v)}" for _, v in _distinctive(arguments, _defaults(factory, location.globals)))
+    suffix = "".join(f"_{name_part(v)}" for _, v in _distinctive(arguments, _defaults(factory, location.globals)))
     return Instance(
         suffix, (id(location.factory), location.line, node.name, values, content_key(options or {})), arguments
     )
@@ -136,6 +136,8 @@ def _used_names(factory: ast.FunctionDef, node: DefinitionNode) -> set[str]:
 def _free_names(node: DefinitionNode) -> Iterator[str]:
     """Yield the names that a definition reads, without a function's own parameters in its body."""
     if isinstance(node, ast.ClassDef):
+        for decorator in node.decorator_list:
+            yield from _names(decorator)
         for statement in node.body:
             yield from _free_names(statement) if isinstance(statement, ast.FunctionDef) else _names(statement)
         return
@@ -199,7 +201,7 @@ def _text(value: object) -> str:
     return f"{getattr(data, 'dtype', '')}{getattr(data, 'shape', '')}{hashlib.sha256(raw).hexdigest()}"
 
 
-def _word(value: object) -> str:
+def name_part(value: object) -> str:
     """Return a value as part of an identifier: ``16``, ``0p5``, ``m1``, ``float3``, ``Material``."""
     if isinstance(value, bool):
         return str(value).lower()
@@ -208,9 +210,11 @@ def _word(value: object) -> str:
     if isinstance(value, str):
         return _identifier(value)
     if isinstance(value, (tuple, list)):
-        return "_".join(_word(v) for v in value) or "empty"
+        return "_".join(name_part(v) for v in value) or "empty"
+    if is_dataclass(value) and not isinstance(value, type):
+        return "_".join((type(value).__name__.lower(), *(name_part(getattr(value, f.name)) for f in fields(value))))
     if isinstance(value, type) and issubclass(value, ArrayValue):
-        return f"{_word(value.element)}_{value.size}"
+        return f"{name_part(value.element)}_{value.size}"
     name = _definition_name(value)
     return _identifier(name) if name else hashlib.sha256(_text(value).encode()).hexdigest()[:6]
 

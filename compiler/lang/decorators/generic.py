@@ -13,6 +13,7 @@ from slangad.compiler.lang.errors import DescriptionError
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from slangad.compiler.ir.bounds import Bounds
     from slangad.compiler.ir.types import Type
 
 
@@ -22,12 +23,14 @@ class GenericFunction:
     Attributes:
         factory: The factory; its parameters take the types of the call's arguments.
         name: Its name.
+        bounds: The numbers that parameters take, by name. Calls in bodies with constants outside are refused.
     """
 
     def __init__(self, factory: Callable[..., object]) -> None:
         self.factory = factory
         self.name = self.__name__ = getattr(factory, "__name__", "generic")
         self.__doc__, self.__module__ = factory.__doc__, factory.__module__
+        self.bounds: dict[str, Bounds] = {}
         self._known: dict[object, DescribedFunction[..., object]] = {}
 
     def instance(self, types: Sequence[Type], named: Mapping[str, Type]) -> DescribedFunction[..., object]:

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+from collections.abc import Mapping
 from types import FunctionType
 from typing import TYPE_CHECKING, Final, TypeVar, overload
 
+from slangad.compiler.ir.distributions import Distribution, Uniform
 from slangad.compiler.ir.types import DiffPair, Tuple, Void, show
 from slangad.compiler.lang.decorators.factories import PLAIN, Instance, instance_of, made, remember
 from slangad.compiler.lang.decorators.frames import DecoratorLocation, caller
@@ -22,7 +24,7 @@ from slangad.compiler.lang.types.annotations import ir_type, memory_annotation
 from slangad.compiler.lang.types.records import DefaultValue, FieldRecord, StructRecord, record_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator
 
     from typing_extensions import dataclass_transform
 else:
@@ -47,7 +49,7 @@ class DescribedStruct(StructRecord):
         factory_suffix: The suffix that the factory's arguments append to the name.
         arguments: The factory's arguments that the class uses.
         methods: Functions by name, static ones included.
-        initial: The ranges of initial values, by field.
+        initial: The distributions of initial values, by field.
     """
 
     def __init__(
@@ -56,7 +58,7 @@ class DescribedStruct(StructRecord):
         location: DecoratorLocation,
         instance: Instance,
         methods: dict[str, DescribedFunction[..., object]],
-        initial: dict[str, tuple[float, float]],
+        initial: dict[str, Distribution],
     ) -> None:
         key = f"{location.file}:{location.line}:{cls.__qualname__}{instance.suffix}"
         super().__init__(cls, cls.__name__ + instance.suffix, key)
@@ -141,27 +143,39 @@ def struct(cls: C) -> C: ...
 
 
 @overload
-def struct(*, initial: Mapping[str, tuple[float, float]] | None = None) -> Callable[[C], C]: ...
+def struct(*, initial: Mapping[str, tuple[float, float] | Distribution] | None = None) -> Callable[[C], C]: ...
 
 
 @dataclass_transform()
-def struct(cls: C | None = None, *, initial: Mapping[str, tuple[float, float]] | None = None) -> C | Callable[[C], C]:
+def struct(
+    cls: C | None = None, *, initial: Mapping[str, tuple[float, float] | Distribution] | None = None
+) -> C | Callable[[C], C]:
     """Make a class of annotated fields a struct of the language.
 
     Args:
         cls: The class, when used bare.
-        initial: Field, or a part of one as in ``layer.w``, to the range of the values at which training starts.
+        initial: Field, or a part of one as in ``layer.w``, to the values at which training starts: a range, or
+            ``sa.nn.normal(deviation)``.
 
     Raises:
         DescriptionError: for bases, properties, class methods and operators.
     """
     if cls is not None:
         return _describe(cls, caller(1), {})
-    ranges = read_ranges("struct", initial, "initial")
-    return lambda decorated: _describe(decorated, caller(1), ranges)
+    values = _read_initial(initial)
+    return lambda decorated: _describe(decorated, caller(1), values)
 
 
-def _describe(cls: C, location: DecoratorLocation, initial: dict[str, tuple[float, float]]) -> C:
+def _read_initial(initial: object) -> dict[str, Distribution]:
+    """Return the initial values by field, in the order of ``initial=``."""
+    if not isinstance(initial, Mapping):
+        read_ranges("struct", initial, "initial")
+        return {}
+    ranges = read_ranges("struct", {k: v for k, v in initial.items() if not isinstance(v, Distribution)}, "initial")
+    return {path: Uniform(*ranges[path]) if path in ranges else values for path, values in initial.items()}
+
+
+def _describe(cls: C, location: DecoratorLocation, initial: dict[str, Distribution]) -> C:
     instance = _instance(cls, location)
     before = made(instance)
     if before is not None:

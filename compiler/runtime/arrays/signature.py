@@ -6,16 +6,18 @@ A part has one array: it is the whole value, or one field of a struct (``m.albed
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from slangad.compiler.emit.memory.buffers import buffer_leaves, scalar_of
 from slangad.compiler.ir import nodes as ir
 from slangad.compiler.ir import types
+from slangad.compiler.ir.distributions import Uniform
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from slangad.compiler.errors.spans import Span
+    from slangad.compiler.ir.distributions import Distribution
 
 TENSORS: Final = frozenset(m for m in ir.Memory if m.is_written) | {ir.Memory.TENSOR, ir.Memory.TEXTURE2D}
 """Memories whose arrays have axes of their own."""
@@ -113,15 +115,17 @@ class KernelSignature:
     results: tuple[KernelValue, ...]
     span: Span
     ranges: tuple[ir.Range, ...] = ()
-    initial: tuple[ir.Range, ...] = ()
+    initial: tuple[ir.Initial, ...] = ()
 
-    def range_of(self, key: str) -> tuple[float, float]:
-        """Return the range for samples of a part: its declared range, or that of the value that contains it."""
-        return _range_of(key, self.ranges) or (-1.0, 1.0)
+    def samples_of(self, key: str) -> Distribution:
+        """Return the samples of a part: those of its declared range, or of that of the value that contains it."""
+        known = _nearest(key, self.ranges)
+        return Uniform(-1.0, 1.0) if known is None else Uniform(known.low, known.high)
 
-    def initial_of(self, key: str) -> tuple[float, float]:
-        """Return the range of a part's values when training starts: that of samples, else the one of its struct."""
-        return _range_of(key, self.ranges) or _range_of(key, self.initial) or (-1.0, 1.0)
+    def initial_of(self, key: str) -> Distribution:
+        """Return a part's values when training starts: those of its declared range, else those of its struct."""
+        known = _nearest(key, self.initial) if _nearest(key, self.ranges) is None else None
+        return self.samples_of(key) if known is None else known.values
 
     @property
     def values(self) -> tuple[KernelValue, ...]:
@@ -129,10 +133,13 @@ class KernelSignature:
         return (*self.parameters, *self.results)
 
 
-def _range_of(key: str, ranges: tuple[ir.Range, ...]) -> tuple[float, float] | None:
-    near = [r for r in ranges if key == r.path or key.startswith(f"{r.path}.")]
-    best = max(near, key=lambda r: len(r.path), default=None)
-    return (best.low, best.high) if best else None
+_Declared = TypeVar("_Declared", ir.Range, ir.Initial)
+
+
+def _nearest(key: str, declared: tuple[_Declared, ...]) -> _Declared | None:
+    """Return what is declared for a part, or for the smallest value that contains it."""
+    near = [known for known in declared if key == known.path or key.startswith(f"{known.path}.")]
+    return max(near, key=lambda known: len(known.path), default=None)
 
 
 def signatures(module: ir.Module) -> dict[str, KernelSignature]:
@@ -142,8 +149,8 @@ def signatures(module: ir.Module) -> dict[str, KernelSignature]:
     return {kernel.name: _signature(kernel, ranges.get(kernel.function, ()), structs) for kernel in module.kernels}
 
 
-def _initial(path: str, type_: types.Type, structs: Mapping[str, tuple[ir.Range, ...]]) -> Iterator[ir.Range]:
-    """Yield the initial ranges that structs declare for the parts of a parameter, outer structs first."""
+def _initial(path: str, type_: types.Type, structs: Mapping[str, tuple[ir.Initial, ...]]) -> Iterator[ir.Initial]:
+    """Yield the initial values that structs declare for the parts of a parameter, outer structs first."""
     match type_:
         case types.Array(element=element):
             yield from _initial(path, element, structs)
@@ -156,7 +163,7 @@ def _initial(path: str, type_: types.Type, structs: Mapping[str, tuple[ir.Range,
 
 
 def _signature(
-    kernel: ir.Kernel, ranges: tuple[ir.Range, ...], structs: Mapping[str, tuple[ir.Range, ...]]
+    kernel: ir.Kernel, ranges: tuple[ir.Range, ...], structs: Mapping[str, tuple[ir.Initial, ...]]
 ) -> KernelSignature:
     parameters = tuple(_parameter(p, kernel.dims) for p in kernel.params)
     results = tuple(_result(r, kernel.dims) for r in kernel.results)

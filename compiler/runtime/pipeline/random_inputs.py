@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from slangad.compiler.emit.model import ParameterRole
+from slangad.compiler.ir.distributions import Normal, Uniform
 from slangad.compiler.ir.nodes import Memory
 from slangad.compiler.runtime.arrays.array_keys import array_keys
 from slangad.compiler.runtime.arrays.prepare import InputError
@@ -20,11 +21,12 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from slangad.compiler.errors.diagnostics import Diagnostic
+    from slangad.compiler.ir.distributions import Distribution
     from slangad.compiler.runtime.arrays.array_keys import ArrayKey, Shape
     from slangad.compiler.runtime.arrays.modes import RunMode
     from slangad.compiler.runtime.arrays.signature import KernelSignature
 
-_FLOATS: Final = (-1.0, 1.0)
+_FLOATS: Final = Uniform(-1.0, 1.0)
 _DRAWN: Final = (ParameterRole.INPUT, ParameterRole.UNIFORM, ParameterRole.TANGENT)
 _INTEGERS: Final = 4
 """Integers are drawn from 0 to 3."""
@@ -41,7 +43,7 @@ def draw_missing(
 
     Floats lie in the declared ranges, else in [-1, 1]. Each key has its own stream, so its values do not depend on the
     other keys. ``shapes`` are those of tensors and textures. Inputs of unknown shape are left out. For ``training``,
-    parts of structs are drawn from the initial ranges of the structs.
+    parts of structs have the initial values that the structs declare.
 
     Raises:
         ToolchainError: There is too little memory for them.
@@ -57,6 +59,7 @@ def draw_missing(
     extents = {
         name: extents_of[:axes] for name, (extents_of, axes) in shapes_of.items() if extents_of is not None
     } | dict(shapes or {})
+    values_of = signature.initial_of if training else signature.samples_of
     drawn = dict(inputs)
     for place in places:
         value = place.value
@@ -66,7 +69,7 @@ def draw_missing(
             whole = place.shape(shape or (), extents)
             _require_memory(place, whole)
             try:
-                drawn[place.key] = _draw(place, whole, stream, signature.initial_of if training else signature.range_of)
+                drawn[place.key] = _draw(place, whole, stream, values_of)
             except MemoryError:
                 raise too_little_memory("this machine") from None
     return drawn
@@ -112,7 +115,7 @@ def _draw(
     place: ArrayKey,
     shape: tuple[int, ...],
     stream: np.random.Generator,
-    range_of: Callable[[str], tuple[float, float]],
+    values_of: Callable[[str], Distribution],
 ) -> npt.NDArray[Any]:
     if place.value.memory is Memory.OUT_TENSOR:
         import numpy as np
@@ -124,20 +127,22 @@ def _draw(
         case "int" | "uint":
             return stream.integers(0, _INTEGERS, shape).astype(place.part.dtype)
         case _:
-            low, high = _FLOATS if place.role is ParameterRole.TANGENT else range_of(place.part.key)
-            return _floats(stream, (low, high), shape, place.part.dtype)
+            values = _FLOATS if place.role is ParameterRole.TANGENT else values_of(place.part.key)
+            return _floats(stream, values, shape, place.part.dtype)
 
 
-def _floats(
-    stream: np.random.Generator, ends: tuple[float, float], shape: tuple[int, ...], dtype: str
-) -> npt.NDArray[Any]:
-    """Return numbers in a range. They are drawn in blocks to save memory, with the values of one draw."""
+def _floats(stream: np.random.Generator, values: Distribution, shape: tuple[int, ...], dtype: str) -> npt.NDArray[Any]:
+    """Return numbers of a distribution. They are drawn in blocks to save memory, with the values of one draw."""
     import numpy as np
 
     drawn: npt.NDArray[Any] = np.empty(math.prod(shape), dtype)
     for start in range(0, drawn.size, _STRETCH):
         part = drawn[start : start + _STRETCH]
-        part[:] = stream.uniform(*ends, part.size)
+        match values:
+            case Uniform(low, high):
+                part[:] = stream.uniform(low, high, part.size)
+            case Normal(deviation):
+                part[:] = stream.normal(0.0, deviation, part.size)
     return drawn.reshape(shape)
 
 

@@ -6,10 +6,10 @@ A kernel alone is a pipeline of one stage, so ``run`` of a pipeline and ``train`
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from slangad.compiler.emit.model import Mode, symbols
-from slangad.compiler.ir.nodes import Kernel, Memory, Module, Range
+from slangad.compiler.ir.nodes import Initial, Kernel, Memory, Module, Range
 from slangad.compiler.ir.pipelines import Pipeline, Returned, Stage, ValueArgument
 from slangad.compiler.ir.types import Scalar, is_floating
 from slangad.compiler.runtime.arrays.signature import signatures
@@ -99,8 +99,8 @@ def _signature(pipeline: Pipeline, kernels: Mapping[str, KernelPlan]) -> KernelS
     (signature,) = signatures(Module(pipeline.name, "", kernels=(kernel,))).values()
     return replace(
         signature,
-        ranges=tuple(_ranges(pipeline, kernels, lambda one: one.ranges)),
-        initial=tuple(_ranges(pipeline, kernels, lambda one: one.initial)),
+        ranges=tuple(_declared(pipeline, kernels, lambda one: one.ranges)),
+        initial=tuple(_declared(pipeline, kernels, lambda one: one.initial)),
     )
 
 
@@ -114,15 +114,21 @@ def _each(pipeline: Pipeline, kernels: Mapping[str, KernelPlan]) -> Iterator[tup
                 yield argument.value, signature.dims
 
 
-def _ranges(
-    pipeline: Pipeline, kernels: Mapping[str, KernelPlan], ranges_of: Callable[[KernelSignature], tuple[Range, ...]]
-) -> Iterator[Range]:
+_Declared = TypeVar("_Declared", Range, Initial)
+
+
+def _declared(
+    pipeline: Pipeline,
+    kernels: Mapping[str, KernelPlan],
+    declared_by: Callable[[KernelSignature], tuple[_Declared, ...]],
+) -> Iterator[_Declared]:
+    """Yield what kernels declare for their parameters, at the paths of the pipeline's parameters."""
     for stage in pipeline.stages:
         signature = kernels[stage.kernel].signature
         for value, argument in zip(signature.parameters, stage.arguments, strict=True):
             if not isinstance(argument, ValueArgument):
                 continue
-            for known in ranges_of(signature):
+            for known in declared_by(signature):
                 head, dot, rest = known.path.partition(".")
                 if head == value.name:
                     yield replace(known, path=f"{argument.value}{dot}{rest}")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from slangad.compiler.errors.diagnostics import CompileError, Diagnostic
 from slangad.compiler.runtime.arrays.images import is_picture
+from slangad.compiler.runtime.pipeline.stages import shapes_of
 from slangad.compiler.runtime.training.squared_errors import squared_errors
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ def psnr_of_picture(runnable: RunnablePipeline, module: Module, prepared: Prepar
     """Return the PSNR of a training whose squared errors are those of a picture with values from 0 to 1, else None."""
     errors = squared_errors(runnable, module)
     array = None if errors is None else _array(prepared, errors.target)
-    if errors is None or array is None or not is_picture(array):
+    if errors is None or array is None or not is_picture(array) or not _covers(runnable, prepared, errors, batch):
         return None
     if array.ndim - (errors.channels > 1) != 2 or not (array.min() >= 0.0 and array.max() <= 1.0):
         return None
@@ -80,6 +81,10 @@ def psnr_of_peak(
         message = f"{name} has no PSNR: its objective is not known to consist of squared errors against one input"
         help_ = "omit --psnr, or return sa.nn.l2(found, seen), or sa.dot(e, e) where e = found - seen"
         raise CompileError([Diagnostic("SA420", message, runnable.pipeline.span, help=help_)])
+    if errors.reading_stage is not None and (prepared is None or not _covers(runnable, prepared, errors, batch)):
+        message = f"{name} has no PSNR: its threads do not read each element of {errors.target} once"
+        help_ = f"omit --psnr, or run {name} over the shape of {errors.target} without --batch"
+        raise CompileError([Diagnostic("SA420", message, runnable.pipeline.span, help=help_)])
     array = None if prepared is None else _array(prepared, errors.target)
     if array is None and not errors.is_mean:
         message = f"{name} has no PSNR: its objective is a sum that ranks share"
@@ -90,6 +95,14 @@ def psnr_of_peak(
 
 def _array(prepared: Prepared, name: str) -> npt.NDArray[Any] | None:
     return next((array for (_, value, _), array in prepared.arrays.items() if value == name), None)
+
+
+def _covers(runnable: RunnablePipeline, prepared: Prepared, errors: SquaredErrors, batch: int) -> bool:
+    """Return True if a step has one thread for each element of the target; for an ``Each``, of its batch."""
+    if errors.reading_stage is None:
+        return True
+    stage = shapes_of(runnable, prepared).stages[errors.reading_stage]
+    return not batch and stage.domain == prepared.extents[errors.target]
 
 
 def _threads(array: npt.NDArray[Any], errors: SquaredErrors, batch: int) -> int:

@@ -1,8 +1,9 @@
 """Find objectives that are sums or means of squared errors against one input.
 
 A kernel qualifies if each thread returns ``w * (e.x * e.x + e.y * e.y + …)``. There ``e`` is the difference of any
-value and the thread's element of the input, and ``w`` is a number. The function of a thread is evaluated symbolically:
-expressions replace its locals, constant loops and calls as far as these contain the input. Examples::
+value and the thread's element of the input, and ``w`` is a number. The element is that of an ``Each``, or that of a
+``Tensor`` at the thread's indices, ``image[sa.thread_id(0), sa.thread_id(1)]``. The function of a thread is evaluated
+symbolically: expressions replace its locals, constant loops and calls as far as these contain the input. Examples::
 
     sa.nn.l2(found, image)                        w = 1 / channels
     e = found - image; return sa.dot(e, e)        w = 1
@@ -35,15 +36,17 @@ from slangad.compiler.ir.nodes import (
     Memory,
     NoDiff,
     Probe,
+    Read,
     Return,
     Stmt,
     Swizzle,
+    ThreadId,
     Unary,
     Var,
     by_value,
 )
 from slangad.compiler.ir.pipelines import ValueArgument
-from slangad.compiler.ir.types import INT, Scalar, Vector, is_floating
+from slangad.compiler.ir.types import INT, Scalar, Tensor, Vector, is_floating
 from slangad.compiler.ir.walk import map_children, root, walk, walk_stmts
 
 if TYPE_CHECKING:
@@ -76,19 +79,25 @@ class SquaredErrors:
         channels: The scalars of one of its elements.
         weight: The factor of each squared error of a scalar.
         is_mean: True if the objective is a mean over threads, False if it is a sum.
+        reading_stage: The index of the stage whose threads read the target from a tensor, each at its own indices; None
+            if the target is an ``Each``.
     """
 
     target: str
     channels: int
     weight: float
     is_mean: bool
+    reading_stage: int | None = None
 
 
 def squared_errors(runnable: RunnablePipeline, module: Module) -> SquaredErrors | None:
     """Return how the objective consists of squared errors against a parameter that is not trained, else None."""
     objective = runnable.objective
-    stage = next((s for s in runnable.pipeline.stages if objective is not None and objective.value in s.results), None)
-    if objective is None or stage is None:
+    if objective is None:
+        return None
+    stages = enumerate(runnable.pipeline.stages)
+    number, stage = next(((i, s) for i, s in stages if objective.value in s.results), (0, None))
+    if stage is None:
         return None
     kernel = next((one for one in module.kernels if one.name == stage.kernel), None)
     if kernel is None or len(kernel.results) != 1:
@@ -98,21 +107,31 @@ def squared_errors(runnable: RunnablePipeline, module: Module) -> SquaredErrors 
     if len({name for name, _ in weights}) != 1:
         return None
     name, weight = next(iter(weights))[0], next(iter(weights.values()))
-    channels = next(p.type.size if isinstance(p.type, Vector) else 1 for p in kernel.params if p.name == name)
+    element, memory = next((_element(p.type), p.memory) for p in kernel.params if p.name == name)
+    channels = element.size if isinstance(element, Vector) else 1
     if len(weights) < channels or weight <= 0.0 or not all(math.isclose(weight, w) for w in weights.values()):
         return None
-    return SquaredErrors(targets[name], channels, weight, objective.memory is Memory.MEAN)
+    read_by = number if memory is Memory.TENSOR else None
+    return SquaredErrors(targets[name], channels, weight, objective.memory is Memory.MEAN, read_by)
 
 
 def _targets(runnable: RunnablePipeline, kernel: Kernel, stage: Stage) -> dict[str, str]:
-    """Return parameters of the pipeline by the parameters of the kernel that get one of their elements a thread."""
+    """Return parameters of the pipeline by the parameters of the kernel of which a thread may have one element."""
     given = {p.name for p in runnable.pipeline.params} - set(runnable.trained)
     return {
         param.name: argument.value
         for param, argument in zip(kernel.params, stage.arguments, strict=True)
         if isinstance(argument, ValueArgument) and argument.value in given
-        if param.memory is Memory.EACH and isinstance(param.type, (Scalar, Vector)) and is_floating(param.type)
+        if param.memory in (Memory.EACH, Memory.TENSOR) and _is_floats(_element(param.type))
     }
+
+
+def _element(type_: Type) -> Type:
+    return type_.element if isinstance(type_, Tensor) else type_
+
+
+def _is_floats(type_: Type) -> bool:
+    return isinstance(type_, (Scalar, Vector)) and is_floating(type_)
 
 
 def _weights_of(kernel: Kernel, module: Module, targets: Mapping[str, str]) -> Weights:
@@ -120,7 +139,12 @@ def _weights_of(kernel: Kernel, module: Module, targets: Mapping[str, str]) -> W
     functions = {function.key: function for function in module.functions}
     values = by_value(kernel, module.buffers)
     names = {value.name: f"target {value.name}" for value in values if value.name in targets}
-    evaluation = _Evaluation(functions, frozenset(names.values()))
+    tensors = {
+        buffer.key: f"target {buffer.param}"
+        for buffer in module.buffers
+        if buffer.kernel == kernel.name and buffer.param in targets and not buffer.path
+    }
+    evaluation = _Evaluation(functions, frozenset((*names.values(), *tensors.values())), tensors)
     arguments = [Var(names.get(value.name, f"given {value.name}"), value.type) for value in values]
     try:
         returned = evaluation.returned(functions[kernel.function], arguments)
@@ -142,6 +166,7 @@ class _Evaluation:
 
     functions: Mapping[str, Function]
     targets: frozenset[str]
+    tensors: Mapping[str, str]
     depth: int = 0
     numbers: Iterator[int] = field(default_factory=count)
 
@@ -222,7 +247,7 @@ class _Evaluation:
         """Return the value of a local: an expression if it contains a target and is small, else a new variable."""
         found = self._value(value, locals_)
         small = sum(1 for _ in islice(walk(found), _NODES)) < _NODES
-        known = isinstance(found, (Var, Const)) or self._has_target(found)
+        known = isinstance(found, (Var, Const, ThreadId)) or self._has_target(found)
         return found if small and known else self._new(name, value.type)
 
     def _has_target(self, expr: Expr) -> bool:
@@ -234,6 +259,8 @@ class _Evaluation:
         match inner:
             case Var(name=name):
                 return locals_.get(name, inner)
+            case Read(source=Var(name=key), indices=indices) if key in self.tensors and _is_own(indices):
+                return Var(self.tensors[key], inner.type)
             case NoDiff(value=value) | Probe(value=value):
                 return value
             case Swizzle(value=value, components=components) if len(components) == 1:
@@ -247,6 +274,11 @@ class _Evaluation:
                     return inner
             case _:
                 return inner
+
+
+def _is_own(indices: Sequence[Expr]) -> bool:
+    """Return True for the indices of the thread, one per axis in order."""
+    return all(isinstance(index, ThreadId) and index.axis == axis for axis, index in enumerate(indices))
 
 
 def _read_by(stmt: Stmt) -> tuple[Expr, ...]:
