@@ -16,6 +16,7 @@ import sys
 from collections import defaultdict
 from dataclasses import dataclass
 from functools import cache
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -87,8 +88,8 @@ SCATTERED = (
     (1, (1 << 22) + 1, ALL), (2, 1 << 17, MIXED),
 )  # fmt: skip
 """Components and elements of the tensors that are scattered to, and how threads hit them."""
-TABLE = ("table2", "table of", 2, 1 << 17, ALL)
-"""A ``Param``, in the same way."""
+TABLE = 1 << 17
+"""Elements of a ``Param``."""
 TEXTURES = ((1, ONE), (32, FEW), (1024, ALL))
 """Texels along a side."""
 
@@ -134,11 +135,10 @@ class Sums:
 
 
 def scattered(kernels: LoadedFile, sums: Sums) -> Iterator[Case]:
-    """Yield the cases in which threads choose the elements of a tensor, or of a ``Param`` that has many copies."""
+    """Yield the cases in which threads choose the elements."""
     terms = sums.terms
-    tensors = [(f"scatter{width if width > 1 else ''}", "scatter to", width, *rest) for width, *rest in SCATTERED]
-    for item, title, width, size, patterns in (row for row in (*tensors, TABLE) if sums.fits(row[3])):
-        kernel = kernels[item]
+    for width, size, patterns in (row for row in SCATTERED if sums.fits(row[1])):
+        kernel = kernels[f"scatter{width if width > 1 else ''}"]
         w = np.zeros((size, width) if width > 1 else size, np.float32)
         seed = terms[:, None] * WEIGHTS[:width] if width > 1 else terms
         for pattern in patterns:
@@ -147,7 +147,21 @@ def scattered(kernels: LoadedFile, sums: Sums) -> Iterator[Case]:
             def run(kernel: Callable = kernel, w: Floats = w, seed: Floats = seed, at: Places = at) -> object:
                 return kernel.backward(at.astype(np.int32), w, cotangent=seed).grad["w"]
 
-            yield Case(f"{title} {width} x {size}, {pattern}, {sums.kind}", run, at, terms, size)
+            yield Case(f"scatter to {width} x {size}, {pattern}, {sums.kind}", run, at, terms, size)
+
+
+def tables(kernels: LoadedFile, sums: Sums) -> Iterator[Case]:
+    """Yield the cases of a ``Param`` with many copies: threads in a row, in one column, and in tiles."""
+    terms, count = sums.terms, len(sums.terms)
+    for (item, shape), pattern in product((("table2", (count,)), ("sheet", (count, 1)), ("tiled", (count, 1))), ALL):
+        at, w = sums.places(pattern, TABLE), np.zeros((TABLE, 2), np.float32)
+        more = (np.zeros((count // 16 + 1, 1, 2), np.float32),) if item == "tiled" else ()
+
+        def run(item: str = item, shape: tuple[int, ...] = shape, at: Places = at, given: tuple = (w, *more)) -> object:
+            seed = (terms[:, None] * WEIGHTS[:2]).reshape(*shape, 2)
+            return kernels[item].backward(at.astype(np.int32).reshape(shape), *given, cotangent=seed).grad["w"]
+
+        yield Case(f"table of 2 x {TABLE} by {item}, {pattern}, {sums.kind}", run, at, terms, TABLE)
 
 
 def pairs(kernels: LoadedFile, sums: Sums) -> Iterator[Case]:
@@ -238,7 +252,7 @@ def measured(device: str, options: argparse.Namespace) -> int:
         for kind in options.kind or KINDS:
             rng = np.random.default_rng(count)
             sums = Sums(numbers(kind, count, rng), kind, options.largest, rng)
-            parts = (part(kernels, sums) for part in (together, scattered, pairs, texels))
+            parts = (part(kernels, sums) for part in (together, scattered, tables, pairs, texels))
             for case in (case for part in parts for case in part if options.only in case.name):
                 found = case.run()
                 cases += 1

@@ -53,6 +53,16 @@ def table2(at: Each[int], w: Param[Array[float2, 131072]]) -> Each[float2]:
     return w[at]
 
 
+@sa.kernel(dims=2)
+def sheet(at: Each[int], w: Param[Array[float2, 131072]]) -> Each[float2]:
+    return w[at]
+
+
+@sa.kernel(dims=2, tile=(16, 16))
+def tiled(at: Each[int], w: Param[Array[float2, 131072]], v: Tensor[float2, 2]) -> Each[float2]:
+    return w[at] + v[sa.thread_id(0) // 16, sa.thread_id(1) // 16]
+
+
 @sa.kernel
 def scatter3(at: Each[int], w: Tensor[float3, 1]) -> Each[float3]:
     return w[at]

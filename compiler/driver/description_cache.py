@@ -188,7 +188,7 @@ def _place(span: Span) -> list[object]:
 def _parameter_record(p: EntryParameter) -> tuple[object, ...]:
     return (
         p.name, p.role.value, p.parameter, p.path, p.scalar.name, p.shape, p.type, p.access, p.axes, p.shared,
-        p.together,
+        p.together, p.copied,
     )  # fmt: skip
 
 

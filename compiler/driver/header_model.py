@@ -14,7 +14,7 @@ from slangad.compiler.driver.blocks import blocks_of
 from slangad.compiler.driver.model import CPP
 from slangad.compiler.driver.requirements import requirements_of
 from slangad.compiler.emit.launch_plan import Start, plan_mode, tensor_name, tensors_of
-from slangad.compiler.emit.model import Mode, ParameterRole
+from slangad.compiler.emit.model import MANY_COPIES, Mode, ParameterRole
 from slangad.compiler.runtime.arrays.array_keys import PREFIXES
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ class HeaderKernel:
         name: Its name.
         dims: The number of the domain's axes.
         tensors: The tensors whose extents are known at launch, with their numbers of axes.
-        totals: The tensors whose totals have copies.
+        totals: The tensors whose totals have copies, and how many they need at least to be exact.
         uniforms: The uniforms, by the name of the entry points' parameter: ``camera``, or ``camera.fov`` for a field.
         entries: Its entry points.
         blocks: The reflection of each entry point, one for each target.
@@ -105,7 +105,7 @@ class HeaderKernel:
     name: str
     dims: int
     tensors: Mapping[str, int]
-    totals: tuple[str, ...]
+    totals: Mapping[str, int]
     uniforms: Mapping[str, str]
     entries: tuple[EntryPoint, ...]
     blocks: Mapping[str, tuple[EntryBlocks, ...]]
@@ -155,15 +155,13 @@ def _kernel(name: str, entries: Sequence[EntryPoint], blocks: Mapping[str, tuple
         name=name,
         dims=max((entry.dims for entry in entries), default=1),
         tensors=tensors_of(entries),
-        totals=tuple(
-            dict.fromkeys(
-                factor
-                for mode in modes
-                for buffer in plan_mode(mode, entries).buffers
-                for kind, factor in buffer.count.factors
-                if kind.value == "copies"
-            )
-        ),
+        totals={
+            factor: MANY_COPIES if buffer.parameter.copied else 1
+            for mode in modes
+            for buffer in plan_mode(mode, entries).buffers
+            for kind, factor in buffer.count.factors
+            if kind.value == "copies"
+        },
         uniforms=_uniforms([p for p in parameters if p.role is ParameterRole.UNIFORM]),
         entries=tuple(entries),
         blocks={entry.name: blocks.get(entry.symbol, ()) for entry in entries},

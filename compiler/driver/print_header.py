@@ -130,8 +130,8 @@ class _Kernel:
         for tensor, rank in self.kernel.tensors.items():
             yield f"    std::array<std::uint32_t, {rank}> {_extents(tensor)} = {{}};"
         yield "    std::uint32_t parts = 1; // groups that share the domain: the launcher chooses"
-        for tensor in self.kernel.totals:
-            yield f"    std::uint32_t {_copies(tensor)} = 1; // copies of totals: the launcher chooses"
+        for tensor, copies in self.kernel.totals.items():
+            yield f"    std::uint32_t {_copies(tensor)} = {copies}; // copies of totals: the launcher chooses"
         yield "};"
 
     def _tables(self, mode: HeaderMode) -> Iterator[str]:

@@ -34,7 +34,8 @@ def summing_group(group_size: tuple[int, ...]) -> int:
 
 
 COPIED_SCALARS: Final = 1 << 22
-"""Scalars of scratch memory that the copies of one tensor's totals may always take on a GPU."""
+"""Scalars of scratch memory that the copies of one tensor's totals may always take on a GPU. Where groups keep no sums
+of it, they take up to eight times as many in large domains."""
 MANY_COPIES: Final = 16
 """Copies of a tensor with which groups need no sums of it in their memory (templates/slangad_tensors.slang)."""
 EXACT_WORDS: Final = 34
@@ -113,6 +114,7 @@ class EntryParameter:
         axes: Axes of the buffer before those of ``shape``: the domain's, a tensor's own, or none.
         shared: True for a parameter of the module, False for one of the entry point.
         together: True for totals to which waves add sums, so that an element takes few additions.
+        copied: True for totals of which groups keep no sums, so that they need ``MANY_COPIES``.
     """
 
     name: str
@@ -126,6 +128,7 @@ class EntryParameter:
     axes: int = 1
     shared: bool = False
     together: bool = False
+    copied: bool = False
 
     @property
     def is_exact(self) -> bool:

@@ -95,7 +95,7 @@ class RowDevice:
         """Return 2, so that sums have several parts."""
         return tol.SUM_PARTS
 
-    def copies(self, elements: int, scalars: int) -> int:  # noqa: ARG002  (few are enough)
+    def copies(self, elements: int, scalars: int, *, alone: bool = False) -> int:  # noqa: ARG002  (few are enough)
         """Return 2."""
         return tol.SUM_COPIES
 

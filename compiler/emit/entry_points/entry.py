@@ -96,7 +96,7 @@ class PrintedEntry:
     @property
     def strided(self) -> bool:
         """Return True if anything is added up over all elements, or groups run a loop for their tiles."""
-        return bool(self.slots.all) or bool(self.keepers) or self.in_step or self.shares_loop
+        return bool(self.slots.all) or bool(self.keepers) or self.copies or self.in_step or self.shares_loop
 
     @property
     def in_step(self) -> bool:
@@ -113,6 +113,12 @@ class PrintedEntry:
         """The memory whose sums groups keep. Values that are added beside their tangents have no room there."""
         parts = () if self.mode is Mode.JVP else scattered(self.memory, self.mode)
         return tuple(part for part in parts if part.kept is not None)
+
+    @property
+    def copies(self) -> bool:
+        """True if gradients go to tables that have many copies, of which each group adds to one."""
+        parts = () if self.mode is Mode.JVP else scattered(self.memory, self.mode)
+        return any(p.copied for part in parts for p in part.parameters(self.mode))
 
     @property
     def group(self) -> tuple[int, int, int]:

@@ -230,7 +230,8 @@ def _print_state(entry: PrintedEntry, writer: Writer) -> None:
         group = f"{entry.scope.local('group')}.x"
         writer.line(f"sa.group = {group};")
         totals = [p for part in scattered(entry.memory, entry.mode) for p in part.parameters(entry.mode) if p.is_total]
-        if not entry.keepers and any(p.scalar == FLOAT for p in totals):
+        seeded = any(not part.together for part in entry.keepers)  # by keep_sums
+        if not seeded and (entry.copies or not entry.keepers) and any(p.scalar == FLOAT for p in totals):
             writer.line(f"sa.seed({entry.scope.local('thread')});")
         for part in scattered(entry.memory, entry.mode):
             if isinstance(part, (TensorPrinter, TexturePrinter)):

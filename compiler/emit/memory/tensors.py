@@ -92,11 +92,16 @@ def is_exact(buffer: Buffer) -> bool:
     return is_scattered(buffer) and buffer.accumulation is Accumulation.EXACT
 
 
+def is_copied(buffer: Buffer) -> bool:
+    """Return True if groups keep no sums of it, but its totals have many copies: looking for a slot takes longer."""
+    return buffer.accumulation is Accumulation.SCATTER and is_scattered(buffer) and _scalars(buffer) in _COPIED
+
+
+_UNKEPT: Final = "sa.UNKEPT"
 _KEPT: Final = 15
 """Tensors. Groups can keep sums of this many in a kernel (``PLACE_BITS`` of templates/slangad_tensors.slang)."""
 
 
-_UNKEPT: Final = "sa.UNKEPT"
 _COPIED: Final = range(1 << 14, COPIED_SCALARS // MANY_COPIES + 1)
 """Scalars of a ``Param`` that has ``MANY_COPIES`` of its totals, and of which the slots of a group hold an eighth."""
 
@@ -105,16 +110,15 @@ def kept_buffers(module: Module) -> dict[str, int]:
     """Return the buffers whose sums a group of threads keeps in shared memory, by key, each with its number there.
 
     Elements that many threads access at different times come first. If all threads access one at a time, waves add up.
-    Tables that have many copies take none of it: looking for a slot takes longer than a slot saves there.
+    Tables that have many copies take none of it.
     """
     numbers: dict[str, int] = {}
     taken: Counter[str] = Counter()
     for buffer in sorted(module.buffers, key=lambda b: b.accumulation is Accumulation.SHARED):
         kernel = buffer.kernel
         summed = types.carries_gradient(buffer.type) if buffer.added else has_gradient(buffer)
-        if not is_scattered(buffer) or is_exact(buffer) or _scalars(buffer) in _COPIED:
-            continue
-        if summed and taken[kernel] < _KEPT:
+        kept = is_scattered(buffer) and not is_exact(buffer) and not is_copied(buffer)
+        if kept and summed and taken[kernel] < _KEPT:
             numbers[buffer.key] = taken[kernel]
             taken[kernel] += 1
     return numbers
@@ -151,7 +155,7 @@ def kept_number(buffer: Buffer, kept: int | None) -> str:
     """Return by what number additions know a buffer: that of one whose sums groups keep, or of others."""
     if kept is not None:
         return str(kept)
-    return "sa.COPIED" if _scalars(buffer) in _COPIED else _UNKEPT
+    return "sa.COPIED" if is_copied(buffer) else _UNKEPT
 
 
 def has_gradient(buffer: Buffer) -> bool:
@@ -195,6 +199,7 @@ def totals_parameter(
     return EntryParameter(
         name, role, buffer.param, buffer.path, *_totals_layout(buffer, shape), f"RWStructuredBuffer<sa.{total}>",
         access, axes=rank_of(buffer), shared=True, together=buffer.accumulation is Accumulation.TOGETHER,
+        copied=is_copied(buffer),
     )  # fmt: skip
 
 

@@ -195,7 +195,7 @@ def read_ranges(name: str, ranges: object, keyword: str = "ranges") -> dict[str,
         low, high = map(_bound, pair) if is_valid else (0.0, 0.0)
         message = ""
         if not is_valid:
-            message = f"{keyword}= of {name} is not a mapping of bounds"
+            message = f"{keyword}= of {name} does not give two bounds for each name"
         elif not math.isfinite(high - low):
             message = f"the range of '{path}' in {keyword}= of {name} is not of finite numbers: {low:g} to {high:g}"
         elif low > high:

@@ -210,7 +210,7 @@ class CpuDevice:
         """Return a range of elements for each of some groups, which keep all cores busy."""
         return HOST.parts(elements, core_count())
 
-    def copies(self, elements: int, scalars: int) -> int:  # noqa: ARG002  (one for each worker, however many)
+    def copies(self, elements: int, scalars: int, *, alone: bool = False) -> int:  # noqa: ARG002  (one for each worker, however many)
         """Return one for each core."""
         return core_count()
 

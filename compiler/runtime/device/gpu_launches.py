@@ -6,7 +6,7 @@ import time
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 from weakref import WeakKeyDictionary
 
-from slangad.compiler.emit.model import COPIED_SCALARS, MANY_COPIES
+from slangad.compiler.emit.model import COPIED_SCALARS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,11 +20,11 @@ _SCATTERING_GROUPS: Final = dict.fromkeys(("cuda", "vulkan"), _GROUPS // 2)
 _GROUPS_OF_TOTALS: Final = ((128, _GROUPS // 8), (32, _GROUPS // 4))
 """More sums than the first number: so many groups at most, since each writes a record of all sums."""
 _COPIES: Final = (64, 1)
-"""Copies that a tensor has where they have no more scalars than the domain elements, or so many times as many."""
+"""Copies that a tensor has at most where all together have as many scalars as the domain, or so many times as many."""
 _COPIES_ALONE: Final = (128, 16)
-"""The same for tensors of which groups keep no sums: copies are all that hot elements have."""
+"""The same for tables of which groups keep no sums: copies are all that hot elements have. 128 MiB at most."""
 _LEAST_COPIES: Final = {"cuda": 32}
-"""And that these have at least on a device where vectors are added at once, and look more rarely at what they lose."""
+"""And that these have at least on a device whose threads look more rarely at what additions of vectors lose."""
 _MOST_COPIES: Final = _GROUPS // 2
 """Each group adds to one copy, and kernels that scatter have no more groups."""
 _ADDITIONS: Final = 512
@@ -68,10 +68,12 @@ def spread(elements: int, group: int, totals: int, scatters_on: str = "") -> int
     return max(1, min(most, -(-elements // group)))
 
 
-def copies_of(elements: int, scalars: int, device: str = "") -> int:
-    """Return the number of copies on a device: more for small tensors, whose elements take many additions."""
+def copies_of(elements: int, scalars: int, device: str = "", *, alone: bool = False) -> int:
+    """Return the number of copies on a device: more for small tensors, whose elements take many additions.
+
+    ``alone`` says that groups keep no sums of the tensor.
+    """
     scalars = max(1, scalars)
-    alone = COPIED_SCALARS // scalars >= MANY_COPIES
     copies, times = _COPIES_ALONE if alone else _COPIES
     fitting = max(COPIED_SCALARS // scalars, min(copies, times * elements // scalars))
     if alone:

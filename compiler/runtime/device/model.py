@@ -147,8 +147,11 @@ class Device(Protocol):
         ``scatters`` says that groups keep sums of tensors while they work.
         """
 
-    def copies(self, elements: int, scalars: int) -> int:
-        """Return how many copies of a tensor's totals threads are spread over, so that sums stay exact."""
+    def copies(self, elements: int, scalars: int, *, alone: bool = False) -> int:
+        """Return how many copies of a tensor's totals threads are spread over, so that sums stay exact.
+
+        ``alone`` says that groups keep no sums of it.
+        """
 
     def load(self, emitted: EmittedModule, source: BuildOptions, entries: Collection[str]) -> DeviceProgram:
         """Compile a module's entry points for this device.

@@ -271,9 +271,9 @@ class GpuDevice:
         """Return one group per fixed number of elements, at most what keeps a large GPU busy."""
         return spread(elements, group, totals, self.name if scatters else "")
 
-    def copies(self, elements: int, scalars: int) -> int:
+    def copies(self, elements: int, scalars: int, *, alone: bool = False) -> int:
         """Return the number of copies: more for small tensors, whose elements take many additions each."""
-        return copies_of(elements, scalars, self.name)
+        return copies_of(elements, scalars, self.name, alone=alone)
 
     def load(self, emitted: EmittedModule, source: BuildOptions, entries: Collection[str]) -> GpuProgram:
         """Compile entry points of a module, including the driver's part."""

@@ -198,9 +198,9 @@ class WebgpuDevice:
         """Return one group per fixed number of elements, at most what keeps a large GPU busy."""
         return spread(elements, group, totals, self.name if scatters else "")
 
-    def copies(self, elements: int, scalars: int) -> int:
+    def copies(self, elements: int, scalars: int, *, alone: bool = False) -> int:
         """Return the number of copies: more for small tensors, whose elements take many additions each."""
-        return copies_of(elements, scalars)
+        return copies_of(elements, scalars, alone=alone)
 
     # --- programs ---
 

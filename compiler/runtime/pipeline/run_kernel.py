@@ -286,12 +286,9 @@ class Run:
         scalars = self._scalars(tensor)
         if self._is_exact(tensor) and not self.device.host:
             return min(_EXACT_COPIES, self.device.copies(self.elements, EXACT_WORDS * scalars))
-        additions = -(-self.elements // _LANES) if self._adds_together(tensor) else self.elements
-        return self.device.copies(additions, scalars)
-
-    def _adds_together(self, tensor: _Tensor) -> bool:
-        """Return True if waves add sums to a tensor's totals."""
-        return any(p.together and _tensor_of(p) == tensor for entry in self._all_entries for p in entry.parameters)
+        totals = [p for entry in self._all_entries for p in entry.parameters if p.is_total and _tensor_of(p) == tensor]
+        additions = -(-self.elements // _LANES) if any(p.together for p in totals) else self.elements
+        return self.device.copies(additions, scalars, alone=any(p.copied for p in totals))
 
     def _scalars(self, tensor: _Tensor) -> int:
         """Return the number of scalars of a tensor."""

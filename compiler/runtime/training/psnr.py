@@ -81,7 +81,11 @@ def psnr_of_peak(
         message = f"{name} has no PSNR: its objective is not known to consist of squared errors against one input"
         help_ = "omit --psnr, or return sa.nn.l2(found, seen), or sa.dot(e, e) where e = found - seen"
         raise CompileError([Diagnostic("SA420", message, runnable.pipeline.span, help=help_)])
-    if errors.reading_stage is not None and (prepared is None or not _covers(runnable, prepared, errors, batch)):
+    if errors.reading_stage is not None and prepared is None:
+        message = f"{name} has no PSNR: its threads read {errors.target}, which ranks share"
+        help_ = f"omit --psnr, or make {errors.target} an Each parameter"
+        raise CompileError([Diagnostic("SA420", message, runnable.pipeline.span, help=help_)])
+    if errors.reading_stage is not None and prepared is not None and not _covers(runnable, prepared, errors, batch):
         message = f"{name} has no PSNR: its threads do not read each element of {errors.target} once"
         help_ = f"omit --psnr, or run {name} over the shape of {errors.target} without --batch"
         raise CompileError([Diagnostic("SA420", message, runnable.pipeline.span, help=help_)])
