@@ -61,7 +61,7 @@ BROKEN = {
         "for (uint p = 0; p + 1 < max(parts, 2); ++p)",
     ),
     "the last element": ("slangad_sums.slang", "min(first + size, count)", "min(first + size, count - 1)"),
-    "what the gradient held": ("", "gradient[i] +=", "gradient[i] ="),
+    "what the gradient held": ("", "gradient[i] = before + ", "gradient[i] = "),
 }
 
 
@@ -81,6 +81,7 @@ def test_check__a_lost_addition__fails(checked: Checked, monkeypatch: pytest.Mon
 
     def broken(module: Module) -> EmittedModule:
         emitted = emit(module)
+        assert good in (emitted.libraries[library] if library else emitted.text)
         if not library:
             return replace(emitted, text=emitted.text.replace(good, bad))
         return replace(
