@@ -110,15 +110,18 @@ class PrintedEntry:
 
     @property
     def keepers(self) -> tuple[MemoryPrinter, ...]:
-        """The memory whose sums groups keep. Values that are added beside their tangents have no room there."""
-        parts = () if self.mode is Mode.JVP else scattered(self.memory, self.mode)
-        return tuple(part for part in parts if part.kept is not None)
+        """The memory whose sums groups keep."""
+        return tuple(part for part in self._added_by_groups if part.kept is not None)
 
     @property
     def copies(self) -> bool:
         """True if gradients go to tables that have many copies, of which each group adds to one."""
-        parts = () if self.mode is Mode.JVP else scattered(self.memory, self.mode)
-        return any(p.copied for part in parts for p in part.parameters(self.mode))
+        return any(p.copied for part in self._added_by_groups for p in part.parameters(self.mode))
+
+    @property
+    def _added_by_groups(self) -> tuple[MemoryPrinter, ...]:
+        """Scattered memory. Values that are added beside their tangents have no room in groups."""
+        return () if self.mode is Mode.JVP else (*scattered(self.memory, self.mode),)
 
     @property
     def group(self) -> tuple[int, int, int]:

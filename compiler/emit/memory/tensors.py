@@ -100,8 +100,6 @@ def is_copied(buffer: Buffer) -> bool:
 _UNKEPT: Final = "sa.UNKEPT"
 _KEPT: Final = 15
 """Tensors. Groups can keep sums of this many in a kernel (``PLACE_BITS`` of templates/slangad_tensors.slang)."""
-
-
 _COPIED: Final = range(1 << 14, COPIED_SCALARS // MANY_COPIES + 1)
 """Scalars of a ``Param`` that has ``MANY_COPIES`` of its totals, and of which the slots of a group hold an eighth."""
 
@@ -145,9 +143,9 @@ def scatter_call(buffer: Buffer, names: MemoryNames, totals: str, size: str, kep
         return f"{noted} = sa.scatter_exactly({totals}, {size}, {noted}"
     if not types.carries_gradient(buffer.type):
         return f"sa.scatter_integers({totals}"
-    if buffer.accumulation is Accumulation.TOGETHER:
-        return f"sa.scatter_together({totals}, {_UNKEPT if kept is None else kept}"
     number = kept_number(buffer, kept)
+    if buffer.accumulation is Accumulation.TOGETHER:
+        return f"sa.scatter_together({totals}, {number}"
     return f"sa.scatter({totals}" if number == _UNKEPT else f"sa.scatter_kept({totals}, {number}"
 
 

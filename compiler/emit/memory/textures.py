@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from slangad.compiler.emit.memory.tensors import (
     copies_parameters,
     is_exact,
+    kept_number,
     print_attributes,
     print_first,
     print_noted,
@@ -269,9 +270,9 @@ class TexturePrinter:
 
     def _print_row(self, writer: Writer, places: list[str], shares: list[str]) -> None:
         """Print the additions to two texels of one row."""
-        kept = "sa.UNKEPT" if self.kept is None else self.kept
+        number = kept_number(self.buffer, self.kept)
         floats = f"float{self._channels if self._channels > 1 else ''}"
         if floats != self._value:
             shares = [f"{floats}({share})" for share in shares]
         writer.line(f"uint2 at = {{ {', '.join(places)} }};")
-        writer.line(f"sa.scatter_two({self.names.gradient}, {kept}, at[0], {shares[0]}, at[1], {shares[1]});")
+        writer.line(f"sa.scatter_two({self.names.gradient}, {number}, at[0], {shares[0]}, at[1], {shares[1]});")

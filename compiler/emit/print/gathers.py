@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from slangad.compiler.emit.memory.buffers import components_of
-from slangad.compiler.emit.memory.tensors import is_exact, print_attributes
+from slangad.compiler.emit.memory.tensors import is_exact, kept_number, print_attributes
 from slangad.compiler.emit.model import Mode
 from slangad.compiler.emit.print.expressions import print_expr
 from slangad.compiler.emit.print.functions import new_context, print_doc, signature
@@ -136,12 +136,12 @@ def _print_sums(
     writer.line(f"sa.Together<{count}> sums = sa.add_up<{count}>(values, {agree});")
     first = 0
     for tensor, at in reads:
-        size, kept = components_of(tensor.tensor.element), "sa.UNKEPT" if tensor.kept is None else tensor.kept
+        size, number = components_of(tensor.tensor.element), kept_number(tensor.buffer, tensor.kept)
         totals, place = tensor.names.gradient, tensor.total_place(tensor.place_of(at))
         if is_exact(tensor.buffer):
             call = f"sa.scatter_exactly<{count}, {first}, {size}>"
             noted = tensor.names.noted[totals]
             writer.line(f"{noted} = {call}({totals}, {tensor.total_size}, {noted}, {place}, sums);")
         else:
-            writer.line(f"sums.scatter<{first}, {size}>({totals}, {kept}, {place});")
+            writer.line(f"sums.scatter<{first}, {size}>({totals}, {number}, {place});")
         first += size
