@@ -16,19 +16,17 @@ def test_many_copies__in_the_library__are_those_of_the_launcher() -> None:
     assert re.findall(r"uint MANY_COPIES = (\d+);", text) == [str(MANY_COPIES)]
 
 
-@pytest.mark.parametrize("device", ["cuda", "vulkan", "webgpu"])
 @pytest.mark.parametrize("power", [14, 16, 18])
-def test_copies__of_a_table_without_slots__are_many_and_at_most_128_mebibytes(device: str, power: int) -> None:
+def test_copies__of_a_table_without_slots__are_many_and_at_most_128_mebibytes(power: int) -> None:
     scalars = 1 << power
     for elements in (MANY_COPIES * 512, 1 << 18, 1 << 22, 1 << 26):
-        copies = copies_of(elements, scalars, device, alone=True)
+        copies = copies_of(elements, scalars, alone=True)
         assert copies >= MANY_COPIES
         assert copies * scalars * 4 <= 128 << 20
 
 
-def test_copies__of_a_tensor_with_slots__do_not_depend_on_the_device() -> None:
-    sizes = [(0, 0), (1, 1), (1 << 18, 180_000), (1 << 22, 1 << 22), (1 << 24, 3)]
-    found = [[copies_of(elements, scalars, device) for elements, scalars in sizes] for device in ("cuda", "vulkan")]
-    assert found[0] == found[1]
-    assert all(1 <= n <= 528 for n in found[0])
-    assert all(n * s <= COPIED_SCALARS for n, (_, s) in zip(found[0], sizes, strict=True))
+def test_copies__of_a_tensor_with_slots__take_what_is_set_aside_for_them() -> None:
+    for elements, scalars in ((0, 0), (1, 1), (1 << 18, 180_000), (1 << 22, 1 << 22), (1 << 24, 3)):
+        copies = copies_of(elements, scalars)
+        assert 1 <= copies <= 528
+        assert copies * scalars <= COPIED_SCALARS

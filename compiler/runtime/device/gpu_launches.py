@@ -23,8 +23,6 @@ _COPIES: Final = (64, 1)
 """Copies that a tensor has at most where all together have as many scalars as the domain, or so many times as many."""
 _COPIES_ALONE: Final = (128, 16)
 """The same for tables of which groups keep no sums: copies are all that hot elements have. 128 MiB at most."""
-_LEAST_COPIES: Final = {"cuda": 32}
-"""And that these have at least on a device whose threads look more rarely at what additions of vectors lose."""
 _MOST_COPIES: Final = _GROUPS // 2
 """Each group adds to one copy, and kernels that scatter have no more groups."""
 _ADDITIONS: Final = 512
@@ -68,16 +66,14 @@ def spread(elements: int, group: int, totals: int, scatters_on: str = "") -> int
     return max(1, min(most, -(-elements // group)))
 
 
-def copies_of(elements: int, scalars: int, device: str = "", *, alone: bool = False) -> int:
-    """Return the number of copies on a device: more for small tensors, whose elements take many additions.
+def copies_of(elements: int, scalars: int, *, alone: bool = False) -> int:
+    """Return the number of copies: more for small tensors, whose elements take many additions.
 
     ``alone`` says that groups keep no sums of the tensor.
     """
     scalars = max(1, scalars)
     copies, times = _COPIES_ALONE if alone else _COPIES
     fitting = max(COPIED_SCALARS // scalars, min(copies, times * elements // scalars))
-    if alone:
-        fitting = max(fitting, _LEAST_COPIES.get(device, 1))
     return max(1, min(fitting, _MOST_COPIES, -(-elements // _ADDITIONS)))
 
 

@@ -273,7 +273,7 @@ class GpuDevice:
 
     def copies(self, elements: int, scalars: int, *, alone: bool = False) -> int:
         """Return the number of copies: more for small tensors, whose elements take many additions each."""
-        return copies_of(elements, scalars, self.name, alone=alone)
+        return copies_of(elements, scalars, alone=alone)
 
     def load(self, emitted: EmittedModule, source: BuildOptions, entries: Collection[str]) -> GpuProgram:
         """Compile entry points of a module, including the driver's part."""
