@@ -205,8 +205,8 @@ DOMAIN_MOST: Final = 24
 """Threads. Limit of the domain. It grows to exceed numbers that a thread's own number is compared with. Larger: more
 branches are met, and launches take longer."""
 PARAM_BY_VALUE: Final = 1024
-"""Scalars. A kernel with a ``Param`` of more is checked launch by launch, with the ``Param`` in memory. Larger: Slang
-has to compile functions that take as many by value."""
+"""Scalars. A kernel with a ``Param`` of more is checked launch by launch, with the ``Param`` in memory, and so is a
+function with such a parameter. Larger: Slang has to compile functions that take as many by value."""
 TENSOR_EXTENTS: Final[Shape] = (3, 4, 2, 3)
 """Elements. Extents of tensors that nothing asks for, by axis. Larger: launches take longer."""
 TENSOR_MOST: Final = 1 << 14

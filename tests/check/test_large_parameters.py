@@ -1,4 +1,4 @@
-"""Kernels with thousands of parameter scalars: memory is bounded, and one wrong gradient among them is found."""
+"""Kernels and functions with thousands of parameter scalars: memory is bounded, and one wrong gradient is found."""
 
 from __future__ import annotations
 
@@ -59,6 +59,20 @@ def planted(w: Param[Array[float, 3000]], x: Each[float]) -> sa.Mean[float]:
     for k in range(3000):
         s += term(w[k], x, k)
     return s
+
+
+@sa.differentiable
+def value(net: Net, x: Array[float, 16]) -> float:
+    y = net(x)
+    return y[0] * y[1] + y[2]
+
+
+@sa.differentiable
+def summed(w: Array[float, 3000], x: float) -> float:
+    s = 0.0
+    for k in range(3000):
+        s += term(w[k], x, k)
+    return s
 """
 PIPELINES = """
 import slangad as sa
@@ -114,7 +128,7 @@ def test_check__thousands_of_parameters__finds_the_wrong_one_in_little_memory(tm
     code = """
 import resource, subprocess, sys
 command = [sys.executable, "-m", "slangad", "-q", "check", "--format", "json", "large.py"]
-command += [word for name in ("network", "grid", "beside", "planted") for word in ("--only", name)]
+command += [word for name in ("network", "grid", "beside", "planted", "value", "summed") for word in ("--only", name)]
 print(subprocess.run(command, check=False, capture_output=True, text=True).stdout)
 print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024)
 """
@@ -124,9 +138,12 @@ print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024)
     assert int(megabytes) < MEMORY
     assert (results["network"]["verdict"], results["grid"]["verdict"]) == ("PASS", "KINK_OK")
     assert results["beside"]["verdict"] == "PASS"
-    assert results["planted"]["verdict"] == "FAIL"
-    assert {failure["column"] for failure in results["planted"]["failures"]} == {"w[1777]"}
-    for name, inputs in (("network", 5523), ("grid", 65546), ("planted", 3005)):
+    assert results["value"]["verdict"] == "PASS"
+    for name in ("planted", "summed"):
+        assert results[name]["verdict"] == "FAIL"
+        assert {failure["column"] for failure in results[name]["failures"]} == {"w[1777]"}
+    inputs_of = {"network": 5523, "grid": 65546, "planted": 3005, "value": 5523, "summed": 3005}
+    for name, inputs in inputs_of.items():
         (note,) = (n["message"] for n in results[name]["notes"] if n["message"].startswith("compared all"))
         assert note.startswith(f"compared all {inputs} inputs, of which ")
 

@@ -11,6 +11,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from slangad.compiler.check import tolerances as tol
 from slangad.compiler.check.model.names import LAUNCHED, STANDING, VALUES_ONLY, is_launch
 from slangad.compiler.check.model.subject import SourceFacts, Subject
 from slangad.compiler.check.subjects.integers import integers_of
@@ -18,6 +19,7 @@ from slangad.compiler.check.subjects.pipelines import add_pipelines, as_launch
 from slangad.compiler.check.subjects.source_facts import facts_of
 from slangad.compiler.ir import nodes as ir
 from slangad.compiler.ir.calls import reached
+from slangad.compiler.ir.memory_parts import scalar_count
 from slangad.compiler.ir.types import (
     INT,
     DiffPair,
@@ -183,12 +185,26 @@ def _plain(module: ir.Module, is_own: Callable[[str], bool]) -> Iterator[_Found]
         if function.owner:
             function = _free_standing(function)  # noqa: PLW2901  (the function that calls the method)
         name = _fresh(f"check_{function.name}", names)
-        params = tuple(ir.KernelParam(p.name, ir.Memory.EACH, p.type, p.no_diff) for p in function.params)
+        params = tuple(_parameters(function))
         kernel = ir.Kernel(name, function.key, params, tuple(_results(function.result)), span=function.span)
-        numbered, kernel = _numbered(function, kernel)
         made = function if function.key != subject.function else None
+        if is_launch(kernel):
+            yield replace(subject, kernel=name, launch=name), as_launch(kernel), made
+            continue
+        numbered, kernel = _numbered(function, kernel)
         integers = replace(integers, counted=_counted(kernel.params[len(params) :]))
         yield replace(subject, kernel=name, integers=integers), kernel, numbered or made
+
+
+def _parameters(function: ir.Function) -> Iterator[ir.KernelParam]:
+    """Yield the parameters of a harness kernel. Large ones are shared by the elements, as those of kernels are.
+
+    By value they would be copied by each access: a table of 4,096 entries took 100 times as long.
+    """
+    large = [scalar_count(p.type) > tol.PARAM_BY_VALUE for p in function.params]
+    for param, is_large in zip(function.params, large, strict=True):
+        memory = ir.Memory.PARAM if is_large and not all(large) else ir.Memory.EACH
+        yield ir.KernelParam(param.name, memory, param.type, param.no_diff)
 
 
 def with_shapes(module: ir.Module, shapes: Iterable[tuple[str, tuple[int, ...]]]) -> ir.Module:
