@@ -124,7 +124,7 @@ def test_backward__gradients_that_are_given__are_added_to(name: str, run: Callab
 def test_gauss_newton__of_a_pipeline__is_backward_of_the_tangents(name: str, run: Callable[..., Arrays]) -> None:
     given, moving = drawn(name), {k: v for k, v in drawn(name, "tangent.").items() if k != "tangent.out"}
     forward = run(name, RunMode.JVP, {**given, **moving})
-    cotangents = {f"cotangent.{k[4:]}": v for k, v in forward.items() if k.startswith("jvp.")}
+    cotangents = {f"cotangent.{k[4:]}": v for k, v in forward.items() if k.startswith("jvp.result")}
     expected = run(name, RunMode.BACKWARD, {**given, **cotangents})
     found = run(name, RunMode.JTJVP, {**given, **moving})
     for key in (k for k in expected if k.startswith("grad.")):
@@ -211,3 +211,19 @@ def test_load__a_pipeline__is_called_as_kernels_are(run: Callable[..., Arrays]) 
     assert len(found.result) == 2
     assert repr(loaded) == "<pipeline written(x: each float, p: param float, out: out_tensor float) on cpu>"
     np.testing.assert_array_equal(loaded(given["x"], given["p"], given["out"])[1], expected["result.1"])
+
+
+@pytest.mark.parametrize(("given", "gradient"), [({}, 72), ({"result": 2}, 144), ({"bins": [1, 1]}, 82)])
+def test_backward__of_a_tensor_that_a_later_stage_takes__adds_nothing_unless_it_is_given(
+    given: Arrays, gradient: float, run: Callable[..., Arrays]
+) -> None:
+    """The loss is (4 g - 1)^2 + (6 g - 2)^2, and the sum of the bins 10 g, at g = 1."""
+    inputs = {"x": [1, 2, 3, 4], "gain": 1, "wanted": [1, 2], "bins": [0, 0]}
+    arrays = {k: np.float32(v) for k, v in (inputs | {f"cotangent.{k}": v for k, v in given.items()}).items()}
+    assert run("collected", RunMode.BACKWARD, arrays)["grad.gain"] == gradient
+
+
+def test_gauss_newton__of_a_tensor_that_a_later_stage_takes__is_that_of_the_result(run: Callable[..., Arrays]) -> None:
+    inputs = {"x": [1, 2, 3, 4], "gain": 1, "wanted": [1, 2], "bins": [0, 0], "tangent.gain": 1}
+    found = run("collected", RunMode.JTJVP, {k: np.float32(v) for k, v in inputs.items()})
+    assert found["grad.gain"] == 72 * 72

@@ -182,10 +182,10 @@ def _plain(module: ir.Module, is_own: Callable[[str], bool]) -> Iterator[_Found]
         if reason:
             yield replace(subject, skipped=reason), None, None
             continue
-        if function.owner:
-            function = _free_standing(function)  # noqa: PLW2901  (the function that calls the method)
-        name = _fresh(f"check_{function.name}", names)
         params = tuple(_parameters(function))
+        if function.owner or any(p.memory is ir.Memory.PARAM for p in params):
+            function = _free_standing(function)  # noqa: PLW2901  (the function that calls the subject)
+        name = _fresh(f"check_{function.name}", names)
         kernel = ir.Kernel(name, function.key, params, tuple(_results(function.result)), span=function.span)
         made = function if function.key != subject.function else None
         if is_launch(kernel):
@@ -233,12 +233,16 @@ def _shape_ranges(kernel: ir.Kernel, function: ir.Function) -> Iterator[ir.Range
                 yield ir.Range(read.name, 0.0, float(extent - 1))
 
 
-def _free_standing(method: ir.Function) -> ir.Function:
-    """Return a function that calls a method. Slang differentiates only functions by name."""
-    args = tuple(ir.Var(p.name, p.type) for p in method.params)
-    body = (ir.Return(ir.Call(method.key, args, method.result)),)
-    key = f"{STANDING}{method.key}"
-    return replace(method, key=key, body=body, derivative=ir.Automatic(), owner="", static=False, doc=(), prefer="")
+def _free_standing(function: ir.Function) -> ir.Function:
+    """Return a function that calls another.
+
+    Slang differentiates only functions by name, which methods are not. And a kernel gives its function large parameters
+    in memory, which other functions pass by value.
+    """
+    args = tuple(ir.Var(p.name, p.type) for p in function.params)
+    body = (ir.Return(ir.Call(function.key, args, function.result)),)
+    key = f"{STANDING}{function.key}"
+    return replace(function, key=key, body=body, derivative=ir.Automatic(), owner="", static=False, doc=(), prefer="")
 
 
 def _kernels(module: ir.Module, functions: dict[str, ir.Function]) -> Iterator[_Found]:

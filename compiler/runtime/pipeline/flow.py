@@ -57,6 +57,10 @@ class GradientFlow:
     last: Mapping[str, str]
     active: frozenset[str]
 
+    def is_taken(self, version: str) -> bool:
+        """Return True if a stage takes a version of a value."""
+        return any(use.version == version for stage in self.stages for use in stage.uses)
+
 
 def flow_of(runnable: RunnablePipeline, roots: Collection[str], mode: Mode) -> GradientFlow:
     """Return the flow when gradients (tangents, in forward mode) of some parameters are wanted."""

@@ -189,15 +189,17 @@ class _Run:
                 self.resident.upload_tangent(value.name, part, array)
 
     def _seed(self, flow: GradientFlow, *, from_tangents: bool) -> None:
+        """Set the cotangents of the results. A tensor that a later stage takes has zeros, unless the caller gives some."""
         for value, name in outputs_of(self.runnable):
             version = flow.last[name]
             for part in value.parts if version in flow.active else ():
-                if not part.differentiable:
+                given = self.inputs.cotangents.get(f"{COTANGENT}{part.key}")
+                if not part.differentiable or (given is None and value.is_written and flow.is_taken(version)):
                     continue
                 if from_tangents:
                     self.resident.seeds[version, part.path] = self.resident.tangents[version, part.path]
                 else:
-                    self.resident.seed(version, part, self.inputs.cotangents.get(f"{COTANGENT}{part.key}"))
+                    self.resident.seed(version, part, given)
 
     def _given_gradients(self) -> Iterator[Step]:
         """Add the launches that add to the caller's gradients."""

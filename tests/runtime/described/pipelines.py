@@ -189,3 +189,21 @@ def listed(x: Tensor[float, 1]) -> Sum[float]:
     lower, upper, depth = boxes(x)
     start, count, order = sa.bin(lower, upper, depth, tiles=(3, 2), capacity=3 * x.shape[0])
     return along_list(start, count, order, x)
+
+
+@sa.kernel
+def collect(x: Each[float], gain: Param[float], bins: OutTensor[float, 1]):
+    bins[sa.thread_id() % 2] += gain * x
+
+
+@sa.kernel
+def distance(bins: Tensor[float, 1], wanted: NoDiff[Each[float]]) -> Sum[float]:
+    return (bins[sa.thread_id()] - wanted) ** 2
+
+
+@sa.pipeline
+def collected(
+    x: Tensor[float, 1], gain: Param[float], wanted: NoDiff[Tensor[float, 1]], bins: OutTensor[float, 1]
+) -> Sum[float]:
+    collect(x, gain, bins)
+    return distance(bins, wanted)
