@@ -42,7 +42,12 @@ TEXTURES: Final = "slangad_textures.slang"
 LINEAR: Final = "slangad_linear.slang"
 _PARTS: Final = {
     SUMS: ("slangad_sums_last.slang",),
-    LINEAR: ("slangad_linear_mma.slang", "slangad_linear_mma_half.slang", "slangad_linear_tiles.slang"),
+    LINEAR: (
+        "slangad_linear_mma.slang",
+        "slangad_linear_mma_half.slang",
+        "slangad_linear_tiles.slang",
+        "slangad_linear_simdgroup.slang",
+    ),
 }
 """The rest of a library: what only some devices have."""
 

@@ -21,7 +21,7 @@ _TILE: Final = 16
 MOST_TOGETHER: Final = 700
 """The most rows and columns together of a matrix that CUDA's matrix units multiply by."""
 MOST_ON_TILES: Final = 64
-"""The most rows, and the most columns, of a matrix that Vulkan's matrix units multiply by."""
+"""The most rows, and the most columns, of a matrix that Vulkan's and Metal's matrix units multiply by."""
 LEAST_IN_FLOAT: Final = 33
 """The least rows, or columns, of a matrix in float that they multiply by."""
 MEMORY_ON_TILES: Final = 2304

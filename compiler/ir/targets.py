@@ -23,6 +23,15 @@ TILES: Final = "SLANGAD_TILES"
 A launch defines it; SPIR-V has it where it is asked for, since it says nothing of devices.
 """
 
+SIMDGROUPS: Final = "SLANGAD_SIMDGROUPS"
+"""The macro by which a user asks for products of 8 x 8 tiles of floats in Metal, by simdgroups of 32 threads.
+
+No launch defines it: no Metal compiler and no GPU has seen such a text.
+"""
+
+ASKED: Final = {TILES: ("spirv", "spirv-asm"), SIMDGROUPS: ("metal",)}
+"""The targets that heed a macro of a device where a user asks for it. Others never see it."""
+
 NO_MMA: Final = "SLANGAD_NO_MMA"
 """The macro by which a user asks for CUDA code without matrix units."""
 
@@ -169,7 +178,7 @@ _OTHER_WORDS: Final = {
 def macros_for(target: str, defined: Collection[str]) -> tuple[str, ...]:
     """Return the macros of a target, with matrix units or without as a user's macros ask for them."""
     macros = tuple(macro for macro in TARGETS[target].macros if macro != MMA or NO_MMA not in defined)
-    return (*macros, TILES) if TILES in defined and target in ("spirv", "spirv-asm") else macros
+    return (*macros, *(macro for macro, heed in ASKED.items() if macro in defined and target in heed))
 
 
 def meant_by(word: str, known: Collection[str]) -> str:

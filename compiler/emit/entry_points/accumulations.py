@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from slangad.compiler.emit.memory.tensors import has_gradient, is_scattered
 from slangad.compiler.ir import nodes as ir
 from slangad.compiler.ir.layers import LEAST_IN_FLOAT, MOST_ON_TILES, MOST_TOGETHER
-from slangad.compiler.ir.targets import MMA, TILES
+from slangad.compiler.ir.targets import MMA, SIMDGROUPS, TILES
 from slangad.compiler.ir.types import Tensor, carries_gradient
 
 if TYPE_CHECKING:
@@ -65,6 +65,9 @@ def products(macros: Collection[str], *, in_half: bool) -> str:
     if TILES in macros:
         kind = "half" if in_half else f"float, from {LEAST_IN_FLOAT} rows or columns on as three products of halfs"
         return f"{kind}: on matrix units, in groups of up to 256 threads, to {MOST_ON_TILES} rows and columns"
+    if SIMDGROUPS in macros:
+        where = f"in groups of up to 256 threads, to {MOST_ON_TILES} rows and columns"
+        return f"float: on matrix units, {where}; no Metal compiler and no GPU has seen such code"
     if "SLANGAD_HOST" in macros:
         return "float: the CPU has no matrix units"
     return "float: code for this target does not know whether a device has matrix units"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Final
 
-from slangad.compiler.ir.targets import TARGETS, TILES, Target, macros_for
+from slangad.compiler.ir.targets import ASKED, TARGETS, Target, macros_for
 from slangad.compiler.toolchain.tools import tool_of
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def slangc_arguments(job: CompileJob, source: Path, entries: Sequence[str], targ
     arguments = [os.fspath(source), *COMMON, f"-O{job.optimization}", "-I", os.fspath(source.parent)]
     for folder in job.include_dirs:
         arguments += ["-I", folder]
-    arguments += [f"-D{name}={value}" for name, value in job.defines if name != TILES]
+    arguments += [f"-D{name}={value}" for name, value in job.defines if name not in ASKED]
     arguments += [f"-D{name}" for name in sorted({macro for name in targets for macro in macros_of(job, name)})]
     for entry in entries:
         arguments += ["-entry", entry, "-stage", "compute"]
