@@ -47,7 +47,7 @@ from slangad.compiler.runtime.pipeline.run_kernel import run_kernel
 from slangad.compiler.toolchain.cache import default_cache
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Collection, Iterable, Iterator
 
     from slangad.compiler.api.program import RunnableProgram
     from slangad.compiler.api.training import TrainingResult
@@ -232,7 +232,17 @@ class LoadedKernel:
         self._refuse_strays(given, names)
         inputs, shape = self.keyed(args, given), _shape(domain)
         with readable_errors():
-            return train_on(opened_device(device or self.device), self.program, self.found, inputs, shape, settings)
+            try:
+                return train_on(opened_device(device or self.device), self.program, self.found, inputs, shape, settings)
+            except InputError as error:
+                raise InputError([*self._with_settings(error.diagnostics, names & kwargs.keys())]) from None
+
+    def _with_settings(self, problems: Iterable[Diagnostic], given: Collection[str]) -> Iterator[Diagnostic]:
+        """Yield problems; missing parameters that have the name of a given setting say so."""
+        for problem in problems:
+            name = problem.message.partition(" is missing: ")[0]
+            helped = f"{name}= is a setting of .train: give the parameter {name} by position" if name in given else ""
+            yield replace(problem, help=helped or problem.help)
 
     def _refuse_strays(self, kwargs: Mapping[str, object], settings: Iterable[str]) -> None:
         """Refuse names that are neither parameters nor settings.

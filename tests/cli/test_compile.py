@@ -135,6 +135,17 @@ def test_compile__verbose__tells_what_each_loop_keeps(project: Project) -> None:
     assert (second["way"], second["kept"], second["every"]) == ("sum", 0, 0)
 
 
+def test_compile__verbose__of_a_loop_that_stays_as_it_is__says_that_it_keeps_every_state(project: Project) -> None:
+    text = "import slangad as sa\n@sa.differentiable\ndef two(x: float, k: int) -> tuple[float, float]:\n"
+    text += "    return sa.sin(x), x * k\n@sa.kernel\ndef f(x: sa.Each[float]) -> sa.Each[float]:\n    s = x\n"
+    text += "    for k in range(50):\n        a, b = two(s, k)\n        s = a * b\n    return s\n"
+    project.write("stays.py", text)
+    said = project.run("compile", "-v", "--emit", "slang", "stays.py").stderr.splitlines()
+    assert [line for line in said if "loop of" in line] == [
+        "stays.py:8: loop of f: keep, keeps the state of every iteration (the loop has a local of several values)",
+    ]
+
+
 TWO_KERNELS = """import slangad as sa
 @sa.differentiable
 def shared(x: float) -> float:

@@ -381,6 +381,16 @@ def test_train__without_an_optimizer__says_what_to_give() -> None:
         distance.train(x=X, y=X, device="cpu")
 
 
+def test_train__of_a_parameter_with_the_name_of_a_setting__says_to_give_it_by_position() -> None:
+    @sa.kernel
+    def fall(x: NoDiff[Each[float]], speed: Param[float], steps: NoDiff[Param[float]]) -> Mean[float]:
+        return speed * steps * x
+
+    with pytest.raises(InputError, match=r"steps= is a setting of \.train: give the parameter steps by position"):
+        fall.train(x=[1.0], speed=1.0, steps=5, device="cpu", optimizer=sa.Adam(lr=0.1))
+    assert len(fall.train([1.0], 1.0, 5.0, steps=2, device="cpu", optimizer=sa.Adam(lr=0.1)).losses) >= 2
+
+
 def test_train__of_no_steps__gives_start_values_that_calls_take_by_key() -> None:
     start = distance.train(x=X, y=X, steps=0, device="cpu")
     assert start.losses == ()
