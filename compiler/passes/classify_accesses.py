@@ -16,13 +16,26 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import count
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from slangad.compiler.ir import nodes as ir
 from slangad.compiler.ir.assignment import sets_before_reading
 from slangad.compiler.ir.types import DOUBLE, Tensor, count_scalars
-from slangad.compiler.ir.walk import blocks, body_exprs, children, root, statements, stmt_exprs, walk, walk_stmts
+from slangad.compiler.ir.walk import (
+    blocks,
+    body_exprs,
+    children,
+    map_blocks,
+    map_body_exprs,
+    rewrite,
+    root,
+    statements,
+    stmt_exprs,
+    walk,
+    walk_stmts,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -168,9 +181,9 @@ class _AccessFinder:
 
     def accesses(self, function: ir.Function, of_params: Mapping[str, IndexSource]) -> Iterator[Access]:
         """Yield the accesses of a function and its callees; ``of_params`` has the sources of its parameters."""
-        sources = _IndexSources(dict(of_params))
-        sources.follow(statements(function))
-        for expr in body_exprs(statements(function)):
+        sources, body = _IndexSources(dict(of_params)), with_own_counters(statements(function))
+        sources.follow(body)
+        for expr in body_exprs(body):
             match expr:
                 case ir.Read(source=ir.Var(key), indices=indices) if key == self.key:
                     yield tuple(sources.of(index) for index in indices)
@@ -182,6 +195,41 @@ class _AccessFinder:
                     yield from self.accesses(inner, passed)
                 case _:
                     continue
+
+
+def with_own_counters(body: tuple[ir.Stmt, ...]) -> tuple[ir.Stmt, ...]:
+    """Return a body in which loops side by side have counters of their own.
+
+    Several may have one name. That threads run one of the loops differently says nothing of the others.
+    """
+    loops = [stmt for stmt in walk_stmts(body) if isinstance(stmt, ir.For)]
+    reads = Counter(e.name for e in body_exprs(body) if isinstance(e, ir.Var))
+    stored = {s.name for s in walk_stmts(body) if isinstance(s, ir.Let)}
+    stored |= {local.name for s in walk_stmts(body) if isinstance(s, ir.Assign) and (local := root(s.target))}
+    again = {name for name, times in Counter(loop.variable for loop in loops).items() if times > 1}
+    for name in sorted(again - stored):
+        named = [loop for loop in loops if loop.variable == name]
+        inside = [e for loop in named for e in body_exprs(loop.body) if isinstance(e, ir.Var) and e.name == name]
+        nested = any(isinstance(s, ir.For) and s.variable == name for loop in named for s in walk_stmts(loop.body))
+        if not nested and len(inside) == reads[name]:
+            body = _numbered(body, name, count(1))
+    return body
+
+
+def _numbered(body: tuple[ir.Stmt, ...], name: str, numbers: Iterator[int]) -> tuple[ir.Stmt, ...]:
+    """Return a body whose loops with a counter of this name have counters with numbers."""
+
+    def loop_of(stmt: ir.Stmt) -> ir.Stmt:
+        if not isinstance(stmt, ir.For) or stmt.variable != name:
+            return map_blocks(stmt, lambda block: _numbered(block, name, numbers))
+        own = f"{name} {next(numbers)}"  # (no name of a user's)
+
+        def renamed(expr: ir.Expr) -> ir.Expr:
+            return replace(expr, name=own) if isinstance(expr, ir.Var) and expr.name == name else expr
+
+        return replace(stmt, variable=own, body=map_body_exprs(stmt.body, lambda expr: rewrite(expr, renamed)))
+
+    return tuple(map(loop_of, body))
 
 
 @dataclass(frozen=True, slots=True)

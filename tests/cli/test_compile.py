@@ -146,6 +146,19 @@ def test_compile__verbose__of_a_loop_that_stays_as_it_is__says_that_it_keeps_eve
     ]
 
 
+def test_compile__verbose__of_loops_with_one_name_for_counters__tells_of_each_tensor_by_its_own_loop(
+    project: Project,
+) -> None:
+    text = "import slangad as sa\n@sa.kernel\ndef f(x: sa.Each[float], w: sa.Tensor[float, 1], v: sa.Tensor[float, 1])"
+    text += " -> sa.Each[float]:\n    s = 0.0\n    for i in range(5):\n        s += w[i] * x\n    for k in range(50):\n"
+    text += "        for i in range(5):\n            s = sa.sin(s + v[i])\n"
+    text += "        if s > 0.9:\n            break\n    return s\n"
+    project.write("counters.py", text)
+    said = project.run("compile", "-v", "--emit", "slang", "counters.py").stderr.splitlines()
+    found = {line.split(" (")[0] for line in said if line.startswith(("f.w:", "f.v:"))}
+    assert found == {"f.w: shared", "f.v: together"}
+
+
 TWO_KERNELS = """import slangad as sa
 @sa.differentiable
 def shared(x: float) -> float:

@@ -41,7 +41,7 @@ def is_launch(kernel: Kernel) -> bool:
 TWIN = " unclipped"
 """The suffix of the keys of functions whose callees have no clips."""
 STANDING = "check "
-"""Begins the keys of functions that call a method, or a function with large parameters, and are checked in its place."""
+"""Begins the keys of functions that call a method, or one with large parameters, and are checked in its place."""
 
 
 def is_mutant(name: str) -> bool:

@@ -189,7 +189,7 @@ class _Run:
                 self.resident.upload_tangent(value.name, part, array)
 
     def _seed(self, flow: GradientFlow, *, from_tangents: bool) -> None:
-        """Set the cotangents of the results. A tensor that a later stage takes has zeros, unless the caller gives some."""
+        """Set the cotangents of the results; a tensor that a later stage takes has zeros, unless some are given."""
         for value, name in outputs_of(self.runnable):
             version = flow.last[name]
             for part in value.parts if version in flow.active else ():
