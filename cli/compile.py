@@ -371,7 +371,7 @@ def _print_accumulation(session: Session, one: CompiledInput) -> None:
 def _print_loops(session: Session, one: CompiledInput) -> None:
     """Print, with -v, how reverse mode gets the states of each loop, what each thread keeps, and why."""
     for choice in one.slang.loops:
-        none = "keeps the state of every iteration" if choice.way == "keep" else "keeps nothing"
+        none = "keeps what Slang needs of every iteration" if choice.way == "keep" else "keeps nothing"
         kept = f"keeps {choice.kept} bytes" if choice.kept else none
         place = f"{choice.span.file}:{choice.span.line}"
         session.say(f"{place}: loop of {choice.function}: {choice.way}, {kept} ({choice.reason})", level=1)

@@ -145,7 +145,8 @@ class LoadedKernel:
         Args:
             *args: The arguments.
             cotangent: The gradient of the result: an array, a tuple for several results, or a mapping by result; ones
-                where there is none. Of tensors that are written, by parameter.
+                where there is none. Of tensors that are written, by parameter; zeros where other
+                results follow from them.
             grad: Gradients to add to, by parameter; they start from zero otherwise.
             device: Where.
             domain: Over what shape.
@@ -171,7 +172,8 @@ class LoadedKernel:
     ) -> Outcome:  # fmt: skip
         """Compute the Gauss-Newton product of ``tangent``: its change of the results, sent back as a cotangent.
 
-        It is added to ``grad``, as gradients are.
+        Tensors that are written and from which other results follow have no part in it. It is added to ``grad``, as
+        gradients are.
         """
         inputs = self.keyed(args, kwargs) | self._derivatives(ParameterRole.TANGENT, tangent, RunMode.JTJVP)
         inputs |= self._derivatives(ParameterRole.GRADIENT, grad, RunMode.JTJVP)

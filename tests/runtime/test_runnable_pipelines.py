@@ -223,6 +223,11 @@ def test_backward__of_a_tensor_that_a_later_stage_takes__adds_nothing_unless_it_
     assert run("collected", RunMode.BACKWARD, arrays)["grad.gain"] == gradient
 
 
+def test_backward__of_a_tensor_that_is_only_counted__is_that_of_its_sum(run: Callable[..., Arrays]) -> None:
+    inputs = {"x": [1, 2, 3, 4], "gain": 1, "least": [1, 2], "bins": [0, 0]}
+    assert run("counted", RunMode.BACKWARD, {k: np.float32(v) for k, v in inputs.items()})["grad.gain"] == 10
+
+
 def test_gauss_newton__of_a_tensor_that_a_later_stage_takes__is_that_of_the_result(run: Callable[..., Arrays]) -> None:
     inputs = {"x": [1, 2, 3, 4], "gain": 1, "wanted": [1, 2], "bins": [0, 0], "tangent.gain": 1}
     found = run("collected", RunMode.JTJVP, {k: np.float32(v) for k, v in inputs.items()})

@@ -199,11 +199,12 @@ def _plain(module: ir.Module, is_own: Callable[[str], bool]) -> Iterator[_Found]
 def _parameters(function: ir.Function) -> Iterator[ir.KernelParam]:
     """Yield the parameters of a harness kernel. Large ones are shared by the elements, as those of kernels are.
 
-    By value they would be copied by each access: a table of 4,096 entries took 100 times as long.
+    By value they would be copied by each access: a table of 4,096 entries took 100 times as long. A function with a
+    derivative of its own takes them by value in each case.
     """
-    large = [scalar_count(p.type) > tol.PARAM_BY_VALUE for p in function.params]
-    for param, is_large in zip(function.params, large, strict=True):
-        memory = ir.Memory.PARAM if is_large and not all(large) else ir.Memory.EACH
+    shares = isinstance(function.derivative, ir.Automatic)
+    for param in function.params:
+        memory = ir.Memory.PARAM if shares and scalar_count(param.type) > tol.PARAM_BY_VALUE else ir.Memory.EACH
         yield ir.KernelParam(param.name, memory, param.type, param.no_diff)
 
 

@@ -90,7 +90,7 @@ def _shaped(subject: Subject, module: Module) -> Iterator[tuple[str, _Shaped]]:
                 yield f"{name}.{param.name}", _Shaped(axes, str(subject.span))
         return
     for kernel in module.kernels:
-        if kernel.name == subject.kernel and is_launch(kernel):
+        if kernel.name == subject.kernel and is_launch(kernel) and subject.kind != "function":
             yield from _of_launch(name, kernel, subject)
 
 

@@ -143,7 +143,7 @@ output folder, or rename the source. slangad wrote nothing.""",
 --domain, from --shape w=16x4 (for tensors and textures) or from another array.
 
 jvp and jtjvp also need a direction, which is at least one tangent.<parameter>; the other tangents are zero. Cotangents
-are one by default.""",
+are one by default; in a pipeline zero for tensors from which other results follow.""",
         wrong=_SHADE.run(f"{_RUN} --set x=[1,2]"),
         right=_SHADE.run(f"{_RUN} --set x=[1,2] --set k=1"),
     ),

@@ -14,7 +14,7 @@ class RunMode(str, Enum):
     BACKWARD = "backward"
     JVP = "jvp"
     JTJVP = "jtjvp"
-    """The Gauss-Newton product: the tangents of the results, sent back as cotangents."""
+    """The Gauss-Newton product: the tangents of results from which no others follow, sent back as cotangents."""
     HVP = "hvp"
     """The product of the Hessian with tangents, by the kernel that ``passes.differentiate_twice`` adds."""
 

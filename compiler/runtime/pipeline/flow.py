@@ -57,9 +57,14 @@ class GradientFlow:
     last: Mapping[str, str]
     active: frozenset[str]
 
-    def is_taken(self, version: str) -> bool:
-        """Return True if a stage takes a version of a value."""
-        return any(use.version == version for stage in self.stages for use in stage.uses)
+    def leads_to(self, version: str, outputs: Collection[str]) -> bool:
+        """Return True if gradient flows from one of some outputs to a version, through the stages that take it."""
+        reached = set(outputs) - {version}
+        for stage in reversed(self.stages):
+            made = {use.made for use in stage.uses if use.made} | {use.version for use in stage.makes}
+            if stage.active and not reached.isdisjoint(made):
+                reached |= {use.version for use in stage.uses if use.value.differentiable}
+        return version in reached
 
 
 def flow_of(runnable: RunnablePipeline, roots: Collection[str], mode: Mode) -> GradientFlow:

@@ -189,12 +189,15 @@ class _Run:
                 self.resident.upload_tangent(value.name, part, array)
 
     def _seed(self, flow: GradientFlow, *, from_tangents: bool) -> None:
-        """Set the cotangents of the results; a tensor that a later stage takes has zeros, unless some are given."""
+        """Set the cotangents of the results; a tensor from which others follow has zeros, unless some are given."""
+        outputs = {flow.last[name] for value, name in outputs_of(self.runnable) if value.differentiable}
         for value, name in outputs_of(self.runnable):
             version = flow.last[name]
             for part in value.parts if version in flow.active else ():
                 given = self.inputs.cotangents.get(f"{COTANGENT}{part.key}")
-                if not part.differentiable or (given is None and value.is_written and flow.is_taken(version)):
+                if not part.differentiable:
+                    continue
+                if given is None and value.is_written and flow.leads_to(version, outputs):
                     continue
                 if from_tangents:
                     self.resident.seeds[version, part.path] = self.resident.tangents[version, part.path]

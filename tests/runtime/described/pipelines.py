@@ -207,3 +207,16 @@ def collected(
 ) -> Sum[float]:
     collect(x, gain, bins)
     return distance(bins, wanted)
+
+
+@sa.kernel
+def above(bins: NoDiff[Tensor[float, 1]], least: Each[float]) -> NoDiff[Sum[float]]:
+    return 1.0 if bins[sa.thread_id()] > least else 0.0
+
+
+@sa.pipeline
+def counted(
+    x: Tensor[float, 1], gain: Param[float], least: NoDiff[Tensor[float, 1]], bins: OutTensor[float, 1]
+) -> NoDiff[Sum[float]]:
+    collect(x, gain, bins)
+    return above(bins, least)
