@@ -72,7 +72,7 @@ def test_products__of_all_threads__are_found_and_no_others() -> None:
         *(f"chosen.net.{part}" for part in "wb"),
     }
     assert {ways[f"biased.net.{part}"] for part in "cd"} == {"sum"}
-    assert (ways["gated.net.v"], ways["gated.net.u"]) == ("scatter", "scatter")
+    assert (ways["gated.net.v"], ways["gated.net.u"]) == ("scatter", "shared")
 
 
 def test_products__beside_a_local_of_the_users_of_that_name__have_another(tmp_path: Path) -> None:
