@@ -36,6 +36,7 @@ from slangad.compiler.ir.walk import (
     walk,
     walk_stmts,
 )
+from slangad.compiler.passes.replay_loops.read import stored_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -181,7 +182,7 @@ class _AccessFinder:
 
     def accesses(self, function: ir.Function, of_params: Mapping[str, IndexSource]) -> Iterator[Access]:
         """Yield the accesses of a function and its callees; ``of_params`` has the sources of its parameters."""
-        sources, body = _IndexSources(dict(of_params)), with_own_counters(statements(function))
+        sources, body = _IndexSources(dict(of_params)), _with_own_counters(statements(function))
         sources.follow(body)
         for expr in body_exprs(body):
             match expr:
@@ -197,17 +198,18 @@ class _AccessFinder:
                     continue
 
 
-def with_own_counters(body: tuple[ir.Stmt, ...]) -> tuple[ir.Stmt, ...]:
+def _with_own_counters(body: tuple[ir.Stmt, ...]) -> tuple[ir.Stmt, ...]:
     """Return a body in which loops side by side have counters of their own.
 
     Several may have one name. That threads run one of the loops differently says nothing of the others.
     """
     loops = [stmt for stmt in walk_stmts(body) if isinstance(stmt, ir.For)]
-    reads = Counter(e.name for e in body_exprs(body) if isinstance(e, ir.Var))
-    stored = {s.name for s in walk_stmts(body) if isinstance(s, ir.Let)}
-    stored |= {local.name for s in walk_stmts(body) if isinstance(s, ir.Assign) and (local := root(s.target))}
     again = {name for name, times in Counter(loop.variable for loop in loops).items() if times > 1}
-    for name in sorted(again - stored):
+    if not again:
+        return body
+    reads = Counter(e.name for e in body_exprs(body) if isinstance(e, ir.Var))
+    declared = {s.name for s in walk_stmts(body) if isinstance(s, ir.Let)}
+    for name in sorted(again - {*declared, *stored_in(body)}):
         named = [loop for loop in loops if loop.variable == name]
         inside = [e for loop in named for e in body_exprs(loop.body) if isinstance(e, ir.Var) and e.name == name]
         nested = any(isinstance(s, ir.For) and s.variable == name for loop in named for s in walk_stmts(loop.body))

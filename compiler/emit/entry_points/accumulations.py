@@ -62,11 +62,11 @@ def products(macros: Collection[str], *, in_half: bool) -> str:
     if MMA in macros:
         kind = "half" if in_half else "float, each as three products of numbers of 11 bits"
         return f"{kind}: on matrix units, in groups of up to 256 threads, to {MOST_TOGETHER} rows and columns together"
+    where = f"in groups of up to 256 threads, to {MOST_ON_TILES} rows and columns"
     if TILES in macros:
         kind = "half" if in_half else f"float, from {LEAST_IN_FLOAT} rows or columns on as three products of halfs"
-        return f"{kind}: on matrix units, in groups of up to 256 threads, to {MOST_ON_TILES} rows and columns"
+        return f"{kind}: on matrix units, {where}"
     if SIMDGROUPS in macros:
-        where = f"in groups of up to 256 threads, to {MOST_ON_TILES} rows and columns"
         return f"float: on matrix units, {where}; no Metal compiler and no GPU has seen such code"
     if "SLANGAD_HOST" in macros:
         return "float: the CPU has no matrix units"
