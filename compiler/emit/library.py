@@ -47,6 +47,7 @@ _PARTS: Final = {
         "slangad_linear_mma_half.slang",
         "slangad_linear_tiles.slang",
         "slangad_linear_simdgroup.slang",
+        "slangad_linear_rectified.slang",
     ),
 }
 """The rest of a library: what only some devices have."""

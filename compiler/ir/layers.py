@@ -6,7 +6,19 @@ from collections import Counter
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from slangad.compiler.ir.calls import differentiated
-from slangad.compiler.ir.nodes import Accumulation, Call, Custom, Linear, Var
+from slangad.compiler.ir.nodes import (
+    Accumulation,
+    Automatic,
+    Call,
+    Comment,
+    Const,
+    Custom,
+    Intrinsic,
+    Let,
+    Linear,
+    Return,
+    Var,
+)
 from slangad.compiler.ir.types import FLOAT, Array
 from slangad.compiler.ir.walk import body_exprs, statements
 
@@ -28,6 +40,8 @@ MEMORY_ON_TILES: Final = 2304
 """Blocks of four floats in a group's memory where Vulkan's matrix units multiply."""
 MOST_RESIDENT: Final = 640
 """Those for matrices that stay there, so that a group puts them there once and not for each product."""
+_RECTIFIED: Final = range(33, 129)
+"""Entries of products that pay as halfs and fit into a thread's registers: a pass of CUDA's matrix units gives 64."""
 _WAVE: Final = 32
 _MOST_THREADS: Final = 256
 _OF_VECTORS: Final = 96 * _MOST_THREADS // _WAVE
@@ -41,11 +55,15 @@ class Layer(NamedTuple):
         before: The key of the function that all vectors go through right before the product; nothing without.
         takes_tiles: True if all vectors are products themselves, with that function between at most.
         gives_tiles: True if all products go to such layers only.
+        takes_rectified: True if all vectors are the positive parts of products, in half on CUDA's matrix units.
+        gives_rectified: True if all products go to such layers only.
     """
 
     before: str = ""
     takes_tiles: bool = False
     gives_tiles: bool = False
+    takes_rectified: bool = False
+    gives_rectified: bool = False
 
 
 def entry_key(key: str) -> str:
@@ -90,10 +108,44 @@ def layers_of(module: Module) -> dict[str, Layer]:
     gives = {key for key in uses if given[key] == uses[key] and matrices[key].reach[0] % _TILE == 0}
     takes = {key for key in uses if taken[key] == uses[key]}
     gives -= {a for a, b in pairs if _units(matrices[a]) != _units(matrices[b])}
+    _agree(pairs, gives, takes)
+    in_half = {key for key in uses if matrices[key].accumulation is Accumulation.HALF_MATRIX}
+    gives_rectified = {key for key in gives & in_half if matrices[key].reach[0] in _RECTIFIED}
+    takes_rectified = {key for key in takes & in_half if _is_positive_part(entry_key(before[key].before), functions)}
+    _agree(pairs, gives_rectified, takes_rectified)
+    return {
+        key: Layer(layer.before, key in takes, key in gives, key in takes_rectified, key in gives_rectified)
+        for key, layer in before.items()
+    }
+
+
+def _agree(pairs: Iterable[tuple[str, str]], gives: set[str], takes: set[str]) -> None:
+    """Leave those that give to such only that take, and those that take from such only that give."""
     while wrong := [(a, b) for a, b in pairs if (a in gives) != (b in takes)]:
         gives -= {a for a, _ in wrong}
         takes -= {b for _, b in wrong}
-    return {key: Layer(layer.before, key in takes, key in gives) for key, layer in before.items()}
+
+
+def _is_positive_part(key: str, functions: Mapping[str, Function]) -> bool:
+    """Return True if a function computes max(x, 0) of its first parameter x, with the derivative that follows."""
+    function = functions.get(key)
+    if function is None or function.derivative != Automatic():
+        return False
+    x = Var(function.params[0].name, function.params[0].type)
+    match tuple(s for s in statements(function) if not isinstance(s, Comment)):
+        case (Return(value=value),):
+            pass
+        case (Let(name=name, value=value), Return(value=Var(name=result))) if result == name:
+            pass
+        case _:
+            return False
+    match value:
+        case Call(function=inner, args=(argument, *_)):
+            return argument == x and _is_positive_part(inner, functions)
+        case Intrinsic(name="max", args=(first, second)):
+            return {first, second} == {x, Const(0.0, FLOAT)}
+        case _:
+            return False
 
 
 def _units(matrix: Buffer) -> tuple[bool, bool]:

@@ -8,8 +8,8 @@
 
 ``net.w`` is an array of a large ``Param``. Threads work together only where all of them come by: in the function of
 the kernel or a function that it calls, in loops over constant bounds at most, and before any other ``return``. If a use
-of the tensor is anything else, its loops stay. A total that begins with something else than the entry of a bias that
-belongs to ``net.w`` alone begins with it still: ``total = 0``, then ``total = total + z[i]``.
+of the tensor is anything else, its loops stay. A total that begins neither with zero nor with the entry of a bias that
+belongs to ``net.w`` alone begins with it still: ``total = x[i]``, then ``total = total + z[i]``.
 """
 
 from __future__ import annotations
@@ -345,7 +345,7 @@ class _Writer:
                 whole = fresh.var("product", product.linear.type)
                 made.append(ir.Assign(whole, product.linear, stmt.span))
                 entry: ir.Expr = ir.Index(whole, ir.Var(stmt.variable, INT), FLOAT, part.span)
-                if product.bias:
+                if product.bias or inner[-1:] == [ir.Assign(product.total, ir.Const(0.0, FLOAT))]:
                     inner.pop()
                 else:
                     entry = ir.Binary("+", product.total, entry, FLOAT, part.span)

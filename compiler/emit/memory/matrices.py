@@ -64,6 +64,8 @@ class MatrixSums:
         before_product: The function that every vector goes through before the product; None without.
         takes_tiles: True if the threads of a wave hold the vectors as tiles (templates/slangad_linear_mma.slang).
         gives_tiles: True if they hold the products in that way.
+        takes_rectified: True if the vectors are positive parts of products (templates/slangad_linear_rectified.slang).
+        gives_rectified: True if the products are given as such.
         place: Where it stays in the memory of a group on Vulkan's matrix units, in blocks of four floats, or -1.
         room: The blocks that are left there for vectors.
         all_tiles: True if each wave has all tiles of the gradient, of which there are few.
@@ -80,6 +82,8 @@ class MatrixSums:
     before_product: EntryNames | None = None
     takes_tiles: bool = False
     gives_tiles: bool = False
+    takes_rectified: bool = False
+    gives_rectified: bool = False
     place: int = -1
     room: int = 0
     all_tiles: bool = False
@@ -141,6 +145,23 @@ class MatrixSums:
         return f"sa.{function}<{', '.join(map(str, sizes))}>({', '.join(arguments)})"
 
     @property
+    def _rectified(self) -> str:
+        """How functions are called where vectors or products are positive parts; empty where neither are."""
+        words = {(False, True): "to", (True, True): "between", (True, False): "from"}
+        word = words.get((self.takes_rectified, self.gives_rectified))
+        return f"_{word}_rectified" if word else ""
+
+    def product_of_vector(self, at: str, vector: str, bias: tuple[str, ...]) -> str:
+        """Return the call that multiplies a vector by a matrix of values, and adds a bias."""
+        if not self._rectified:
+            return self.product("times_plus" if bias else "times", self.names.values, at, vector, *bias)
+        takes, gives, _ = self._on_units
+        held = () if self.takes_rectified and self.gives_rectified else (gives if self.takes_rectified else takes,)
+        sizes = (self.rows, self.columns, int(bool(bias)), *self._tile(self.rows), self.group, *held, self.place)
+        given = (self.names.values, at, vector, *(bias or (self.names.values, "0")))
+        return f"sa.times{self._rectified}<{', '.join(map(str, sizes))}>({', '.join(given)})"
+
+    @property
     def _on_units(self) -> tuple[int, int, int]:
         """How products are computed on matrix units: as what vectors and products are held, and of how many terms."""
         return int(self.takes_tiles), int(self.gives_tiles), 1 if self.in_half else 3
@@ -176,16 +197,21 @@ class MatrixSums:
 
         It returns the product of the transposed matrix, from index ``at`` on, with ``rows``.
         """
-        function, holders, places, shared = "gradients", [self.names.holder], [self._place(which)], []
-        counts = [self.count]
-        if self.bias is not None:
-            function = "gradients_and_rows"
-            holders.append(self.bias.names.holder)
-            places.append(self.bias._place(bias_which))
-            shared.append(self._column[1])
-            counts.append(self.bias.count)
-        sizes = (*holders, *counts, self.rows, self.columns, *self._grid, *shared, *self._tiles)
-        units = (*self._tile(self.columns), self.group, *self._on_units, self.place, self.room)
+        function, bias = f"gradients{self._rectified}", self.bias
+        holders, counts, places = [self.names.holder], [self.count], [self._place(which)]
+        shared: tuple[int, ...] = (self._column[1],) if bias else ()
+        is_biased: tuple[int, ...] = ()
+        on_units: tuple[int, ...] = self._on_units
+        if bias is not None:
+            function = function if self._rectified else "gradients_and_rows"
+            holders.append(bias.names.holder)
+            counts.append(bias.count)
+            places.append(bias._place(bias_which))
+        if self._rectified:  # one function with a bias and without
+            holders, counts, places = (2 * holders)[:2], (2 * counts)[:2], [*places, "0"][:2]
+            is_biased, shared, on_units = (int(bias is not None),), shared or (1,), on_units[:2]
+        sizes = (*holders, *is_biased, *counts, self.rows, self.columns, *self._grid, *shared, *self._tiles)
+        units = (*self._tile(self.columns), self.group, *on_units, self.place, self.room)
         given = ", ".join((self.names.values, at, *places, columns, rows))
         return f"sa.{function}<{', '.join(map(str, (*sizes, *units)))}>({given})"
 
@@ -211,8 +237,9 @@ def matrix_sums(
     rows, columns = buffer.reach
     group = summing_group(kernel.group_size)
     return MatrixSums(
-        names, rows, columns, _before(buffer), group, bias=bias, in_half=_in_half(buffer), before_product=before,
-        takes_tiles=layer.takes_tiles, gives_tiles=layer.gives_tiles, all_tiles=_are_few(buffer),
+        names, rows, columns, _axes_before(buffer), group, bias=bias, in_half=_in_half(buffer), before_product=before,
+        takes_tiles=layer.takes_tiles, gives_tiles=layer.gives_tiles, takes_rectified=layer.takes_rectified,
+        gives_rectified=layer.gives_rectified, all_tiles=_are_few(buffer),
         place=resident.places.get(buffer.key, -1), room=resident.room,
     )  # fmt: skip
 
@@ -227,7 +254,7 @@ def bias_sums(buffer: Buffer, kernel: Kernel, names: MatrixNames, matrix: Buffer
     )  # fmt: skip
 
 
-def _before(matrix: Buffer) -> tuple[int, ...]:
+def _axes_before(matrix: Buffer) -> tuple[int, ...]:
     """Return the extents of the axes before a matrix."""
     return matrix.extents[:-2] if matrix.extents[-2:] == matrix.reach else matrix.extents[:-1]
 
@@ -239,21 +266,45 @@ def _in_half(matrix: Buffer) -> bool:
 def _are_few(matrix: Buffer) -> bool:
     """Return True if each wave has all tiles of the sums of a tensor's outer products, in float."""
     rows, columns = matrix.reach
-    return not _in_half(matrix) and -(-rows // 16) * -(-columns // 8) * math.prod(_before(matrix)) <= _MOST_OF_WAVE
+    return not _in_half(matrix) and -(-rows // 16) * -(-columns // 8) * math.prod(_axes_before(matrix)) <= _MOST_OF_WAVE
 
 
 class _Times(NamedTuple):
-    """Parts of a function that multiplies: the text of its indices, types, and where the matrix and its bias lie."""
+    """Parts of a function that multiplies: the text of its indices, and where the matrix and its bias lie."""
 
     indices: str
-    vector: Array
-    product: Array
     at: str
     which: str
     bias_which: str
     plain: str
     bias: tuple[str, ...]
     bias_tangent: tuple[str, ...]
+
+
+class _Held(NamedTuple):
+    """The type of vectors or products, in Slang: of a declaration, inside ``DifferentialPair<>``, and of its floats."""
+
+    entries: Array
+    is_rectified: bool
+    spell: TypeSpeller
+
+    @property
+    def generic(self) -> str:
+        """The type as an argument of a generic type."""
+        return f"sa.Rectified<{self.entries.size}>" if self.is_rectified else self.spell.generic(self.entries)
+
+    @property
+    def result(self) -> str:
+        """The type of a result."""
+        return self.generic if self.is_rectified else self.spell(self.entries)
+
+    def declare(self, name: str) -> str:
+        """Return the declaration of a parameter."""
+        return f"{self.generic} {name}" if self.is_rectified else self.spell.declare(self.entries, name)
+
+    def floats(self, name: str, function: str) -> str:
+        """Return its floats: ``entries``, or ``moved`` for tangents and cotangents."""
+        return f"sa.{function}<{self.entries.size}>({name})" if self.is_rectified else name
 
 
 def _times_of(matrix: MatrixSums) -> _Times:
@@ -269,7 +320,6 @@ def _times_of(matrix: MatrixSums) -> _Times:
         bias, bias_tangent = (matrix.bias.names.values, bias_at), (matrix.bias.names.tangent, bias_at)
     return _Times(
         "".join(f"int {letter}, " for letter in letters),
-        Array(FLOAT, matrix.columns), Array(FLOAT, matrix.rows),
         _start(which, matrix.rows * matrix.columns), which, bias_which,
         "times_plus" if matrix.bias else "times", bias, bias_tangent,
     )  # fmt: skip
@@ -277,55 +327,72 @@ def _times_of(matrix: MatrixSums) -> _Times:
 
 def print_times(writer: Writer, matrix: MatrixSums, spell: TypeSpeller, modes: tuple[Mode, ...]) -> None:
     """Print the product with its derivatives."""
-    name, times, before = matrix.names.times, _times_of(matrix), matrix.before_product
-    vector = f"{before.plain}(x)" if before else "x"
+    name, times = matrix.names.times, _times_of(matrix)
+    vector = _Held(Array(FLOAT, matrix.columns), matrix.takes_rectified, spell)
+    product = _Held(Array(FLOAT, matrix.rows), matrix.gives_rectified, spell)
+    x = _before(matrix, "x")
     writer.line(f"[ForwardDerivative({name}_fwd)]")
     writer.line(f"[BackwardDerivative({name}_bwd)]")
-    writer.line(f"{spell(times.product)} {name}({times.indices}{spell.declare(times.vector, 'x')})")
+    writer.line(f"{product.result} {name}({times.indices}{vector.declare('x')})")
     with writer.block():
-        writer.line(f"return {matrix.product(times.plain, matrix.names.values, times.at, vector, *times.bias)};")
+        writer.line(f"return {matrix.product_of_vector(times.at, x, times.bias)};")
     writer.gap()
-    _print_forward(writer, matrix, times, spell, modes)
+    _print_forward(writer, matrix, times, vector, product, modes)
     writer.gap()
-    _print_backward(writer, matrix, times, spell, modes)
+    _print_backward(writer, matrix, times, vector, product, modes)
+
+
+def _before(matrix: MatrixSums, x: str) -> str:
+    """Return a vector after the function before the product; positive parts are after it already."""
+    before = matrix.before_product
+    return f"{before.plain}({x})" if before and not matrix.takes_rectified else x
 
 
 def _print_forward(
-    writer: Writer, matrix: MatrixSums, times: _Times, spell: TypeSpeller, modes: tuple[Mode, ...]
+    writer: Writer, matrix: MatrixSums, times: _Times, vector: _Held, product: _Held, modes: tuple[Mode, ...]
 ) -> None:
     names, before, at = matrix.names, matrix.before_product, times.at
-    pair = f"DifferentialPair<{spell.generic(times.vector)}>"
-    result = f"DifferentialPair<{spell.generic(times.product)}>"
-    writer.line(f"{result} {names.times}_fwd({times.indices}{pair} x)")
+    pair = f"DifferentialPair<{vector.generic}>"
+    writer.line(f"DifferentialPair<{product.generic}> {names.times}_fwd({times.indices}{pair} x)")
     with writer.block():
         x = "x"
-        if before:
+        if before and not vector.is_rectified:
             x = "entries"
             writer.line(f"{pair} {x} = {before.forward}(x);")
-        tangent = matrix.product("times", names.values, at, f"{x}.d")
-        writer.line(f"{spell.declare(times.product, 'tangent')} = {tangent};")
+        primal = vector.floats(f"{x}.p", "entries")
+        tangent = matrix.product("times", names.values, at, vector.floats(f"{x}.d", "moved"))
+        declare = vector.spell.declare
+        writer.line(f"{declare(product.entries, 'tangent')} = {tangent};")
         if Mode.JVP in modes:
-            own = matrix.product(times.plain, names.tangent, at, f"{x}.p", *times.bias_tangent)
-            writer.line(f"{spell.declare(times.product, 'own')} = {own};")
+            own = matrix.product(times.plain, names.tangent, at, primal, *times.bias_tangent)
+            writer.line(f"{declare(product.entries, 'own')} = {own};")
             writer.line(f"for (int n = 0; n < {matrix.rows}; ++n)")
             with writer.indented():
                 writer.line("tangent[n] += own[n];")
-        primal = matrix.product(times.plain, names.values, at, f"{x}.p", *times.bias)
-        writer.line(f"return diffPair({primal}, tangent);")
+        result = matrix.product(times.plain, names.values, at, primal, *times.bias)
+        if product.is_rectified:
+            writer.line(f"{product.generic} positive = sa.rectified<{matrix.rows}>({result});")
+            writer.line(f"return diffPair(positive, sa.gated<{matrix.rows}>(tangent, positive));")
+        else:
+            writer.line(f"return diffPair({result}, tangent);")
 
 
 def _print_backward(
-    writer: Writer, matrix: MatrixSums, times: _Times, spell: TypeSpeller, modes: tuple[Mode, ...]
+    writer: Writer, matrix: MatrixSums, times: _Times, vector: _Held, product: _Held, modes: tuple[Mode, ...]
 ) -> None:
     names, before = matrix.names, matrix.before_product
-    pair = f"DifferentialPair<{spell.generic(times.vector)}>"
-    writer.line(f"void {names.times}_bwd({times.indices}inout {pair} x, {spell.declare(times.product, 'd_out')})")
+    pair = f"DifferentialPair<{vector.generic}>"
+    writer.line(f"void {names.times}_bwd({times.indices}inout {pair} x, {product.declare('d_out')})")
     with writer.block():
-        gradient = matrix.product("times_transposed", names.values, times.at, "d_out")
         if Mode.BACKWARD in modes:
-            primal = f"{before.plain}(x.p)" if before else "x.p"
-            gradient = matrix.gradients(times.which, times.bias_which, times.at, primal, "d_out")
-        writer.line(f"{before.backward}(x, {gradient});" if before else f"x = diffPair(x.p, {gradient});")
+            gradient = matrix.gradients(times.which, times.bias_which, times.at, _before(matrix, "x.p"), "d_out")
+        else:
+            cotangents = product.floats("d_out", "moved")
+            gradient = matrix.product("times_transposed", names.values, times.at, cotangents)
+            if vector.is_rectified:
+                gradient = f"sa.gated<{matrix.columns}>({gradient}, x.p)"
+        applied = f"{before.backward}(x, {gradient});" if before and not vector.is_rectified else ""
+        writer.line(applied or f"x = diffPair(x.p, {gradient});")
 
 
 def _start(which: str, size: int) -> str:
