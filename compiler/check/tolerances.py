@@ -314,10 +314,10 @@ SCALARS_AT_ONCE: Final = 1 << 22
 """Scalars. Inputs and results of the launches that run at a time. Larger: more memory."""
 INDEX_UNSET: Final = 1 << 30
 """Index. The record of indices starts with this, and minus this. Larger: nothing, up to numbers that overflow."""
-TAPE_SIZE: Final = 1 << 14
+TAPE_SIZE: Final = 1 << 18
 """Numbers. Maximum of numbers that a twin can freeze in one run. Larger: more memory, fewer subjects without a
 reference."""
-TAPE_BYTES: Final = 8 * TAPE_SIZE
+TAPE_BYTES: Final = 1 << 17
 """Bytes. The same for twins of Slang texts. Larger: more memory, fewer subjects without a reference."""
 TAPE_SPARE: Final = 4096
 """Bytes. Maximum size of a value that such a twin can freeze. Larger: more memory, fewer subjects without a

@@ -15,7 +15,7 @@ import numpy as np
 from slangad.compiler.check import tolerances as tol
 from slangad.compiler.check.model.effort import work_of
 from slangad.compiler.check.run.row_device import padded
-from slangad.compiler.check.twins.declared import STATE, TAPE
+from slangad.compiler.check.twins.declared import STATE, STATE_SIZE, TAPE
 from slangad.compiler.check.twins.group_accesses import ACCESSES, buffer_size, race_in
 from slangad.compiler.check.twins.index_ranges import REACH, axes_of
 from slangad.compiler.emit.model import EntryPoint, Mode, ParameterRole, ThreadWork
@@ -261,7 +261,8 @@ class _Launches:
         if TAPE in known:
             tape = np.zeros((1, tol.TAPE_SIZE), self.runner.precision.dtype("float"))
             books[TAPE] = np.broadcast_to(tape, (self.count, tol.TAPE_SIZE))
-            books[STATE] = np.stack([np.zeros(self.count), np.arange(self.count) % 2], axis=1).astype(np.int32)
+            books[STATE] = np.zeros((self.count, STATE_SIZE), np.int32)
+            books[STATE][:, 1] = np.arange(self.count) % 2
         return books
 
     def index_ranges(self) -> npt.NDArray[np.int64]:
@@ -384,7 +385,7 @@ class _Launches:
         return max(1, end - start)
 
     def read(self, wanted: ParameterRole) -> Floats:
-        """Return the written values by column; zeros where nothing was written."""
+        """Return the written values by column; zeros where nothing was written, NaN where a tape was too short."""
         table = self.runner.inputs if wanted is Role.GRADIENT else self.runner.results
         values = np.zeros((self.count, len(table.columns)))
         for (role, name, path), array in self.arrays.items():
@@ -392,6 +393,8 @@ class _Launches:
             if key_role is wanted and (name, path) in table.stretches:
                 start, end = table.stretches[name, path]
                 values[:, start:end] = array[:, : end - start]
+        if STATE in self.books:
+            values[self.books[STATE][:, 2] > 0] = np.nan
         return values
 
 

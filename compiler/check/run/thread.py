@@ -12,7 +12,7 @@ import numpy as np
 
 from slangad.compiler.check import tolerances as tol
 from slangad.compiler.check.twins import slang_frozen
-from slangad.compiler.check.twins.declared import STATE, TAPE
+from slangad.compiler.check.twins.declared import STATE, STATE_SIZE, TAPE
 from slangad.compiler.emit.model import Mode, ParameterRole
 from slangad.compiler.runtime.device.cpu_rows import launch_rows
 
@@ -121,24 +121,41 @@ class ThreadRunner:
     def inside(self, rows: Floats) -> npt.NDArray[np.bool_]:
         """Return True for each row at which no index leads outside an array, vector or matrix. CPU only."""
         entry = self.entries[Mode.FORWARD]
-        module = self.module.modules[entry.name] if isinstance(self.module, SeparateModules) else self.module
         within = [
-            self._left(module, entry, rows[start : start + tol.ROWS_AT_ONCE])
-            for start in range(0, len(rows), tol.ROWS_AT_ONCE)
+            self._left(entry, rows[start : start + tol.ROWS_AT_ONCE]) for start in range(0, len(rows), tol.ROWS_AT_ONCE)
         ]
         return ~np.concatenate(within) if within else np.zeros(0, np.bool_)
 
-    def _left(self, module: KernelModule, entry: EntryPoint, rows: Floats) -> npt.NDArray[np.bool_]:
+    def _left(self, entry: EntryPoint, rows: Floats) -> npt.NDArray[np.bool_]:
         """Return True for each row at which an index leads outside. Each row is a launch of one thread."""
-        count, left = len(rows), np.zeros(len(rows), np.bool_)
+        left = np.zeros(len(rows), np.bool_)
+        self._row_by_row(entry, rows, self._books(), left)
+        return left
+
+    def _too_long(self, entry: EntryPoint, rows: Floats) -> npt.NDArray[np.bool_]:
+        """Return True for each row at which a twin freezes more than its tape holds. CPU only."""
+        books = self._books()
+        state = np.zeros((len(rows), STATE_SIZE), np.int32)
+        self._row_by_row(entry, rows, {**books, STATE: state})
+        return np.asarray(state[:, 2] > 0)
+
+    def _row_by_row(
+        self,
+        entry: EntryPoint,
+        rows: Floats,
+        books: Mapping[str, npt.NDArray[np.generic]],
+        left: npt.NDArray[np.bool_] | None = None,
+    ) -> None:
+        """Launch a thread for each row. A buffer of twins in ``books`` has one row for all of them, or one for each."""
+        count = len(rows)
+        module = self.module.modules[entry.name] if isinstance(self.module, SeparateModules) else self.module
         buffers = {
             name: array.reshape(count, -1) for name, array in self._bound(entry, {ParameterRole.INPUT: rows}).items()
         }
-        books = {name: np.broadcast_to(book, (count, len(book))) for name, book in self._books().items()}
+        books = {name: np.broadcast_to(book, (count, book.shape[-1])) for name, book in books.items()}
         uniforms = dict.fromkeys((p.name for p in entry.parameters if p.role is ParameterRole.DOMAIN), 1)
         first = np.zeros((1, 6), np.uint32)
         launch_rows(cast("CpuModule", module), entry.name, first, {**buffers, **books}, uniforms, left)
-        return left
 
     def _run(
         self, mode: Mode, inputs: dict[ParameterRole, Floats], wanted: ParameterRole, table: ColumnTable
@@ -167,6 +184,8 @@ class ThreadRunner:
                     start, end = table.stretches[parameter.parameter, parameter.path]
                     array[:, start:end] = buffers[parameter.name].reshape(count, -1)
             result[role] = array
+        if STATE in books and books[STATE][2]:
+            result[ParameterRole.RESULT][self._too_long(entry, arrays[ParameterRole.INPUT])] = np.nan
         return result
 
     def _bound(self, entry: EntryPoint, arrays: Mapping[ParameterRole, Floats]) -> dict[str, npt.NDArray[np.generic]]:
@@ -183,10 +202,10 @@ class ThreadRunner:
         known = {parameter["name"] for parameter in getattr(self.module, "globals_", ())}
         if slang_frozen.TAPE in known:
             tape = np.full(tol.TAPE_BYTES + tol.TAPE_SPARE, 0xFF, np.uint8)
-            return {slang_frozen.TAPE: tape, slang_frozen.STATE: np.zeros(2, np.int32)}
+            return {slang_frozen.TAPE: tape, slang_frozen.STATE: np.zeros(slang_frozen.STATE_SIZE, np.int32)}
         if TAPE not in known:
             return {}
-        return {TAPE: np.zeros(tol.TAPE_SIZE, self.precision.dtype("float")), STATE: np.zeros(2, np.int32)}
+        return {TAPE: np.zeros(tol.TAPE_SIZE, self.precision.dtype("float")), STATE: np.zeros(STATE_SIZE, np.int32)}
 
     def _pack(self, parameter: EntryParameter, array: Floats) -> npt.NDArray[np.generic]:
         inside = parameter.role in (ParameterRole.INPUT, ParameterRole.TANGENT)

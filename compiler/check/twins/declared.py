@@ -41,7 +41,10 @@ if TYPE_CHECKING:
 BASE: Final = "base_"
 _RECORD, _REPLAY = "check:record", "check:replay"
 TAPE, STATE = "check_tape", "check_state"
-"""Buffers of the twins: the frozen values; how many there are, and a flag to read them again."""
+"""Buffers of the twins: the frozen values; how many there are, a flag to read them again, and a flag that the tape was
+too short. A run with that flag has no results: a ``NaN`` in place of a value may become an integer, and then vanish."""
+STATE_SIZE: Final = 3
+"""The number of integers of the second buffer."""
 PRELUDE: Final = f"""RWStructuredBuffer<float> {TAPE};
 RWStructuredBuffer<int> {STATE};
 
@@ -49,7 +52,10 @@ float check_freeze(float v)
 {{
     int place = {STATE}[0]++;
     if (place >= {tol.TAPE_SIZE})
-        return 0.0 / float({STATE}[1] - {STATE}[1]);
+    {{
+        {STATE}[2] = 1;
+        return v;
+    }}
     if ({STATE}[1] == 0)
         {TAPE}[place] = v;
     return {TAPE}[place];
