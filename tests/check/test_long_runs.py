@@ -19,7 +19,9 @@ Grid = sa.nn.HashGrid(levels=4, features=2, table=256, base=4, growth=1.6, dims=
 
 
 @sa.kernel(ranges={"origin": (0.2, 0.8), "direction": (-0.5, 0.5)})
-def march(origin: NoDiff[Each[float3]], direction: NoDiff[Each[float3]], grid: Param[Grid], steps: Uniform[int]) -> sa.Mean[float]:
+def march(
+    origin: NoDiff[Each[float3]], direction: NoDiff[Each[float3]], grid: Param[Grid], steps: Uniform[int]
+) -> sa.Mean[float]:
     light = 1.0
     for k in sa.range(steps, max_iters=64):
         y = grid(origin + direction * ((float(k) + 0.5) / 64.0))
@@ -69,3 +71,26 @@ def looked_up(w: Array[float, 4], x: float, n: int) -> float:
     result = checked(text, samples=16)["looked_up"]
     assert not result.failures
     assert any("not finite at" in note.message for note in result.notes), result.notes
+
+
+def test_check__a_grid_of_the_library__is_not_called_a_declaration_of_the_user(checked: Checked) -> None:
+    text = """
+import slangad as sa
+from slangad import float2
+
+Grid = sa.nn.HashGrid(levels=2, features=2, table=16, base=2, growth=2.0)
+
+
+@sa.differentiable
+def looked_up(grid: Grid, x: float2) -> float:
+    return grid(x)[0]
+
+
+@sa.differentiable
+def stopped(grid: Grid, x: float2) -> float:
+    return grid(x)[0] * sa.no_diff(x.x)
+"""
+    notes = {name: [note.message for note in result.notes] for name, result in checked(text, samples=16).items()}
+    library, user = notes["looked_up"][0], notes["stopped"][0]
+    assert library.startswith("a library that it uses declares parts without gradient (grids.py:"), notes
+    assert user == "compared with the declared derivative, not with the derivative of the function", notes

@@ -15,7 +15,7 @@ import numpy as np
 from slangad.compiler.check import tolerances as tol
 from slangad.compiler.check.model.effort import work_of
 from slangad.compiler.check.run.row_device import padded
-from slangad.compiler.check.twins.declared import STATE, STATE_SIZE, TAPE
+from slangad.compiler.check.twins.declared import STATE, TAPE, new_state
 from slangad.compiler.check.twins.group_accesses import ACCESSES, buffer_size, race_in
 from slangad.compiler.check.twins.index_ranges import REACH, axes_of
 from slangad.compiler.emit.model import EntryPoint, Mode, ParameterRole, ThreadWork
@@ -261,8 +261,9 @@ class _Launches:
         if TAPE in known:
             tape = np.zeros((1, tol.TAPE_SIZE), self.runner.precision.dtype("float"))
             books[TAPE] = np.broadcast_to(tape, (self.count, tol.TAPE_SIZE))
-            books[STATE] = np.zeros((self.count, STATE_SIZE), np.int32)
-            books[STATE][:, 1] = np.arange(self.count) % 2
+            state = new_state(self.count)
+            state[:, 1] = np.arange(self.count) % 2
+            books[STATE] = state
         return books
 
     def index_ranges(self) -> npt.NDArray[np.int64]:
@@ -394,7 +395,7 @@ class _Launches:
                 start, end = table.stretches[name, path]
                 values[:, start:end] = array[:, : end - start]
         if STATE in self.books:
-            values[self.books[STATE][:, 2] > 0] = np.nan
+            values[self.books[STATE][:, 2] != 0] = np.nan
         return values
 
 

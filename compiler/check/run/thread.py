@@ -12,7 +12,7 @@ import numpy as np
 
 from slangad.compiler.check import tolerances as tol
 from slangad.compiler.check.twins import slang_frozen
-from slangad.compiler.check.twins.declared import STATE, STATE_SIZE, TAPE
+from slangad.compiler.check.twins.declared import STATE, TAPE, new_state
 from slangad.compiler.emit.model import Mode, ParameterRole
 from slangad.compiler.runtime.device.cpu_rows import launch_rows
 
@@ -135,7 +135,7 @@ class ThreadRunner:
     def _too_long(self, entry: EntryPoint, rows: Floats) -> npt.NDArray[np.bool_]:
         """Return True for each row at which a twin freezes more than its tape holds. CPU only."""
         books = self._books()
-        state = np.zeros((len(rows), STATE_SIZE), np.int32)
+        state = new_state(len(rows))
         self._row_by_row(entry, rows, {**books, STATE: state})
         return np.asarray(state[:, 2] > 0)
 
@@ -202,10 +202,10 @@ class ThreadRunner:
         known = {parameter["name"] for parameter in getattr(self.module, "globals_", ())}
         if slang_frozen.TAPE in known:
             tape = np.full(tol.TAPE_BYTES + tol.TAPE_SPARE, 0xFF, np.uint8)
-            return {slang_frozen.TAPE: tape, slang_frozen.STATE: np.zeros(slang_frozen.STATE_SIZE, np.int32)}
+            return {slang_frozen.TAPE: tape, slang_frozen.STATE: new_state()}
         if TAPE not in known:
             return {}
-        return {TAPE: np.zeros(tol.TAPE_SIZE, self.precision.dtype("float")), STATE: np.zeros(STATE_SIZE, np.int32)}
+        return {TAPE: np.zeros(tol.TAPE_SIZE, self.precision.dtype("float")), STATE: new_state()}
 
     def _pack(self, parameter: EntryParameter, array: Floats) -> npt.NDArray[np.generic]:
         inside = parameter.role in (ParameterRole.INPUT, ParameterRole.TANGENT)

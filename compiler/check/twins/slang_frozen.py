@@ -34,8 +34,6 @@ LIBRARY: Final = "slangad_check_frozen"
 TAPE, STATE = "check_bytes", "check_state"
 """Buffers of the twins: the frozen values; how many bytes they have, a flag to read them again, and a flag that the
 tape was too short. A run with that flag has no results."""
-STATE_SIZE: Final = 3
-"""The number of integers of the second buffer."""
 TEXT: Final = f"""
 public RWByteAddressBuffer {TAPE};
 public RWStructuredBuffer<int> {STATE};
