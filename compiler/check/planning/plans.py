@@ -94,6 +94,7 @@ def make_plan(
         tolerance=subject.directives.tolerance,
         limit=_limit(subject),
         unclear=_is_unclear(subject, twins, f64),
+        run_limit=options.run_limit,
         without_gradient=_without_gradient(subject, twins),
     )
 

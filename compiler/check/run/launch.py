@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from slangad.compiler.check import tolerances as tol
+from slangad.compiler.check.model.budget import budget
 from slangad.compiler.check.model.effort import work_of
 from slangad.compiler.check.run.row_device import padded
 from slangad.compiler.check.twins.declared import STATE, TAPE, new_state
@@ -207,8 +208,8 @@ class LaunchRunner:
         rows = arrays[Role.INPUT]
         least = 1 if self.held is None or mode is Mode.BACKWARD else tol.LARGE_ROWS
         step = 2 * max(least, tol.SCALARS_AT_ONCE // (8 * (len(self.inputs.columns) + len(self.results.columns)) + 64))
-        for start in range(0, len(rows), step):
-            batch = _Launches(self, mode, {role: array[start : start + step] for role, array in arrays.items()})
+        for part in budget().parts(len(rows), step, (self.kernel.name, self.precision, mode, self.extents.domain)):
+            batch = _Launches(self, mode, {role: array[part] for role, array in arrays.items()})
             batch.launch()
             yield batch
 

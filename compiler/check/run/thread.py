@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, Protocol, cast
 import numpy as np
 
 from slangad.compiler.check import tolerances as tol
+from slangad.compiler.check.model.budget import budget
 from slangad.compiler.check.twins import slang_frozen
 from slangad.compiler.check.twins.declared import STATE, TAPE, new_state
 from slangad.compiler.emit.model import Mode, ParameterRole
@@ -114,9 +115,15 @@ class ThreadRunner:
 
     def tangents(self, rows: Floats, directions: Floats) -> tuple[Floats, Floats]:
         """Return the results as forward mode computes them, and their tangents for one direction a row."""
-        inputs = {ParameterRole.INPUT: rows, ParameterRole.TANGENT: directions}
-        both = self._written(Mode.JVP, inputs)
-        return both[ParameterRole.RESULT], both[ParameterRole.RESULT_TANGENT]
+        parts = [
+            self._written(Mode.JVP, {ParameterRole.INPUT: rows[part], ParameterRole.TANGENT: directions[part]})
+            for part in budget().parts(max(1, len(rows)), tol.ROWS_AT_ONCE, self._timed(Mode.JVP))
+        ]
+        values, moved = (
+            np.concatenate([part[role] for part in parts])
+            for role in (ParameterRole.RESULT, ParameterRole.RESULT_TANGENT)
+        )
+        return values, moved
 
     def inside(self, rows: Floats) -> npt.NDArray[np.bool_]:
         """Return True for each row at which no index leads outside an array, vector or matrix. CPU only."""
@@ -157,13 +164,17 @@ class ThreadRunner:
         first = np.zeros((1, 6), np.uint32)
         launch_rows(cast("CpuModule", module), entry.name, first, {**buffers, **books}, uniforms, left)
 
+    def _timed(self, mode: Mode) -> tuple[str, Precision]:
+        """Return the key by which the time of a mode is known."""
+        return self.entries[mode].symbol, self.precision
+
     def _run(
         self, mode: Mode, inputs: dict[ParameterRole, Floats], wanted: ParameterRole, table: ColumnTable
     ) -> Floats:
-        rows, step = inputs[ParameterRole.INPUT], tol.ROWS_AT_ONCE
+        rows = inputs[ParameterRole.INPUT]
         parts = [
-            self._written(mode, {role: array[start : start + step] for role, array in inputs.items()})[wanted]
-            for start in range(0, len(rows), step)
+            self._written(mode, {role: array[part] for role, array in inputs.items()})[wanted]
+            for part in budget().parts(len(rows), tol.ROWS_AT_ONCE, self._timed(mode))
         ]
         return np.concatenate(parts) if parts else np.zeros((0, len(table.columns)))
 
