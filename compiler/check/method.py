@@ -100,7 +100,7 @@ def _part(plan: SubjectPlan, scope: CheckScope, region: Region, before: Sequence
     except OutOfTimeError:
         if not before:
             raise
-        return ResultPart((Reason(CheckOutcome.TOO_MUCH_WORK, budget().over("those outside [-1, 1] included")),))
+        return ResultPart((Reason(CheckOutcome.TOO_MUCH_WORK, budget().over("samples outside [-1, 1]")),))
     if evidence is None:
         return part_without_samples(plan, scope, drawn, before)
     return part_of(plan, scope, evidence, before)

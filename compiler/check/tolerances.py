@@ -241,6 +241,8 @@ WORK_SECONDS: Final = 5e-9
 """Seconds. The time of one unit of work, for programs that are timed. Larger: more samples, and it takes longer."""
 TIMED_LEAST: Final = 5e-5
 """Seconds. Processor time of a row from which on a program is timed. Larger: programs with few indices take longer."""
+TIMED_FAR: Final = 4.0
+"""Ratio. Timed work over counted work from which on the time counts. Larger: programs that compute much take longer."""
 WORK_LONG: Final = 1e5
 """Work. Work of a launch from which on it has fewer threads. Larger: launches take longer."""
 WORK_THREAD: Final = 8
@@ -327,7 +329,7 @@ legs."""
 TIME_PICTURES: Final = 0.6
 """Share of the time limit. Slices, which change no verdict, are computed only before it. Larger: slow programs take
 longer."""
-TIMED_ROWS: Final = 64
+TIMED_ROWS: Final = 8
 """Rows. Rows that run first, to see how long one takes. Larger: a slow program ends later."""
 TIMED_PAIRS: Final = 2
 """Pairs of sample and input. Pairs that are compared first, to see how long one takes. Larger: a slow program ends

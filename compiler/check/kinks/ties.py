@@ -54,7 +54,7 @@ def excuse_ties(
 
 def leave_ties_open(function: ExaminedFunction, samples: Samples, findings: Findings, floating: Indices) -> None:
     """Mark accused entries as undecided that kinks and ties might excuse: the time is over before that is known."""
-    findings.cut += ("entries at kinks",)
+    findings.cut += ("a close look at kinks",)
     for states in findings.states.values():
         states[states == State.KINK_BAD] = State.UNDECIDED
         for sample, result in np.argwhere((states == State.WRONG).any(axis=2)):

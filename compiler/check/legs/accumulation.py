@@ -26,7 +26,6 @@ from slangad.compiler.check.sampling.samples import draw_random, intervals_of, k
 from slangad.compiler.check.sampling.scouts import slopes_along
 from slangad.compiler.check.sampling.shapes import show
 from slangad.compiler.emit.model import Mode, ParameterRole
-from slangad.compiler.report.figures import listed
 from slangad.compiler.report.model import Leg, LegResult, LegState
 
 if TYPE_CHECKING:
@@ -116,7 +115,7 @@ def compare_accumulation(context: LegContext) -> Compared:
 
 def _left_out(sizes: Sequence[int]) -> str:
     """Return the sentence on sizes that take too long; empty if there are none."""
-    threads = listed([str(size) for size in sizes], len(sizes))
+    threads = " and ".join(str(size) for size in sizes)
     return f"sums over {threads} threads are not compared, since each thread takes long" if sizes else ""
 
 

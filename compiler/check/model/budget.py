@@ -55,9 +55,9 @@ class TimeBudget:
         """The seconds since the start."""
         return time.monotonic() - self._begun[0]
 
-    def over(self, what: str) -> str:
-        """Return the sentence that the time is over; ``what`` tells what is missing."""
-        return f"its samples take more than {self.limit:g} s, {what}: --run-limit gives them more"
+    def over(self, missing: str) -> str:
+        """Return the sentence that the time is over, and what is missing for that."""
+        return f"its samples take more than {self.limit:g} s: --run-limit gives them more; not finished: {missing}"
 
     @property
     def left(self) -> float:

@@ -71,7 +71,7 @@ def timed_work(evaluate: Callable[[Floats, Floats], Floats], rows: Floats) -> fl
     The indices of a program that computes much are only a part of its work. Its time is rounded up to a power of two,
     so that it hardly ever differs from run to run.
     """
-    rows = rows[: tol.TIMED_ROWS // 4]
+    rows = rows[: 2 * tol.TIMED_ROWS]
     if not len(rows):
         return 0.0
     times = []
@@ -83,6 +83,11 @@ def timed_work(evaluate: Callable[[Floats, Floats], Floats], rows: Floats) -> fl
             break
     seconds = times[-1]
     return 0.0 if seconds < tol.TIMED_LEAST else 2.0 ** math.ceil(math.log2(seconds / tol.WORK_SECONDS))
+
+
+def longer_of(counted: float, timed: float) -> float:
+    """Return the counted work, unless the timed work is far more: then indices are not what takes the time."""
+    return timed if timed > tol.TIMED_FAR * counted else counted
 
 
 def blocks_of(work: float) -> int:

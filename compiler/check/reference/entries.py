@@ -88,7 +88,7 @@ def _screen(
             findings.looked[which[pairs[:, 0]], pairs[:, 1]] = True
             least = min(tol.PAIRS_EACH, len(which))
             if (np.bincount(pairs[:, 1], minlength=len(function.inputs)) < least).any():
-                findings.cut += (f"each entry at {least} samples",)
+                findings.cut += (f"a first look at each input at {least} samples",)
         for number, level in enumerate(levels):
             slope[level, pairs[:, 0], :, pairs[:, 1]] = ladder.slope[:, number]
             bar[level, pairs[:, 0], :, pairs[:, 1]] = ladder.bar[:, number]
@@ -181,7 +181,7 @@ def _deepen(
             DeepComparison(function, samples, values, jacobians, findings, some, slices, ladder, estimate).settle()
             done = part.stop
     except OutOfTimeError:
-        findings.cut += (f"{len(pairs) - done} open ones of {len(pairs)} pairs of sample and input closely",)
+        findings.cut += (f"a close look at {len(pairs) - done} of {len(pairs)} pairs of sample and input",)
 
 
 def _parts_to_deepen(count: int) -> Iterator[slice]:

@@ -13,7 +13,7 @@ import numpy as np
 from slangad.compiler.check import tolerances as tol
 from slangad.compiler.check.model.arrays import rows_at_once
 from slangad.compiler.check.model.budget import OutOfTimeError, budget
-from slangad.compiler.check.model.effort import Effort, blocks_of, effort_of, evenly, timed_work
+from slangad.compiler.check.model.effort import Effort, blocks_of, effort_of, evenly, longer_of, timed_work
 from slangad.compiler.check.model.samples import RegionSamples, chosen, with_rows
 from slangad.compiler.check.run.companions import SubjectFunctions
 from slangad.compiler.check.run.derivative import MODES
@@ -75,7 +75,7 @@ def scope_of(plan: SubjectPlan, functions: SubjectFunctions) -> CheckScope:
     work = indices.work(drawn.rows[: tol.SAMPLES_LEAST])
     if len(f64.inputs.columns) > tol.LARGE_LAUNCH:
         work += tol.WORK_SCALAR * len(f64.inputs.columns)
-    work = max(work, timed_work(functions.evaluate, drawn.rows))
+    work = longer_of(work, timed_work(functions.evaluate, drawn.rows))
     scope = replace(scope, effort=effort_of(work))
     if not is_large(f64):
         return scope
@@ -99,7 +99,7 @@ def _large_scope(plan: SubjectPlan, scope: CheckScope, indices: Bounded, name: s
     finite = np.concatenate([samples.rows[good] for samples, good in parts])
     first, columns = parts[0][0], f64.inputs.columns
     work = indices.work(first.rows[:1]) + tol.WORK_SCALAR * len(columns)
-    work = max(work, timed_work(functions.evaluate, finite))
+    work = longer_of(work, timed_work(functions.evaluate, finite))
     compare = Blocks(f64, functions.evaluate, scope.legs, plan.seed, blocks_of(work))
     blocks = compare.compare(finite, first.scales.max(axis=0))
     sample = (*blocks.rows, *finite, *first.rows)[0]

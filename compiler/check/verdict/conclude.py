@@ -240,7 +240,7 @@ def _reasons(plan: SubjectPlan, scope: CheckScope, evidence: Evidence, describer
         yield Reason(CheckOutcome.OUT_OF_BOUNDS, _outside(plan, scope, drawn))
     cut = _cut(evidence)
     if cut:
-        yield Reason(CheckOutcome.TOO_MUCH_WORK, budget().over(f"which was not enough to compare {cut}"))
+        yield Reason(CheckOutcome.TOO_MUCH_WORK, budget().over(cut))
     few = describer.untested(tol.SAMPLES_ENOUGH, tol.SAMPLES_ENOUGH_LEAST) or describer.uncompared(tol.ENTRY_ENOUGH)
     if few:
         yield Reason(CheckOutcome.FEW_SAMPLES, f"{few}{ranges}")
@@ -253,9 +253,9 @@ def _reasons(plan: SubjectPlan, scope: CheckScope, evidence: Evidence, describer
 
 def _cut(evidence: Evidence) -> str:
     """Return what did not end in time."""
-    legs = [f"the leg {one.result.leg.value}" for one in evidence.legs if one.is_cut]
-    found = [*evidence.entries.cut, *legs]
-    return listed(found, len(found))
+    legs = [one.result.leg.value for one in evidence.legs if one.is_cut]
+    named = f"the leg{'s' if len(legs) > 1 else ''} {listed(legs, len(legs))}"
+    return "; ".join([*evidence.entries.cut, *([named] if legs else [])])
 
 
 def _kinks_out_of_range(count: int) -> Iterator[Reason]:

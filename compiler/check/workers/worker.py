@@ -112,11 +112,12 @@ def answer_to(task: SubjectTask | PipelineTask, libraries: Libraries) -> Result:
 
     with budget_of(task.plan.run_limit) as time:
         try:
-            functions = functions_of(task, libraries)
+            with time.until(tol.TIME_SHARE):
+                functions = functions_of(task, libraries)
             if isinstance(functions, Reason):
                 return without_numbers(task.plan, functions)
             return check_subject(task.plan, functions)
         except OutOfTimeError:
-            words = time.over("before anything could be compared")
+            words = time.over("the samples themselves, so nothing is compared")
             result = without_numbers(task.plan, Reason(CheckOutcome.TOO_MUCH_WORK, words))
             return replace(result, seconds=time.passed, seed=task.plan.seed)
