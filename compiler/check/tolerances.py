@@ -245,6 +245,9 @@ TIMED_FAR: Final = 4.0
 """Ratio. Timed work over counted work from which on the time counts. Larger: programs that compute much take longer."""
 WORK_LONG: Final = 1e5
 """Work. Work of a launch from which on it has fewer threads. Larger: launches take longer."""
+TIMED_COUNTS: Final = (2, 16, 128)
+"""Rows. Rows that are timed, more of them as long as they seem to take long. Larger: programs whose calls are slow, but
+not their rows, are not taken for long ones."""
 WORK_THREAD: Final = 8
 """Work. Work of a thread besides its indices. Larger: fewer samples."""
 WORK_TEXTURE: Final = 32

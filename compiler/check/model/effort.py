@@ -71,18 +71,17 @@ def timed_work(evaluate: Callable[[Floats, Floats], Floats], rows: Floats) -> fl
     The indices of a program that computes much are only a part of its work. Its time is rounded up to a power of two,
     so that it hardly ever differs from run to run.
     """
-    rows = rows[: 2 * tol.TIMED_ROWS]
-    if not len(rows):
-        return 0.0
-    times = []
-    for some in (rows[:2], rows):
+    seconds = 0.0
+    for count in tol.TIMED_COUNTS if len(rows) else ():
+        if seconds * count > tol.TIMED_PART:
+            break
+        some = rows[np.arange(count) % len(rows)]
         begun = time.process_time()
         evaluate(some, some)
-        times.append((time.process_time() - begun) / len(some))
-        if times[-1] < tol.TIMED_LEAST or times[-1] > tol.TIMED_PART:
+        seconds = (time.process_time() - begun) / count
+        if seconds < tol.TIMED_LEAST:  # the more rows, the smaller the part of a call that is not theirs
             break
-    seconds = times[-1]
-    return 0.0 if seconds < tol.TIMED_LEAST else 2.0 ** math.ceil(math.log2(seconds / tol.WORK_SECONDS))
+    return 0.0 if seconds <= tol.TIMED_LEAST else 2.0 ** math.ceil(math.log2(seconds / tol.WORK_SECONDS))
 
 
 def longer_of(counted: float, timed: float) -> float:
