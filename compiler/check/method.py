@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
@@ -10,13 +10,15 @@ import numpy as np
 
 from slangad.compiler.check import tolerances as tol
 from slangad.compiler.check.kinks.corners import compare_corners
-from slangad.compiler.check.kinks.ties import excuse_ties
+from slangad.compiler.check.kinks.ties import excuse_ties, leave_ties_open
 from slangad.compiler.check.kinks.unguarded import mark_unguarded
 from slangad.compiler.check.legs.context import LegContext
 from slangad.compiler.check.legs.lost_gradients import lost_gradients
 from slangad.compiler.check.legs.orders import compare_orders
 from slangad.compiler.check.legs.table import compare_legs
+from slangad.compiler.check.model.budget import OutOfTimeError, budget
 from slangad.compiler.check.model.names import VALUES_ONLY
+from slangad.compiler.check.model.outcomes import CheckOutcome, Reason
 from slangad.compiler.check.reference.entries import compare_entries
 from slangad.compiler.check.reference.function import ExaminedFunction
 from slangad.compiler.check.reference.noise import noise_of
@@ -74,34 +76,53 @@ def check_subject(plan: SubjectPlan, functions: SubjectFunctions) -> Result:
         plan: The plan of the subject's check.
         functions: Its builds in both precisions, and its companions.
     """
-    start = time.perf_counter()
-    scope = scope_of(plan, functions)
+    time = budget()
     parts: list[ResultPart] = []
-    if _has_values_only(functions):
-        parts.append(part_of_values(plan, _orders_of_values(plan, functions)))
+    with time.until(tol.TIME_SHARE):
+        scope = scope_of(plan, functions)
+        if _has_values_only(functions):
+            parts.append(part_of_values(plan, _orders_of_values(plan, functions)))
     for region in REGIONS if scope.legs else ():
-        if region.only_accuses and not _may_be_accused(plan, scope, parts):
-            continue
-        drawn = region.draw(plan, scope)
-        if drawn.empty:
-            parts.append(part_without_samples(plan, scope, drawn, parts))
-            continue
-        samples = drawn.samples
-        values, jacobians = _evaluated(scope, samples.rows)
-        function = _examined(plan, scope, samples.rows, values)
-        entries = compare_entries(function, samples, values, jacobians)
-        unclipped = {leg: function.unclipped(leg, jacobian, entries.expected) for leg, jacobian in jacobians.items()}
+        if not region.only_accuses or _may_be_accused(plan, scope, parts):
+            parts.append(_part(plan, scope, region, parts))
+    result = conclude(plan, parts, lost_gradients(plan, functions), frozen=functions.companions.frozen is not None)
+    with time.until(tol.TIME_PICTURES), suppress(OutOfTimeError):
+        result = replace(result, slices=slices_of(scope, result) if scope.legs else ())
+    return replace(result, seconds=time.passed, seed=plan.seed)
+
+
+def _part(plan: SubjectPlan, scope: CheckScope, region: Region, before: Sequence[ResultPart]) -> ResultPart:
+    """Return the part of the result from the samples of a region; ``before`` has those of the regions before it."""
+    try:
+        with budget().until(tol.TIME_SHARE):
+            drawn = region.draw(plan, scope)
+            evidence = None if drawn.empty else _evidence(plan, scope, region, drawn)
+    except OutOfTimeError:
+        if not before:
+            raise
+        return ResultPart((Reason(CheckOutcome.TOO_MUCH_WORK, budget().over("samples outside [-1, 1]")),))
+    if evidence is None:
+        return part_without_samples(plan, scope, drawn, before)
+    return part_of(plan, scope, evidence, before)
+
+
+def _evidence(plan: SubjectPlan, scope: CheckScope, region: Region, drawn: RegionSamples) -> Evidence:
+    """Compare everything at the samples of a region."""
+    samples = drawn.samples
+    values, jacobians = _evaluated(scope, samples.rows)
+    function = _examined(plan, scope, samples.rows, values)
+    entries = compare_entries(function, samples, values, jacobians)
+    unclipped = {leg: function.unclipped(leg, jacobian, entries.expected) for leg, jacobian in jacobians.items()}
+    try:
         compare_corners(function, samples, unclipped, entries)
         excuse_ties(function, samples, unclipped, entries, scope.functions.floating)
-        excuse_padding(plan.subject.memory, *scope.functions.active, jacobians, entries)
-        mark_unguarded(samples, jacobians, entries)
-        context = LegContext(plan, *scope.functions, samples, jacobians, entries)
-        legs = () if region.only_accuses else tuple(compare_legs(context))
-        evidence = Evidence(drawn, values, jacobians, entries, legs)
-        parts.append(part_of(plan, scope, evidence, parts))
-    result = conclude(plan, parts, lost_gradients(plan, functions), frozen=functions.companions.frozen is not None)
-    result = replace(result, slices=slices_of(scope, result) if scope.legs else ())
-    return replace(result, seconds=time.perf_counter() - start, seed=plan.seed)
+    except OutOfTimeError:
+        leave_ties_open(function, samples, entries, scope.functions.floating)
+    excuse_padding(plan.subject.memory, *scope.functions.active, jacobians, entries)
+    mark_unguarded(samples, jacobians, entries)
+    context = LegContext(plan, *scope.functions, samples, jacobians, entries)
+    legs = () if region.only_accuses else tuple(compare_legs(context))
+    return Evidence(drawn, values, jacobians, entries, legs)
 
 
 def _has_values_only(functions: SubjectFunctions) -> bool:
@@ -143,5 +164,14 @@ def _examined(plan: SubjectPlan, scope: CheckScope, rows: Floats, values: Floats
     share = max(tol.CONSTANTS, plan.tolerance)
     limits = {} if plan.limit is None else {Leg.REVERSE: plan.limit}
     return ExaminedFunction(
-        functions.evaluate, functions.columns, derivatives, noise, plan.seed, effort.pairs, effort.deep, share, limits
+        functions.evaluate,
+        functions.columns,
+        derivatives,
+        noise,
+        plan.seed,
+        effort.pairs,
+        effort.deep,
+        share,
+        limits,
+        effort.is_long,
     )

@@ -201,6 +201,8 @@ SCOUTS_FOUND: Final = 24
 
 DOMAINS: Final[dict[int, Shape]] = {1: (5,), 2: (3, 2), 3: (2, 3, 2)}
 """Threads. The domain by its number of axes, where nothing declares one. Larger: launches take longer."""
+SMALL_DOMAINS: Final[dict[int, Shape]] = {1: (2,), 2: (2, 1), 3: (1, 2, 1)}
+"""Threads. The same where threads take long. Larger: launches take longer."""
 DOMAIN_MOST: Final = 24
 """Threads. Limit of the domain. It grows to exceed numbers that a thread's own number is compared with. Larger: more
 branches are met, and launches take longer."""
@@ -235,6 +237,17 @@ rest on fewer samples."""
 
 WORK_MOST: Final = 3e8
 """Work. Work of one part of a check of launches, about a second. Larger: more samples, and it takes longer."""
+WORK_SECONDS: Final = 5e-9
+"""Seconds. The time of one unit of work, for programs that are timed. Larger: more samples, and it takes longer."""
+TIMED_LEAST: Final = 5e-5
+"""Seconds. Processor time of a row from which on a program is timed. Larger: programs with few indices take longer."""
+TIMED_FAR: Final = 4.0
+"""Ratio. Timed work over counted work from which on the time counts. Larger: programs that compute much take longer."""
+WORK_LONG: Final = 1e5
+"""Work. Work of a launch from which on it has fewer threads. Larger: launches take longer."""
+TIMED_COUNTS: Final = (2, 16, 128)
+"""Rows. Rows that are timed, more of them as long as they seem to take long. Larger: programs whose calls are slow, but
+not their rows, are not taken for long ones."""
 WORK_THREAD: Final = 8
 """Work. Work of a thread besides its indices. Larger: fewer samples."""
 WORK_TEXTURE: Final = 32
@@ -306,6 +319,29 @@ RUN_LIMIT: Final = 60.0
 stopped."""
 RUN_PATIENCE: Final = 4.0
 """Ratio. Factor on this time where other processes use the processor. Larger: fewer subjects are stopped."""
+TIME_SHARE: Final = 0.85
+"""Share of the time limit. Nothing more is compared after it: the rest is for the report. Larger: fewer subjects have
+a result when their time runs out."""
+TIME_SCOUTS: Final = 0.4
+"""Share of the time limit. Scouts end at it. Larger: less time for everything else."""
+TIME_SCREEN: Final = 0.6
+"""Share of the time limit. The first look at entries ends at it. Larger: less time for everything else."""
+TIME_ENTRIES: Final = 0.75
+"""Share of the time limit. The comparison of entries with the reference ends at it. Larger: less time for the other
+legs."""
+TIME_PICTURES: Final = 0.6
+"""Share of the time limit. Slices, which change no verdict, are computed only before it. Larger: slow programs take
+longer."""
+TIMED_ROWS: Final = 8
+"""Rows. Rows that run first, to see how long one takes. Larger: a slow program ends later."""
+TIMED_PAIRS: Final = 2
+"""Pairs of sample and input. Pairs that are compared first, to see how long one takes. Larger: a slow program ends
+later."""
+TIMED_DEEP: Final = 5.0
+"""Seconds. Pairs that take less with all windows are examined together. Larger: slow programs have fewer results when
+their time is over."""
+TIMED_PART: Final = 0.5
+"""Seconds. Rows that run between two looks at the time. Larger: a slow program ends later."""
 POLL_INTERVAL: Final = 0.02
 """Seconds. Time between attempts to end the processes of an interrupted check. Larger: it ends later."""
 ROWS_AT_ONCE: Final = 1 << 18
@@ -314,10 +350,10 @@ SCALARS_AT_ONCE: Final = 1 << 22
 """Scalars. Inputs and results of the launches that run at a time. Larger: more memory."""
 INDEX_UNSET: Final = 1 << 30
 """Index. The record of indices starts with this, and minus this. Larger: nothing, up to numbers that overflow."""
-TAPE_SIZE: Final = 1 << 14
+TAPE_SIZE: Final = 1 << 18
 """Numbers. Maximum of numbers that a twin can freeze in one run. Larger: more memory, fewer subjects without a
 reference."""
-TAPE_BYTES: Final = 8 * TAPE_SIZE
+TAPE_BYTES: Final = 1 << 17
 """Bytes. The same for twins of Slang texts. Larger: more memory, fewer subjects without a reference."""
 TAPE_SPARE: Final = 4096
 """Bytes. Maximum size of a value that such a twin can freeze. Larger: more memory, fewer subjects without a
@@ -383,6 +419,9 @@ BAR_SAFETY: Final = 12.0
 Larger: fewer slopes are certain, fewer right ones are accused."""
 SCREEN_LEVELS: Final = (3, 7, 11)
 """Binary places below the scale. Windows that suffice for most functions. Larger: smaller windows."""
+SCREEN_STEPS: Final = ((1,), (0, 2))
+"""Places in SCREEN_LEVELS. Windows of functions that take long: the later ones are measured only where the earlier ones
+settle nothing. Larger: it takes longer."""
 LADDER: Final = tuple(range(0, 38, 2))
 """Binary places below the scale. Windows of all sizes. Larger: smaller windows."""
 NEAR_LEVELS: Final = (24, 26)
@@ -667,6 +706,11 @@ SUM_SIZES: Final[dict[int, tuple[Shape, ...]]] = {
     3: ((1, 1, 1), (1, 2, 1), (3, 1, 11), (1, 257, 1), (5, 5, 41)),
 }
 """Threads. Sizes of launches, by the number of axes. Larger: it takes longer."""
+SUM_SIZES_LEAST: Final = 3
+"""Sizes. The first sizes are always launched, however long a thread takes. Larger: slow programs take longer."""
+SUM_TIME: Final = 15.0
+"""Seconds. A size that would take longer, by the time of the one before it, is left out. Larger: slow programs take
+longer."""
 SUM_SETTINGS: Final = ((1, 1, 0.5), (3, 2, -0.75), (4, 3, 2.0), (2, 1, 0.25), (7, 4, -1.5))
 """Parts, copies, value. How sums of each size are made up, and what gradient buffers hold before. Larger: more
 rounding."""

@@ -52,6 +52,17 @@ def excuse_ties(
                 states[sample, result, accused] = State.KINK
 
 
+def leave_ties_open(function: ExaminedFunction, samples: Samples, findings: Findings, floating: Indices) -> None:
+    """Mark accused entries as undecided that kinks and ties might excuse: the time is over before that is known."""
+    findings.cut += ("a close look at kinks",)
+    for states in findings.states.values():
+        states[states == State.KINK_BAD] = State.UNDECIDED
+        for sample, result in np.argwhere((states == State.WRONG).any(axis=2)):
+            accused = np.flatnonzero(states[sample, result] == State.WRONG)
+            if tied_with(samples.rows[sample], function.inputs[accused], floating) is not None:
+                states[sample, result, accused] = State.UNDECIDED
+
+
 def tied_with(row: Floats, columns: Indices, floating: Indices) -> Indices | None:
     """Return columns with the magnitudes of some columns; None if one of these ties with nothing."""
     sizes = np.abs(row[floating])

@@ -7,12 +7,14 @@ compared with forward mode, whose sums have one part.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from slangad.compiler.check import tolerances as tol
+from slangad.compiler.check.model.budget import budget
 from slangad.compiler.check.model.findings import Compared
 from slangad.compiler.check.model.outcomes import CheckOutcome, Disagreement
 from slangad.compiler.check.reference.rounding import spread_by_inputs, spread_by_weights
@@ -86,19 +88,35 @@ def compare_accumulation(context: LegContext) -> Compared:
     linear = context.plan.linear and Leg.FORWARD in context.jacobians
     compared: list[ComparedSum] = []
     reason = ""
-    for domain, setting in zip(tol.SUM_SIZES[launches.dims], tol.SUM_SETTINGS, strict=True):
+    sizes = list(zip(tol.SUM_SIZES[launches.dims], tol.SUM_SETTINGS, strict=True))
+    left_out: list[Shape] = []
+    each = 0.0
+    for number, (domain, setting) in enumerate(sizes):
+        if number >= tol.SUM_SIZES_LEAST and each * math.prod(domain) > tol.SUM_TIME:
+            left_out.append(domain)
+            continue
+        begun = budget().spent
         extents = launches.extents(domain)
         if isinstance(extents, str):
             reason = extents
             continue
         size = _LaunchSize(launches, extents, Sums(*setting), context.plan.ranges, context.seed, linear=linear)
         compared += size.compare()
+        each = (budget().spent - begun) / math.prod(domain)
     if not compared:
         return Compared(LegResult(Leg.ACCUMULATION, LegState.UNDECIDED, detail=reason or "nothing finite to add up"))
     worst = max(compared, key=lambda one: (one.distance > 1.0 and not one.overflows, one.distance))
     if worst.distance <= 1.0:
-        return Compared(LegResult(Leg.ACCUMULATION, LegState.AGREES, len(compared), worst.distance))
+        detail = _left_out([math.prod(domain) for domain in left_out])
+        result = LegResult(Leg.ACCUMULATION, LegState.AGREES, len(compared), worst.distance, detail)
+        return Compared(result, is_noted=bool(detail))
     return _wrong(worst, len(compared))
+
+
+def _left_out(sizes: Sequence[int]) -> str:
+    """Return the sentence on sizes that take too long; empty if there are none."""
+    threads = " and ".join(str(size) for size in sizes)
+    return f"sums over {threads} threads are not compared, since each thread takes long" if sizes else ""
 
 
 def _wrong(worst: ComparedSum, count: int) -> Compared:

@@ -14,14 +14,15 @@ from slangad.compiler.check.legs.primal import compare_primal
 from slangad.compiler.check.legs.repetition import compare_repetition
 from slangad.compiler.check.legs.stages import compare_stages
 from slangad.compiler.check.legs.transpose import compare_transpose
+from slangad.compiler.check.model.budget import OutOfTimeError
+from slangad.compiler.check.model.findings import Compared
 from slangad.compiler.emit.model import Mode
-from slangad.compiler.report.model import Leg
+from slangad.compiler.report.model import Leg, LegResult, LegState
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from slangad.compiler.check.legs.context import LegContext
-    from slangad.compiler.check.model.findings import Compared
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +53,7 @@ def _has_threads(context: LegContext) -> bool:
     return _has_backward(context) and (waving is not None or (racing is not None and not single))
 
 
+OUT_OF_TIME: Final = "it did not end in time"
 LEGS: Final = (
     LegEntry(Leg.TRANSPOSE, lambda c: c.plan.limit is None, compare_transpose),
     LegEntry(Leg.REPEAT, lambda c: Leg.REVERSE in c.jacobians or _computes_together(c), compare_repetition),
@@ -67,5 +69,10 @@ LEGS: Final = (
 
 
 def compare_legs(context: LegContext) -> Iterator[Compared]:
-    """Yield the outcome of every leg that applies."""
-    return (entry.compare(context) for entry in LEGS if entry.applies(context))
+    """Yield the outcome of every leg that applies; a leg that does not end in time is undecided."""
+    for entry in LEGS:
+        if entry.applies(context):
+            try:
+                yield entry.compare(context)
+            except OutOfTimeError:
+                yield Compared(LegResult(entry.leg, LegState.UNDECIDED, detail=OUT_OF_TIME), is_cut=True)

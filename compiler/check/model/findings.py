@@ -67,6 +67,7 @@ class Findings:
         left: Pairs of sample and input that disagree and were not looked at closely; of the leg with most of them.
         corners: Entries that are wrong only together with another, by leg, sample, result and input.
         share: The relative tolerance.
+        cut: The steps that did not end in time.
         padding: Fields that are excused since they only fill space, with the memory that has them.
     """
 
@@ -84,6 +85,7 @@ class Findings:
     corners: dict[tuple[Leg, int, int, int], Corner] = field(default_factory=dict)
     share: float = tol.CONSTANTS
     padding: tuple[str, ...] = ()
+    cut: tuple[str, ...] = ()
 
     @property
     def guarded(self) -> Bools:
@@ -132,6 +134,7 @@ class Compared:
         float32: The Jacobians in float32.
         failure: A disagreement that is not about a sample.
         single: The coverage of float32.
+        is_cut: True if the leg did not end in time.
         is_noted: True if the detail of the result is a note for the reader.
     """
 
@@ -143,3 +146,4 @@ class Compared:
     failure: Disagreement | None = None
     single: Float32 | None = None
     is_noted: bool = False
+    is_cut: bool = False

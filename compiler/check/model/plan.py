@@ -35,6 +35,7 @@ class SubjectPlan:
         device: The device for float32, by its name for ``--device``.
         tolerance: The relative error of derivatives that the user allows.
         unclear: True if it reaches a part that is declared to carry no gradient, and nothing freezes that.
+        run_limit: Seconds that its samples may take; 0 without a limit.
         without_gradient: Parameters that have no gradient because of their struct, with its name.
     """
 
@@ -56,4 +57,5 @@ class SubjectPlan:
     tolerance: float = 0.0
     limit: float | None = None
     unclear: bool = False
+    run_limit: float = 0.0
     without_gradient: tuple[tuple[str, str], ...] = ()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.check import tolerances as tol
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from slangad.compiler.check.options import CheckOptions
     from slangad.compiler.check.twins.declared import TwinModule
     from slangad.compiler.emit.model import EmittedModule
+    from slangad.compiler.errors.spans import Span
     from slangad.compiler.slang_text.calls import FunctionCode
 
 ASKED_MODES: Final = {"forward": Mode.JVP, "backward": Mode.BACKWARD}
@@ -92,6 +94,7 @@ def make_plan(
         tolerance=subject.directives.tolerance,
         limit=_limit(subject),
         unclear=_is_unclear(subject, twins, f64),
+        run_limit=options.run_limit,
         without_gradient=_without_gradient(subject, twins),
     )
 
@@ -246,7 +249,18 @@ def _notes(function: ir.Function | None, subject: Subject, twins: TwinModule) ->
     elif (limit := _limit(subject)) is not None:
         yield Note(NoteKind.INTENT, f"reverse mode is compared with the reference clipped to ±{limit:g}")
     elif subject.kernel in twins.frozen:
-        yield Note(NoteKind.INTENT, "compared with the declared derivative, not with the derivative of the function")
+        yield Note(NoteKind.INTENT, _declared(twins.declaring.get(subject.kernel, ())))
+
+
+def _declared(spans: Sequence[Span]) -> str:
+    """Return the sentence on declared parts; where only a library has some, as ``sa.nn``, it names their locations."""
+    from slangad.compiler.frontends.python.load import is_library
+
+    if not spans or not all(span.file and is_library(span.file) for span in spans):
+        return "compared with the declared derivative, not with the derivative of the function"
+    where = dict.fromkeys(f"{PurePath(span.file).name}:{span.line}" for span in spans)
+    shown = listed(tuple(where), _SHOWN)
+    return f"a library that it uses declares parts without gradient ({shown}): the reference keeps them constant"
 
 
 def _truncates(expr: ir.Expr) -> bool:

@@ -72,8 +72,10 @@ class DeepComparison:
             undecided |= self._has(mode, State.UNDECIDED)
         which = np.flatnonzero(undecided.any(axis=1))
         if len(which):
-            self._from_both_sides(which[: self.function.most_deep], sharp)
-            self._forget_expected(which)
+            try:
+                self._from_both_sides(which[: self.function.most_deep], sharp)
+            finally:  # also when the time is over
+                self._forget_expected(which)
 
     def _from_both_sides(self, which: Indices, sharp: Bools) -> None:
         """Settle kinks and jumps; accuse what is neither."""

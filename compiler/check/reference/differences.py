@@ -80,6 +80,22 @@ class Ladder:
             self.steps[which],
         )
 
+    @staticmethod
+    def joined(parts: Sequence[Ladder]) -> Ladder:
+        """Return the ladders of several lists of slices as one."""
+        if not parts:
+            none = np.zeros((0, 0, 0))
+            return Ladder(none, none, none, none, none, none, none > 0.0)
+        return Ladder(
+            np.concatenate([part.widths for part in parts]),
+            np.concatenate([part.slope for part in parts]),
+            np.concatenate([part.bar for part in parts]),
+            np.concatenate([part.values for part in parts]),
+            np.concatenate([part.moves for part in parts]),
+            np.concatenate([part.sizes for part in parts]),
+            np.concatenate([part.steps for part in parts]),
+        )
+
     def residues(self) -> Floats:
         """Return the residues of polynomials through the values, in the units of error bars."""
         return self.bar * self.widths[:, :, None]

@@ -6,24 +6,30 @@ other nodes, from both sides and at locations close by, before it calls the entr
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from slangad.compiler.check import tolerances as tol
+from slangad.compiler.check.model.budget import OutOfTimeError, budget
 from slangad.compiler.check.model.findings import Findings, State
 from slangad.compiler.check.reference.deep import DeepComparison
-from slangad.compiler.check.reference.differences import Slices, deep_estimate, measure
+from slangad.compiler.check.reference.differences import Ladder, Slices, deep_estimate, measure
 from slangad.compiler.check.reference.slack import entry_slack
 from slangad.compiler.check.reference.stencil import central
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from slangad.compiler.check.model.arrays import Floats, Indices
     from slangad.compiler.check.model.samples import Samples
     from slangad.compiler.check.reference.function import ExaminedFunction
     from slangad.compiler.report.model import Leg
+
+
+_SCREEN: Final = "screen"
+"""The key of the time that a pair of sample and input takes in the first look."""
 
 
 def compare_entries(
@@ -54,7 +60,8 @@ def compare_entries(
     )
     if finite.any() and len(function.inputs):
         _screen(function, samples, values, jacobians, findings)
-        _deepen(function, samples, values, jacobians, findings)
+        with budget().until(tol.TIME_ENTRIES):
+            _deepen(function, samples, values, jacobians, findings)
     return findings
 
 
@@ -68,14 +75,40 @@ def _screen(
     """Settle the entries that agree in a few windows."""
     which = np.flatnonzero(findings.finite)
     pairs = _pairs_to_screen(function, len(which))
-    slices = _slices(function, samples, which[pairs[:, 0]], pairs[:, 1])
-    ladder = measure(function.evaluate, slices, tol.SCREEN_LEVELS, central())
     shape = (len(tol.SCREEN_LEVELS), len(which), values.shape[1], len(function.inputs))
     slope, bar = np.full(shape, np.nan), np.full(shape, np.inf)
-    for level in range(len(tol.SCREEN_LEVELS)):
-        slope[level, pairs[:, 0], :, pairs[:, 1]] = ladder.slope[:, level]
-        bar[level, pairs[:, 0], :, pairs[:, 1]] = ladder.bar[:, level]
-    findings.looked[which[pairs[:, 0]], pairs[:, 1]] = True
+    for levels in tol.SCREEN_STEPS if function.is_long else (range(len(tol.SCREEN_LEVELS)),):
+        windows = [tol.SCREEN_LEVELS[level] for level in levels]
+        slices = _slices(function, samples, which[pairs[:, 0]], pairs[:, 1])
+        ladder = _measured(function, slices, windows)
+        if not len(ladder.slope):  # what is open then counts as undecided
+            return
+        pairs = pairs[: len(ladder.slope)]
+        if not findings.looked.any():
+            findings.looked[which[pairs[:, 0]], pairs[:, 1]] = True
+            least = min(tol.PAIRS_EACH, len(which))
+            if (np.bincount(pairs[:, 1], minlength=len(function.inputs)) < least).any():
+                findings.cut += (f"a first look at each input at {least} samples",)
+        for number, level in enumerate(levels):
+            slope[level, pairs[:, 0], :, pairs[:, 1]] = ladder.slope[:, number]
+            bar[level, pairs[:, 0], :, pairs[:, 1]] = ladder.bar[:, number]
+        _settle(function, samples, values, jacobians, findings, (slope, bar))
+        is_open = np.any([states[which] == State.UNSEEN for states in findings.states.values()], axis=(0, 2))
+        pairs = pairs[is_open[pairs[:, 0], pairs[:, 1]]]
+        if not len(pairs):
+            return
+
+
+def _settle(
+    function: ExaminedFunction,
+    samples: Samples,
+    values: Floats,
+    jacobians: Mapping[Leg, Floats],
+    findings: Findings,
+    windows: tuple[Floats, Floats],
+) -> None:
+    """Settle the entries that agree in some of the windows, whose slopes and bars are known as far as measured."""
+    which, (slope, bar) = np.flatnonzero(findings.finite), windows
     scales = samples.scales[which][:, function.inputs]
     sharp = np.isfinite(slope) & (bar <= tol.SHARP * np.abs(slope))
     moves = (np.where(sharp, np.abs(slope), 0.0).max(axis=0) * scales[:, None, :]).max(axis=2)
@@ -94,6 +127,16 @@ def _screen(
         findings.states[mode][which] = np.where(near.any(axis=0) | nothing, State.OK, State.UNSEEN)
 
 
+def _measured(function: ExaminedFunction, slices: Slices, windows: Sequence[int]) -> Ladder:
+    """Return the windows of the slices, or of the first ones if the time is over."""
+    parts: list[Ladder] = []
+    with budget().until(tol.TIME_SCREEN), suppress(OutOfTimeError):
+        for part in budget().parts(len(slices), len(slices), _SCREEN, tol.TIMED_PAIRS):
+            some = np.arange(len(slices))[part]
+            parts.append(measure(function.evaluate, slices.pick(some), windows, central()))
+    return Ladder.joined(parts)
+
+
 def _slack(function: ExaminedFunction, samples: Samples, jacobian: Floats) -> Floats:
     return entry_slack(jacobian, samples.rows[:, function.inputs], function.share)
 
@@ -108,7 +151,7 @@ def _pairs_to_screen(function: ExaminedFunction, count: int) -> Indices:
     parts = [
         np.stack([rng.permutation(count)[:each], np.full(min(each, count), place)], axis=1) for place in range(inputs)
     ]
-    return np.concatenate(parts)
+    return np.stack(parts, axis=1).reshape(-1, 2)  # of every input one, then of every input another
 
 
 def _deepen(
@@ -129,9 +172,24 @@ def _deepen(
     if len(pairs) > function.most_deep:
         order = np.random.default_rng(function.seed).permutation(len(pairs))[: function.most_deep]
         pairs = pairs[np.sort(order)]
-    slices = _slices(function, samples, pairs[:, 0], pairs[:, 1])
-    ladder, estimate = deep_estimate(function.evaluate, slices, function.noise[pairs[:, 0]])
-    DeepComparison(function, samples, values, jacobians, findings, pairs, slices, ladder, estimate).settle()
+    done = 0
+    try:
+        for part in _parts_to_deepen(len(pairs)):
+            some = pairs[part]
+            slices = _slices(function, samples, some[:, 0], some[:, 1])
+            ladder, estimate = deep_estimate(function.evaluate, slices, function.noise[some[:, 0]])
+            DeepComparison(function, samples, values, jacobians, findings, some, slices, ladder, estimate).settle()
+            done = part.stop
+    except OutOfTimeError:
+        findings.cut += (f"a close look at {len(pairs) - done} of {len(pairs)} pairs of sample and input",)
+
+
+def _parts_to_deepen(count: int) -> Iterator[slice]:
+    """Yield all pairs at once, or parts of them where they take long: some have results if the time is over."""
+    each = budget().rates.get(_SCREEN, 0.0) * tol.WORK_DEEP / tol.WORK_SCREEN
+    if count * each < tol.TIMED_DEEP:
+        return iter([slice(0, count)])
+    return budget().parts(count, count, "deep", tol.TIMED_PAIRS)
 
 
 def _slices(function: ExaminedFunction, samples: Samples, which: Indices, places: Indices) -> Slices:

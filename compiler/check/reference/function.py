@@ -29,6 +29,7 @@ class ExaminedFunction:
         most_pairs: Pairs to screen, at most.
         most_deep: Pairs to examine with all windows, at most.
         share: The relative tolerance of derivatives.
+        is_long: True if it takes long: windows are then measured only as far as they are needed.
         limits: The size to which a mode clips derivatives, by mode.
     """
 
@@ -41,6 +42,7 @@ class ExaminedFunction:
     most_deep: int = tol.DEEP
     share: float = tol.CONSTANTS
     limits: Mapping[Leg, float] = field(default_factory=dict)
+    is_long: bool = False
 
     def unclipped(self, mode: Leg, entries: Floats, slopes: Floats) -> Floats:
         """Return entries of a mode with the slopes in place of those that its clip explains."""

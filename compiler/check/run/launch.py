@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from slangad.compiler.check import tolerances as tol
+from slangad.compiler.check.model.budget import budget
 from slangad.compiler.check.model.effort import work_of
 from slangad.compiler.check.run.row_device import padded
-from slangad.compiler.check.twins.declared import STATE, TAPE
+from slangad.compiler.check.twins.declared import STATE, TAPE, new_state
 from slangad.compiler.check.twins.group_accesses import ACCESSES, buffer_size, race_in
 from slangad.compiler.check.twins.index_ranges import REACH, axes_of
 from slangad.compiler.emit.model import EntryPoint, Mode, ParameterRole, ThreadWork
@@ -207,8 +208,8 @@ class LaunchRunner:
         rows = arrays[Role.INPUT]
         least = 1 if self.held is None or mode is Mode.BACKWARD else tol.LARGE_ROWS
         step = 2 * max(least, tol.SCALARS_AT_ONCE // (8 * (len(self.inputs.columns) + len(self.results.columns)) + 64))
-        for start in range(0, len(rows), step):
-            batch = _Launches(self, mode, {role: array[start : start + step] for role, array in arrays.items()})
+        for part in budget().parts(len(rows), step, (self.kernel.name, self.precision, mode, self.extents.domain)):
+            batch = _Launches(self, mode, {role: array[part] for role, array in arrays.items()})
             batch.launch()
             yield batch
 
@@ -261,7 +262,9 @@ class _Launches:
         if TAPE in known:
             tape = np.zeros((1, tol.TAPE_SIZE), self.runner.precision.dtype("float"))
             books[TAPE] = np.broadcast_to(tape, (self.count, tol.TAPE_SIZE))
-            books[STATE] = np.stack([np.zeros(self.count), np.arange(self.count) % 2], axis=1).astype(np.int32)
+            state = new_state(self.count)
+            state[:, 1] = np.arange(self.count) % 2
+            books[STATE] = state
         return books
 
     def index_ranges(self) -> npt.NDArray[np.int64]:
@@ -384,7 +387,7 @@ class _Launches:
         return max(1, end - start)
 
     def read(self, wanted: ParameterRole) -> Floats:
-        """Return the written values by column; zeros where nothing was written."""
+        """Return the written values by column; zeros where nothing was written, NaN where a tape was too short."""
         table = self.runner.inputs if wanted is Role.GRADIENT else self.runner.results
         values = np.zeros((self.count, len(table.columns)))
         for (role, name, path), array in self.arrays.items():
@@ -392,6 +395,8 @@ class _Launches:
             if key_role is wanted and (name, path) in table.stretches:
                 start, end = table.stretches[name, path]
                 values[:, start:end] = array[:, : end - start]
+        if STATE in self.books:
+            values[self.books[STATE][:, 2] != 0] = np.nan
         return values
 
 

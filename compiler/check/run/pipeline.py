@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from slangad.compiler.check import tolerances as tol
+from slangad.compiler.check.model.budget import budget
 from slangad.compiler.check.run.row_device import RowBuffer, RowDevice, padded
 from slangad.compiler.emit.model import Mode, ParameterRole
 from slangad.compiler.ir.nodes import Memory
@@ -105,8 +106,7 @@ class PipelineRunner:
 
     def _batches(self, rows: Floats, directions: Floats | None = None) -> Iterator[_Runs]:
         step = max(1, tol.SCALARS_AT_ONCE // (16 * (len(self.inputs.columns) + len(self.results.columns)) + 64))
-        for start in range(0, max(1, len(rows)), step):
-            part = slice(start, start + step)
+        for part in budget().parts(max(1, len(rows)), step, (self.runnable.pipeline.name, self.precision)):
             yield _Runs(self, rows[part], rows[part] if directions is None else directions[part])
 
 

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Final, Protocol, cast
 import numpy as np
 
 from slangad.compiler.check import tolerances as tol
+from slangad.compiler.check.model.budget import budget
 from slangad.compiler.check.twins import slang_frozen
-from slangad.compiler.check.twins.declared import STATE, TAPE
+from slangad.compiler.check.twins.declared import STATE, TAPE, new_state
 from slangad.compiler.emit.model import Mode, ParameterRole
 from slangad.compiler.runtime.device.cpu_rows import launch_rows
 
@@ -114,39 +115,66 @@ class ThreadRunner:
 
     def tangents(self, rows: Floats, directions: Floats) -> tuple[Floats, Floats]:
         """Return the results as forward mode computes them, and their tangents for one direction a row."""
-        inputs = {ParameterRole.INPUT: rows, ParameterRole.TANGENT: directions}
-        both = self._written(Mode.JVP, inputs)
-        return both[ParameterRole.RESULT], both[ParameterRole.RESULT_TANGENT]
+        parts = [
+            self._written(Mode.JVP, {ParameterRole.INPUT: rows[part], ParameterRole.TANGENT: directions[part]})
+            for part in budget().parts(max(1, len(rows)), tol.ROWS_AT_ONCE, self._timed(Mode.JVP))
+        ]
+        values, moved = (
+            np.concatenate([part[role] for part in parts])
+            for role in (ParameterRole.RESULT, ParameterRole.RESULT_TANGENT)
+        )
+        return values, moved
 
     def inside(self, rows: Floats) -> npt.NDArray[np.bool_]:
         """Return True for each row at which no index leads outside an array, vector or matrix. CPU only."""
         entry = self.entries[Mode.FORWARD]
-        module = self.module.modules[entry.name] if isinstance(self.module, SeparateModules) else self.module
         within = [
-            self._left(module, entry, rows[start : start + tol.ROWS_AT_ONCE])
-            for start in range(0, len(rows), tol.ROWS_AT_ONCE)
+            self._left(entry, rows[start : start + tol.ROWS_AT_ONCE]) for start in range(0, len(rows), tol.ROWS_AT_ONCE)
         ]
         return ~np.concatenate(within) if within else np.zeros(0, np.bool_)
 
-    def _left(self, module: KernelModule, entry: EntryPoint, rows: Floats) -> npt.NDArray[np.bool_]:
+    def _left(self, entry: EntryPoint, rows: Floats) -> npt.NDArray[np.bool_]:
         """Return True for each row at which an index leads outside. Each row is a launch of one thread."""
-        count, left = len(rows), np.zeros(len(rows), np.bool_)
+        left = np.zeros(len(rows), np.bool_)
+        self._row_by_row(entry, rows, self._books(), left)
+        return left
+
+    def _too_long(self, entry: EntryPoint, rows: Floats) -> npt.NDArray[np.bool_]:
+        """Return True for each row at which a twin freezes more than its tape holds. CPU only."""
+        books = self._books()
+        state = new_state(len(rows))
+        self._row_by_row(entry, rows, {**books, STATE: state})
+        return np.asarray(state[:, 2] > 0)
+
+    def _row_by_row(
+        self,
+        entry: EntryPoint,
+        rows: Floats,
+        books: Mapping[str, npt.NDArray[np.generic]],
+        left: npt.NDArray[np.bool_] | None = None,
+    ) -> None:
+        """Launch a thread for each row. A buffer of twins in ``books`` has one row for all of them, or one for each."""
+        count = len(rows)
+        module = self.module.modules[entry.name] if isinstance(self.module, SeparateModules) else self.module
         buffers = {
             name: array.reshape(count, -1) for name, array in self._bound(entry, {ParameterRole.INPUT: rows}).items()
         }
-        books = {name: np.broadcast_to(book, (count, len(book))) for name, book in self._books().items()}
+        books = {name: np.broadcast_to(book, (count, book.shape[-1])) for name, book in books.items()}
         uniforms = dict.fromkeys((p.name for p in entry.parameters if p.role is ParameterRole.DOMAIN), 1)
         first = np.zeros((1, 6), np.uint32)
         launch_rows(cast("CpuModule", module), entry.name, first, {**buffers, **books}, uniforms, left)
-        return left
+
+    def _timed(self, mode: Mode) -> tuple[str, Precision]:
+        """Return the key by which the time of a mode is known."""
+        return self.entries[mode].symbol, self.precision
 
     def _run(
         self, mode: Mode, inputs: dict[ParameterRole, Floats], wanted: ParameterRole, table: ColumnTable
     ) -> Floats:
-        rows, step = inputs[ParameterRole.INPUT], tol.ROWS_AT_ONCE
+        rows = inputs[ParameterRole.INPUT]
         parts = [
-            self._written(mode, {role: array[start : start + step] for role, array in inputs.items()})[wanted]
-            for start in range(0, len(rows), step)
+            self._written(mode, {role: array[part] for role, array in inputs.items()})[wanted]
+            for part in budget().parts(len(rows), tol.ROWS_AT_ONCE, self._timed(mode))
         ]
         return np.concatenate(parts) if parts else np.zeros((0, len(table.columns)))
 
@@ -167,6 +195,8 @@ class ThreadRunner:
                     start, end = table.stretches[parameter.parameter, parameter.path]
                     array[:, start:end] = buffers[parameter.name].reshape(count, -1)
             result[role] = array
+        if STATE in books and books[STATE][2]:
+            result[ParameterRole.RESULT][self._too_long(entry, arrays[ParameterRole.INPUT])] = np.nan
         return result
 
     def _bound(self, entry: EntryPoint, arrays: Mapping[ParameterRole, Floats]) -> dict[str, npt.NDArray[np.generic]]:
@@ -183,10 +213,10 @@ class ThreadRunner:
         known = {parameter["name"] for parameter in getattr(self.module, "globals_", ())}
         if slang_frozen.TAPE in known:
             tape = np.full(tol.TAPE_BYTES + tol.TAPE_SPARE, 0xFF, np.uint8)
-            return {slang_frozen.TAPE: tape, slang_frozen.STATE: np.zeros(2, np.int32)}
+            return {slang_frozen.TAPE: tape, slang_frozen.STATE: new_state()}
         if TAPE not in known:
             return {}
-        return {TAPE: np.zeros(tol.TAPE_SIZE, self.precision.dtype("float")), STATE: np.zeros(2, np.int32)}
+        return {TAPE: np.zeros(tol.TAPE_SIZE, self.precision.dtype("float")), STATE: new_state()}
 
     def _pack(self, parameter: EntryParameter, array: Floats) -> npt.NDArray[np.generic]:
         inside = parameter.role in (ParameterRole.INPUT, ParameterRole.TANGENT)

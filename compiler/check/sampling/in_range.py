@@ -6,22 +6,23 @@ A launch with many inputs is looked at in blocks of inputs first. Only some inpu
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from slangad.compiler.check import tolerances as tol
 from slangad.compiler.check.model.arrays import rows_at_once
-from slangad.compiler.check.model.effort import Effort, blocks_of, effort_of
+from slangad.compiler.check.model.budget import OutOfTimeError, budget
+from slangad.compiler.check.model.effort import Effort, blocks_of, effort_of, evenly, longer_of, timed_work
 from slangad.compiler.check.model.samples import RegionSamples, chosen, with_rows
 from slangad.compiler.check.run.companions import SubjectFunctions
 from slangad.compiler.check.run.derivative import MODES
 from slangad.compiler.check.run.launch import LaunchRunner
 from slangad.compiler.check.sampling.blocks import Blocks, is_large
 from slangad.compiler.check.sampling.focus import HeldInputs, focused, hold_most
-from slangad.compiler.check.sampling.samples import bounds_of, draw, draw_large, intervals_of
+from slangad.compiler.check.sampling.samples import bounds_of, draw, draw_large, draw_random, intervals_of
 from slangad.compiler.check.sampling.scouts import scout
-from slangad.compiler.report.model import Leg
+from slangad.compiler.report.model import Leg, Note, NoteKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -31,6 +32,9 @@ if TYPE_CHECKING:
     from slangad.compiler.check.model.plan import SubjectPlan
     from slangad.compiler.check.model.samples import Samples
     from slangad.compiler.check.sampling.blocks import BlockFindings
+
+
+_NO_SCOUTS: Final = "its launches take long: no further places were searched for rare mistakes"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +62,12 @@ def scope_of(plan: SubjectPlan, functions: SubjectFunctions) -> CheckScope:
         functions, legs if plan.linear else tuple(leg for leg in legs if leg is not Leg.REVERSE), Effort()
     )
     indices, f64, f32 = functions.companions.indices, functions.f64, functions.f32
-    if indices is None or not scope.legs:
+    if not scope.legs:
         return scope
     name = f"blocks {plan.subject.name}"
+    if indices is None:
+        work = timed_work(functions.evaluate, _timed(plan, functions, name))
+        return replace(scope, effort=effort_of(work)) if work else scope
     if len(f64.inputs.columns) > tol.LARGE_LAUNCH and isinstance(f64, LaunchRunner):
         return _large_scope(plan, scope, indices, name)
     drawn = _drawn(plan, functions, tol.SAMPLES_LEAST, name)
@@ -68,6 +75,7 @@ def scope_of(plan: SubjectPlan, functions: SubjectFunctions) -> CheckScope:
     work = indices.work(drawn.rows[: tol.SAMPLES_LEAST])
     if len(f64.inputs.columns) > tol.LARGE_LAUNCH:
         work += tol.WORK_SCALAR * len(f64.inputs.columns)
+    work = longer_of(work, timed_work(functions.evaluate, drawn.rows))
     scope = replace(scope, effort=effort_of(work))
     if not is_large(f64):
         return scope
@@ -91,6 +99,7 @@ def _large_scope(plan: SubjectPlan, scope: CheckScope, indices: Bounded, name: s
     finite = np.concatenate([samples.rows[good] for samples, good in parts])
     first, columns = parts[0][0], f64.inputs.columns
     work = indices.work(first.rows[:1]) + tol.WORK_SCALAR * len(columns)
+    work = longer_of(work, timed_work(functions.evaluate, finite))
     compare = Blocks(f64, functions.evaluate, scope.legs, plan.seed, blocks_of(work))
     blocks = compare.compare(finite, first.scales.max(axis=0))
     sample = (*blocks.rows, *finite, *first.rows)[0]
@@ -141,16 +150,30 @@ def draw_in_range(plan: SubjectPlan, scope: CheckScope) -> RegionSamples:
     if launched:
         samples = replace(samples, rows=_made_finite(plan, functions, samples.rows))
     sizes = len(samples.rows), len(inputs.differentiable), len(results.differentiable)
-    samples = chosen(samples, effort.thinned(*sizes))
+    samples = chosen(samples, effort.thinned(*sizes, min(tol.WORK_SAMPLES, plan.samples)))
     scouts = min(tol.SCOUTS, count * tol.SCOUTS_EACH, effort.scouts)
     many = _drawn(replace(plan, seed=plan.seed + 1), functions, scouts, name)
     scales = np.max(samples.scales, axis=0, initial=0.0)
+    if effort.is_long:
+        many = chosen(many, evenly(len(many.rows), scouts))
     many = chosen(many, functions.inside(many.rows))
     rows = _made_finite(plan, functions, many.rows) if launched else many.rows
-    scouted = scout(functions.f64, functions.evaluate, rows, scales, plan.seed, scope.legs)
+    try:
+        with budget().until(tol.TIME_SCOUTS):
+            scouted = scout(functions.f64, functions.evaluate, rows, scales, plan.seed, scope.legs)
+    except OutOfTimeError:
+        scouted = np.zeros(0, np.int64)
+        drawn = replace(drawn, notes=(*drawn.notes, Note(NoteKind.SAMPLES, _NO_SCOUTS)))
     if scope.blocks is not None:
         samples = with_rows(samples, scope.blocks.rows, "block")
     return replace(drawn, samples=with_rows(samples, rows[scouted], "scout", many.degenerate[scouted]))
+
+
+def _timed(plan: SubjectPlan, functions: SubjectFunctions, name: str) -> Floats:
+    """Return samples of a function whose threads are timed."""
+    columns = functions.f64.inputs.columns
+    rows = draw_random(columns, plan.ranges, tol.SAMPLES_LEAST, plan.seed, name, plan.integers)
+    return rows[functions.inside(rows)]
 
 
 def _drawn(

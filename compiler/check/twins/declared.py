@@ -15,6 +15,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
+import numpy as np
+
 from slangad.compiler.check import tolerances as tol
 from slangad.compiler.check.model.names import LAUNCHED, is_launch
 from slangad.compiler.errors.exhaustive import assert_never
@@ -38,10 +40,15 @@ from slangad.compiler.ir.walk import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
+    import numpy.typing as npt
+
+    from slangad.compiler.errors.spans import Span
+
 BASE: Final = "base_"
 _RECORD, _REPLAY = "check:record", "check:replay"
 TAPE, STATE = "check_tape", "check_state"
-"""Buffers of the twins: the frozen values; how many there are, and a flag to read them again."""
+"""Buffers of the twins: the frozen values; how many there are, a flag to read them again, and a flag that the tape was
+too short. A run with that flag has no results: a ``NaN`` in place of a value may become an integer, and then vanish."""
 PRELUDE: Final = f"""RWStructuredBuffer<float> {TAPE};
 RWStructuredBuffer<int> {STATE};
 
@@ -49,7 +56,10 @@ float check_freeze(float v)
 {{
     int place = {STATE}[0]++;
     if (place >= {tol.TAPE_SIZE})
-        return 0.0 / float({STATE}[1] - {STATE}[1]);
+    {{
+        {STATE}[2] = 1;
+        return v;
+    }}
     if ({STATE}[1] == 0)
         {TAPE}[place] = v;
     return {TAPE}[place];
@@ -65,6 +75,7 @@ class TwinModule:
 
     Attributes:
         frozen: The twins that freeze declared parts, by harness kernel.
+        declaring: The locations of the declared parts, by harness kernel.
         clipped: Harness kernels whose reverse mode goes through a clip.
         watches: The twins that watch loops, by harness kernel.
         indices: The twins that record indices, by kernel that is checked launch by launch.
@@ -83,6 +94,7 @@ class TwinModule:
     unclear: frozenset[str] = frozenset()
     racing: dict[str, str] = field(default_factory=dict)
     waving: dict[str, str] = field(default_factory=dict)
+    declaring: dict[str, tuple[Span, ...]] = field(default_factory=dict)
 
     def of(self, kernel: str) -> tuple[str, str, str, str, str]:
         """Return the names of the twins, in the order of the attributes; empty for those that there are not."""
@@ -94,7 +106,8 @@ class TwinModule:
 def add_frozen_twins(module: ir.Module) -> TwinModule:
     """Add a twin that freezes for every harness kernel whose function reaches a declared derivative."""
     functions = {f.key: f for f in module.functions}
-    touched = reaching(functions, {f.key for f in module.functions if _declares(f, functions)})
+    declaring = {f.key: _declared_at(f, functions) for f in module.functions if _declares(f, functions)}
+    touched = reaching(functions, set(declaring))
     clipping = reaching(functions, {f.key for f in module.functions if isinstance(f.derivative, ir.ClipGradient)})
     kernels = [k for k in module.kernels if k.function in touched and not k.function.startswith(LAUNCHED)]
     clipped = frozenset(kernel.name for kernel in module.kernels if kernel.function in clipping)
@@ -117,7 +130,16 @@ def add_frozen_twins(module: ir.Module) -> TwinModule:
         ),
         {kernel.name: twin.name for kernel, (_, twin) in zip(kernels, twins, strict=True)},
         clipped,
+        declaring={
+            kernel.name: tuple(span for key, span in declaring.items() if kernel.function in reaching(functions, {key}))
+            for kernel in kernels
+        },
     )
+
+
+def new_state(*rows: int) -> npt.NDArray[np.int32]:
+    """Return the second buffer of the twins before a run, or one for each row."""
+    return np.zeros((*rows, 3), np.int32)
 
 
 def has_frozen_twins(module: ir.Module) -> bool:
@@ -142,6 +164,13 @@ def _declares(function: ir.Function, functions: dict[str, ir.Function]) -> bool:
     return any(_cuts(e, functions, varies) for e in body_exprs(function.body)) or any(
         _cuts_store(stmt, varies) for stmt in walk_stmts(function.body)
     )
+
+
+def _declared_at(function: ir.Function, functions: dict[str, ir.Function]) -> Span:
+    """Return the location of the first declared part of a function; its own if the function is declared."""
+    varies = _Varying(function)
+    cuts = (e.span for e in body_exprs(statements(function)) if _cuts(e, functions, varies))
+    return next((span for span in cuts if span.file), function.span)
 
 
 class _Varying:

@@ -32,10 +32,8 @@ STOPS: Final = frozenset({"no_diff", "detach", "TreatAsDifferentiable"})
 """Words by which Slang declares that a gradient ends."""
 LIBRARY: Final = "slangad_check_frozen"
 TAPE, STATE = "check_bytes", "check_state"
-"""Buffers of the twins: the frozen values; how many bytes they have, and a flag to read them again.
-
-The bytes behind the tape are NaN. What it cannot hold is read from there.
-"""
+"""Buffers of the twins: the frozen values; how many bytes they have, a flag to read them again, and a flag that the
+tape was too short. A run with that flag has no results."""
 TEXT: Final = f"""
 public RWByteAddressBuffer {TAPE};
 public RWStructuredBuffer<int> {STATE};
@@ -48,7 +46,10 @@ public T check_freeze<T>(T v)
     if (size > {tol.TAPE_SPARE})
         return v;
     if (place + size > {tol.TAPE_BYTES})
-        return {TAPE}.Load<T>({tol.TAPE_BYTES});
+    {{
+        {STATE}[2] = 1;
+        return v;
+    }}
     {STATE}[0] = place + size;
     if ({STATE}[1] == 0)
         {TAPE}.Store<T>(place, v);

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from slangad.compiler.check import tolerances as tol
+from slangad.compiler.check.model.budget import OutOfTimeError, budget
 from slangad.compiler.check.model.findings import State
 from slangad.compiler.check.model.outcomes import CheckOutcome, Reason
 from slangad.compiler.check.sampling.samples import AT_NUMBER
@@ -23,6 +24,7 @@ from slangad.compiler.check.verdict.explain.races import with_races
 from slangad.compiler.check.verdict.explain.stages import with_stages
 from slangad.compiler.emit.model import Mode
 from slangad.compiler.ir.types import FLOATING, INTEGRAL
+from slangad.compiler.report.figures import listed
 from slangad.compiler.report.model import Counts, LeftAside, Leg, LegResult, LegState, Note, NoteKind, Result
 
 if TYPE_CHECKING:
@@ -98,6 +100,7 @@ def _part_in_range(plan: SubjectPlan, scope: CheckScope, evidence: Evidence) -> 
         (
             *_outside_note(drawn),
             *_blocks_note(scope),
+            *drawn.notes,
             *_ignored(scope, evidence),
             *_missing_notes(plan),
             *(Note(NoteKind.MISSING, one.result.detail) for one in evidence.legs if one.is_noted),
@@ -216,9 +219,12 @@ def _describer(scope: CheckScope, evidence: Evidence) -> Describer:
 def _explained(plan: SubjectPlan, scope: CheckScope, failures: Iterable[Failure], evidence: Evidence) -> list[Failure]:
     """Return the failures with races of threads, and stages of pipelines, that explain them."""
     companions = scope.functions.companions
-    rows = evidence.drawn.samples.rows
-    raced = with_races(list(failures), companions.indices, rows, companions.launches)
-    return with_stages(raced, companions.frozen, plan.seed)
+    rows, known = evidence.drawn.samples.rows, list(failures)
+    try:
+        raced = with_races(known, companions.indices, rows, companions.launches)
+        return with_stages(raced, companions.frozen, plan.seed)
+    except OutOfTimeError:
+        return known
 
 
 def _reasons(plan: SubjectPlan, scope: CheckScope, evidence: Evidence, describer: Describer) -> Iterator[Reason]:
@@ -232,6 +238,9 @@ def _reasons(plan: SubjectPlan, scope: CheckScope, evidence: Evidence, describer
         yield Reason(CheckOutcome.FEW_BLOCKS, f"only {compared} could be compared: {NOISY}; {SMOOTH}{ranges}")
     if drawn.outside > tol.OUTSIDE_INDICES_MOST * drawn.number:
         yield Reason(CheckOutcome.OUT_OF_BOUNDS, _outside(plan, scope, drawn))
+    cut = _cut(evidence)
+    if cut:
+        yield Reason(CheckOutcome.TOO_MUCH_WORK, budget().over(cut))
     few = describer.untested(tol.SAMPLES_ENOUGH, tol.SAMPLES_ENOUGH_LEAST) or describer.uncompared(tol.ENTRY_ENOUGH)
     if few:
         yield Reason(CheckOutcome.FEW_SAMPLES, f"{few}{ranges}")
@@ -240,6 +249,13 @@ def _reasons(plan: SubjectPlan, scope: CheckScope, evidence: Evidence, describer
         yield Reason(CheckOutcome.NOT_ON_DEVICE, f"it was not compared on the device: {device}")
     if any(((of_leg == State.KINK) | (of_leg == State.JUMP)).any() for of_leg in entries.states.values()):
         yield Reason(CheckOutcome.AT_KINKS, describer.kink_reason())
+
+
+def _cut(evidence: Evidence) -> str:
+    """Return what did not end in time."""
+    legs = [one.result.leg.value for one in evidence.legs if one.is_cut]
+    named = f"the leg{'s' if len(legs) > 1 else ''} {listed(legs, len(legs))}"
+    return "; ".join([*evidence.entries.cut, *([named] if legs else [])])
 
 
 def _kinks_out_of_range(count: int) -> Iterator[Reason]:

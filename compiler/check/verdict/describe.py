@@ -235,6 +235,8 @@ class Describer:
             return LegResult(leg, LegState.DISAGREES, int(compared.sum()), worst)
         if not compared.any():
             return LegResult(leg, LegState.UNDECIDED, 0, 0.0, "no sample could be compared")
+        if self.findings.cut and (states == State.UNDECIDED).any():
+            return LegResult(leg, LegState.UNDECIDED, int(compared.sum()), 0.0, "it did not end in time")
         return LegResult(leg, LegState.AGREES, int(compared.sum()), min(worst, 1.0))
 
     def uncompared(self, share: float) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import replace
 from threading import Condition
 from typing import TYPE_CHECKING, TypeVar
 
@@ -65,6 +66,7 @@ class Workers:
                 self._changed.wait()
             self._idle.remove(worker)
             worker.take(files)
+        begun = time.monotonic()
         try:
             answer = worker.check(task)
         finally:
@@ -74,7 +76,8 @@ class Workers:
         if isinstance(answer, BrokenCheck):
             return broken(task, answer.error)
         if isinstance(answer, CrashedWorker):
-            return crashed(task, answer.how) if answer.how else endless(task, self._limit)
+            result = crashed(task, answer.how) if answer.how else endless(task, self._limit)
+            return replace(result, seconds=time.monotonic() - begun)
         return answer
 
     def _free(self, files: LibraryFiles) -> Worker | None:

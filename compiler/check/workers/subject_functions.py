@@ -9,12 +9,16 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from slangad.compiler.check import tolerances as tol
+from slangad.compiler.check.model.effort import timed_work
 from slangad.compiler.check.model.launch_columns import Extents
 from slangad.compiler.check.model.outcomes import CheckOutcome, Reason
 from slangad.compiler.check.model.task import PipelineTask
 from slangad.compiler.check.run.companions import Companions, Launches, SubjectFunctions
+from slangad.compiler.check.sampling.samples import draw_random
 from slangad.compiler.check.sampling.shapes import ShapeSearch
 from slangad.compiler.check.workers.pipeline_functions import pipeline_functions
+from slangad.compiler.ir.nodes import Memory
 
 if TYPE_CHECKING:
     from slangad.compiler.check.model.functions import RowFunction
@@ -54,6 +58,7 @@ def _launched(task: SubjectTask, indices: Kernel, libraries: Libraries) -> Subje
     extents = _search(task, indices, libraries).find()
     if isinstance(extents, str):
         return Reason(CheckOutcome.NO_SHAPES, extents)
+    extents = _small(task, indices, libraries, extents)
     frozen, watch, *_ = task.twins
     companions = Companions(
         libraries.launch(frozen, extents) if frozen else None,
@@ -64,6 +69,25 @@ def _launched(task: SubjectTask, indices: Kernel, libraries: Libraries) -> Subje
     )
     f32 = libraries.launch(task.kernel, extents, f64=False) if task.in_f32 else None
     return SubjectFunctions(libraries.launch(task.kernel, extents), f32, companions)
+
+
+def _small(task: SubjectTask, indices: Kernel, libraries: Libraries, extents: Extents) -> Extents:
+    """Return the size of a launch of fewer threads where threads take long and nothing asks for a number of them."""
+    plan, dims = task.plan, task.kernel.dims
+    memories = {p.name: p.memory for p in task.kernel.params}
+    declared = any(memories.get(name) is Memory.EACH or memories[name].is_written for name, _ in plan.shapes)
+    if extents.domain != tol.DOMAINS[dims] or declared or task.kernel.in_step:
+        return extents
+    runner = libraries.launch(task.kernel, extents)
+    columns = runner.inputs.columns
+    if len(columns) > tol.LARGE_LAUNCH:
+        return extents
+    rows = draw_random(columns, plan.ranges, tol.SHAPE_SAMPLES_AGAIN, plan.seed, task.kernel.name, plan.integers)
+    rows = rows[libraries.launch(indices, extents).inside(rows)]
+    if timed_work(lambda r, _: runner.values(r), rows) < tol.WORK_LONG:
+        return extents
+    small = replace(_search(task, indices, libraries), domain=tol.SMALL_DOMAINS[dims]).find()
+    return extents if isinstance(small, str) else small
 
 
 def _search(task: SubjectTask, indices: Kernel, libraries: Libraries) -> ShapeSearch:

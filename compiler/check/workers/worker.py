@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 from contextlib import closing
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from slangad.compiler.check import tolerances as tol
@@ -104,11 +105,19 @@ def main() -> None:
 def answer_to(task: SubjectTask | PipelineTask, libraries: Libraries) -> Result:
     """Return the result of one task."""
     from slangad.compiler.check.method import check_subject
-    from slangad.compiler.check.model.outcomes import Reason
+    from slangad.compiler.check.model.budget import OutOfTimeError, budget_of
+    from slangad.compiler.check.model.outcomes import CheckOutcome, Reason
     from slangad.compiler.check.verdict.decide import without_numbers
     from slangad.compiler.check.workers.subject_functions import functions_of
 
-    functions = functions_of(task, libraries)
-    if isinstance(functions, Reason):
-        return without_numbers(task.plan, functions)
-    return check_subject(task.plan, functions)
+    with budget_of(task.plan.run_limit) as time:
+        try:
+            with time.until(tol.TIME_SHARE):
+                functions = functions_of(task, libraries)
+            if isinstance(functions, Reason):
+                return without_numbers(task.plan, functions)
+            return check_subject(task.plan, functions)
+        except OutOfTimeError:
+            words = time.over("the samples themselves, so nothing is compared")
+            result = without_numbers(task.plan, Reason(CheckOutcome.TOO_MUCH_WORK, words))
+            return replace(result, seconds=time.passed, seed=task.plan.seed)
