@@ -18,7 +18,7 @@ end of a tensor.
 
 from __future__ import annotations
 
-import math
+import functools
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -34,11 +34,11 @@ _ALL: Final = Interval(-(1 << 31), (1 << 31) - 1)
 
 
 class _Number(NamedTuple):
-    """The number of the block along an axis in which an element is, or with ``count`` how many blocks the axis has."""
+    """The number of an element's block along an axis; with ``is_count``, how many blocks the axis has."""
 
     axis: int
     size: int
-    count: bool = False
+    is_count: bool = False
 
 
 _Product = tuple[_Number, ...]
@@ -69,32 +69,41 @@ class Disjoint:
 
 
 def disjoint_elements(module: ir.Module, kernel: ir.Kernel, key: str) -> Disjoint | str:
-    """Return the elements of a tensor that each block of a kernel's domain has for itself; a reason if there are none."""
+    """Return the elements of a tensor that each block of a kernel's domain has for itself.
+
+    If there are none, the result is the reason, and empty if the tensor is not indexed by blocks at all.
+    """
     finder = _ReadFinder({f.key: f for f in module.functions}, key)
     reads = list(finder.reads(kernel.function, {}))
+    if not reads:
+        return ""
     if any(finder.names(f) for f in module.functions if f.key not in finder.seen):
         return "a derivative of the user's own reads it"
     if finder.otherwise:
         return "it has another use than reads of its elements"
-    axes = [_hull(values) for values in zip(*reads, strict=True)]
-    if not axes or any(axis is None for axis in axes):
+    if not all(_numbers(read) == list(range(kernel.dims)) for read in reads):
+        return ""
+    known = [axis for axis in map(_hull, zip(*reads, strict=True)) if axis is not None]
+    if len(known) < len(reads[0]):
         return "its reads have different steps"
-    known = [axis for axis in axes if axis is not None]
-    numbers = [n for axis in known for product, _ in axis.terms for n in product if not n.count]
-    if sorted(n.axis for n in numbers) != list(range(kernel.dims)):
-        return "its index does not have the number of one block along each axis"
     if not all(map(_is_like_digits, known)):
         return "two blocks may read one element"
+    numbers = [n for axis in known for product, _ in axis.terms for n in product if not n.is_count]
     blocks = tuple(n.size for n in sorted(numbers))
     return Disjoint(blocks, tuple(map(_axis, known)))
+
+
+def _numbers(read: Iterable[_Value]) -> list[int]:
+    """Return the axes of the domain whose numbers of blocks are in the indices of a read."""
+    return sorted(n.axis for axis in read for product, _ in axis.terms for n in product if not n.is_count)
 
 
 def _is_like_digits(axis: _Value) -> bool:
     """Return True if no two blocks with different numbers reach one index."""
     reach, inside = axis.rest.high - axis.rest.low + 1, set[_Number]()
     for product, factor in _digits(axis):
-        own = [n for n in product if not n.count]
-        counts = {n._replace(count=False) for n in product if n.count}
+        own = [n for n in product if not n.is_count]
+        counts = {n._replace(is_count=False) for n in product if n.is_count}
         if len(own) != 1 or counts != inside or len(product) != 1 + len(inside) or factor < reach:
             return False
         inside.add(own[0])
@@ -109,8 +118,8 @@ def _digits(axis: _Value) -> list[tuple[_Product, int]]:
 def _axis(axis: _Value) -> ir.BlockAxis:
     steps = []
     for product, factor in _digits(axis):
-        (own,) = (n.axis for n in product if not n.count)
-        steps.append(ir.BlockStep(own, factor, tuple(n.axis for n in product if n.count)))
+        (own,) = (n.axis for n in product if not n.is_count)
+        steps.append(ir.BlockStep(own, factor, tuple(n.axis for n in product if n.is_count)))
     return ir.BlockAxis(axis.rest.low, axis.rest.high - axis.rest.low + 1, tuple(steps))
 
 
@@ -178,40 +187,28 @@ class _Values:
 
     def of(self, expr: ir.Expr) -> _Value:
         """Return what an expression can be."""
-        if expr.type != INT:
-            return _UNKNOWN
+        return self._integer(expr) if expr.type == INT else _UNKNOWN
+
+    def _integer(self, expr: ir.Expr) -> _Value:
         match expr:
             case ir.Const(value=value):
                 return _exactly(int(value))
             case ir.ThreadId(axis):
                 return _single(_Number(axis, 1))
             case ir.ThreadCount(axis):
-                return _single(_Number(axis, 1, count=True))
+                return _single(_Number(axis, 1, is_count=True))
             case ir.Var(name):
                 return self._local(name)
             case ir.Cast(operand=value) | ir.NoDiff(value=value):
                 return self.of(value)
-            case ir.Unary(op="-", operand=value):
-                return _times(self.of(value), _exactly(-1))
-            case ir.Binary(op="+", left=left, right=right):
-                return _plus(self.of(left), self.of(right))
-            case ir.Binary(op="-", left=left, right=right):
-                return _plus(self.of(left), _times(self.of(right), _exactly(-1)))
-            case ir.Binary(op="*", left=left, right=right):
-                return _times(self.of(left), self.of(right))
-            case ir.Intrinsic(name="floor_div", args=(value, ir.Const(value=int(size)))) if size > 0:
-                return _divided(self.of(value), size)
-            case ir.Intrinsic(name="mod", args=(value, ir.Const(value=int(size)))) if size > 0:
-                return _remainder(self.of(value), size)
-            case ir.Intrinsic(name="min" | "max" as name, args=(first, *others)):
-                value = self.of(first)
-                for other in others:
-                    value = _extreme(name, value, self.of(other))
-                return value
-            case ir.Intrinsic(name="clamp", args=(value, low, high)):
-                return _extreme("min", _extreme("max", self.of(value), self.of(low)), self.of(high))
             case ir.Ternary(then=first, other=second):
                 return _hull((self.of(first), self.of(second))) or _UNKNOWN
+            case ir.Unary(op="-", operand=value):
+                return _times(self.of(value), _exactly(-1))
+            case ir.Binary(op=op, left=left, right=right):
+                return _combined(op, self.of(left), self.of(right))
+            case ir.Intrinsic(name=name, args=args):
+                return _called(name, [self.of(arg) for arg in args])
             case _:
                 return _UNKNOWN
 
@@ -241,6 +238,31 @@ class _Values:
             return _Value(start.terms, Interval(start.rest.low, max(start.rest.low, high)))
         low = max(end.rest.low for end in ends)
         return _Value(start.terms, Interval(min(start.rest.high, low), start.rest.high))
+
+
+def _combined(op: str, a: _Value, b: _Value) -> _Value:
+    match op:
+        case "+":
+            return _plus(a, b)
+        case "-":
+            return _plus(a, _times(b, _exactly(-1)))
+        case "*":
+            return _times(a, b)
+        case _:
+            return _UNKNOWN
+
+
+def _called(name: str, args: list[_Value]) -> _Value:
+    """Return what a function of the library can be."""
+    match name, args:
+        case (("floor_div" | "mod"), [value, _Value((), Interval() as size)]) if size.only is not None and size.low > 0:
+            return _divided(value, size.low) if name == "floor_div" else _remainder(value, size.low)
+        case (("min" | "max"), _):
+            return functools.reduce(lambda a, b: _extreme(name, a, b), args)
+        case "clamp", [value, low, high]:
+            return _extreme("min", _extreme("max", value, low), high)
+        case _:
+            return _UNKNOWN
 
 
 def _exactly(value: int) -> _Value:
@@ -286,9 +308,9 @@ def _times(a: _Value, b: _Value) -> _Value:
 def _divided(value: _Value, size: int) -> _Value:
     """Return a value divided by a number, rounded down."""
     match value:
-        case _Value((((number,), 1),), Interval(0, 0)) if not number.count:
+        case _Value((((number,), 1),), Interval(0, 0)) if not number.is_count:
             return _single(number._replace(size=number.size * size))
-        case _Value((((number,), 1),), Interval(more, only)) if number.count and more == only == size - 1:
+        case _Value((((number,), 1),), Interval(more, only)) if number.is_count and more == only == size - 1:
             return _single(number._replace(size=size)) if number.size == 1 else _UNKNOWN
         case _ if all(factor % size == 0 for _, factor in value.terms):
             rest = Interval(value.rest.low // size, value.rest.high // size)
@@ -316,8 +338,3 @@ def _hull(values: Iterable[_Value]) -> _Value | None:
         return None
     ranges = [first.rest, *(other.rest for other in others)]
     return _Value(first.terms, Interval(min(r.low for r in ranges), max(r.high for r in ranges)))
-
-
-def count_of(axes: Iterable[ir.BlockAxis]) -> int:
-    """Return how many elements a block has."""
-    return math.prod(axis.extent for axis in axes)

@@ -1,25 +1,25 @@
 """Let one group add up the gradients of each block of the domain, where blocks have elements of their own.
 
-    buffer fit.coeffs: tensor<float, 3> together   ->   buffer fit.coeffs: tensor<float, 3> block
+    buffer fit.coeffs: tensor<float, 3> together   ->   buffer fit.coeffs: tensor<float, 3> block of (16, 16)
         coeffs[i // 16, j // 16, k]                         a group has a block of 16 x 16 at a time
 
 No other group adds to these elements: a thread of the group adds the sum to the gradient, without atomics. Where blocks
 are single threads (``w[8 * i + k]``), each thread does so by itself, as with all elements that it has alone.
 ``disjoint_elements`` has the proof.
 
-Kernels stay as they are if they multiply matrices in groups, or if other tensors add up in tiles: their loops may then
+Kernels keep their ways if they multiply matrices in groups, or if other tensors add up in tiles: their loops may then
 be run for a whole tile.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.ir import nodes as ir
 from slangad.compiler.ir.types import FLOAT, HALF, Tensor, count_scalars
-from slangad.compiler.passes.disjoint_elements import Disjoint, count_of, disjoint_elements
+from slangad.compiler.passes.disjoint_elements import disjoint_elements
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,46 +32,80 @@ _IN_ANY_ORDER: Final = (ir.Accumulation.TOGETHER, ir.Accumulation.SCATTER)
 
 
 def sum_blocks(module: ir.Module) -> ir.Module:
-    """Return the module with the tensors whose gradients are sums of blocks."""
+    """Return the module with the tensors whose gradients are sums of blocks, and why those of others are not."""
     made = {buffer.key: buffer for kernel in module.kernels for buffer in _of_kernel(module, kernel)}
-    if not made:
-        return module
-    return replace(module, buffers=tuple(made.get(buffer.key, buffer) for buffer in module.buffers))
+    return replace(module, buffers=tuple(made.get(b.key, b) for b in module.buffers)) if made else module
+
+
+@dataclass(frozen=True, slots=True)
+class _Tensor:
+    """A tensor of which blocks may have elements of their own; or ``why`` they do not, or can't use it."""
+
+    buffer: ir.Buffer
+    blocks: tuple[int, ...] = ()
+    axes: tuple[ir.BlockAxis, ...] = ()
+    why: str = ""
+
+    @property
+    def is_of_thread(self) -> bool:
+        """Return True if the blocks are single threads."""
+        return math.prod(self.blocks) == 1
+
+    def made(self) -> ir.Buffer:
+        """Return the buffer with its way."""
+        buffer = self.buffer
+        if self.why:
+            return replace(buffer, why=f"{buffer.why}; not block: {self.why}")
+        if self.is_of_thread:
+            return replace(buffer, accumulation=ir.Accumulation.OWN, why="")
+        return replace(buffer, accumulation=ir.Accumulation.BLOCK, why="", block=self.blocks, block_axes=self.axes)
 
 
 def _of_kernel(module: ir.Module, kernel: ir.Kernel) -> Iterator[ir.Buffer]:
     """Yield the tensors of a kernel that change."""
     buffers = [b for b in module.buffers if b.kernel == kernel.name]
-    if kernel.in_step or any(b.accumulation.is_matrix for b in buffers):
-        return
-    found = {b.key: (b, d) for b in buffers if (d := _disjoint(module, kernel, b)) is not None}
-    for buffer, disjoint in found.values():
-        if math.prod(disjoint.blocks) == 1:
-            yield replace(buffer, accumulation=ir.Accumulation.OWN, why="")
-    shared = {key: (b, d) for key, (b, d) in found.items() if math.prod(d.blocks) > 1}
-    blocks = next((d.blocks for _, d in shared.values()), ())
-    alike = {key: pair for key, pair in shared.items() if pair[1].blocks == blocks}
-    if any(b.accumulation is ir.Accumulation.TOGETHER and b.key not in alike for b in buffers):
-        return
-    if not all(block % extent == 0 for block, extent in zip(blocks, kernel.tile or blocks, strict=True)):
-        return
-    for buffer, disjoint in alike.values():
-        yield replace(
-            buffer, accumulation=ir.Accumulation.BLOCK, why="", block=blocks, block_axes=disjoint.axes
-        )
+    together = any(b.accumulation.is_matrix for b in buffers) or kernel.in_step
+    found = [t for b in buffers if _may_change(b) and (t := _tensor(module, kernel, b, together=together))]
+    blocks = next((t.blocks for t in found if not t.why and not t.is_of_thread), ())
+    alike = {t.buffer.key for t in found if not t.why and t.blocks == blocks}
+    others = any(b.accumulation is ir.Accumulation.TOGETHER and b.key not in alike for b in buffers)
+    for tensor in found:
+        if tensor.why or tensor.is_of_thread:
+            yield tensor.made()
+        elif tensor.blocks != blocks:
+            yield replace(tensor, why=f"another tensor has blocks of {_shown(blocks)}").made()
+        else:
+            yield replace(tensor, why="tiles add up another tensor together" if others else "").made()
 
 
-def _disjoint(module: ir.Module, kernel: ir.Kernel, buffer: ir.Buffer) -> Disjoint | None:
-    """Return the elements of a tensor that blocks have for themselves, if groups can add them up."""
+def _may_change(buffer: ir.Buffer) -> bool:
+    """Return True for a tensor of floats or halfs that threads read, and to whose gradient they add in any order."""
     type_ = buffer.type
     if buffer.accumulation not in _IN_ANY_ORDER or buffer.added or not isinstance(type_, Tensor) or type_.writes:
-        return None
-    scalars = count_scalars(type_.element)
-    if not {*scalars} <= {FLOAT, HALF}:
-        return None
+        return False
+    return {*count_scalars(type_.element)} <= {FLOAT, HALF}
+
+
+def _tensor(module: ir.Module, kernel: ir.Kernel, buffer: ir.Buffer, *, together: bool) -> _Tensor | None:
+    """Return what is known of a tensor; nothing if the numbers of blocks are not in its index."""
     found = disjoint_elements(module, kernel, buffer.key)
-    if isinstance(found, str) or math.prod(found.blocks) > _MOST_ELEMENTS:
-        return None
-    if math.prod(found.blocks) > 1 and (kernel.tile == () or count_of(found.axes) * scalars.total() > _MOST_SCALARS):
-        return None
-    return found
+    if isinstance(found, str):
+        return _Tensor(buffer, why=found) if found else None
+    elements, tile = math.prod(found.blocks), kernel.tile
+    scalars = math.prod(axis.extent for axis in found.axes) * count_scalars(buffer.type.element).total()
+    shown, why = _shown(found.blocks), ""
+    if together:
+        why = "the threads of a group compute together"
+    elif elements > 1 and tile == ():
+        why = "the kernel asks for rows"
+    elif elements > _MOST_ELEMENTS:
+        why = f"blocks of {shown} have more than {_MOST_ELEMENTS} elements"
+    elif elements > 1 and scalars > _MOST_SCALARS:
+        why = f"a block has {scalars} numbers of it, more than {_MOST_SCALARS}"
+    elif elements > 1 and tile and any(block % extent for block, extent in zip(found.blocks, tile, strict=True)):
+        why = f"a tile of {_shown(tile)} is not inside a block of {shown}"
+    return _Tensor(buffer, found.blocks, found.axes, why)
+
+
+def _shown(extents: tuple[int, ...]) -> str:
+    return " x ".join(map(str, extents))

@@ -27,7 +27,7 @@ WORDS: Final = {
         "on GPUs in float, doubles too"
     ),
     "block": (
-        "every element belongs to the group of a block of the domain: per thread, then the group in fixed order, then a "
+        "every element belongs to one block of the domain: summed per thread, then the group in fixed order, then a "
         "plain addition"
     ),
     "matrix": (

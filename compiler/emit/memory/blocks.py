@@ -71,16 +71,17 @@ class BlockSums:
 
     def print_sum(self, writer: Writer, type_: Type) -> None:
         """Print the addition of ``d_out``, of a type, to the thread's sum of an element."""
-        place = ""
-        for name, first, axis in zip("ijkl", _parts(self.names.first, self._rank), self.buffer.block_axes, strict=False):
+        place, firsts = "", _parts(self.names.first, self._rank)
+        for name, first, axis in zip("ijkl", firsts, self.buffer.block_axes, strict=False):
             if axis.extent > 1:
                 offset = f"{name} - {first}" if axis.steps or axis.low else name
                 place = f"{_grouped(place)} * {axis.extent} + {offset}" if place else offset
         if place and self._size > 1:
             place = f"{self._size} * {_grouped(place)}"
-        if place:
-            writer.line(f"int at = {place};")
-        print_addition(writer, (self.names.sums, ""), "at" if place else "0", type_, "d_out", str)
+        if " + " in place or self._size > 1:
+            writer.line(f"int at = {place or 0};")
+            place = "at"
+        print_addition(writer, (self.names.sums, ""), place or "0", type_, "d_out", str)
 
     def print_call(self, writer: Writer, block: str, blocks: str) -> None:
         """Print the call that begins a block; ``blocks`` is how many there are along each axis."""
@@ -95,9 +96,10 @@ class BlockSums:
         writer.line(f"void {self.names.begin}({ints} block{f', {ints} blocks' if self._counts_blocks else ''})")
         with writer.block():
             writer.line(f"{self.names.first} = {_vector(list(map(self._first, self.buffer.block_axes)))};")
-            writer.line(f"for (int k = 0; k < {self._count}; ++k)")
-            with writer.indented():
-                writer.line(f"{self.names.sums}[k] = 0;")
+            if self._count > 1:
+                writer.line(f"for (int k = 0; k < {self._count}; ++k)")
+            with writer.indented(1 if self._count > 1 else 0):
+                writer.line(f"{self.names.sums}[{'k' if self._count > 1 else 0}] = 0;")
         writer.gap()
         writer.comment("Adds the sums of the group to the gradient of its block: no other group does.")
         writer.line(f"void {self.names.end}(uint lane)")
@@ -106,7 +108,9 @@ class BlockSums:
             writer.line(f"for (uint round = 0; round < sa.block_rounds<{sizes}>(); ++round)")
             with writer.block():
                 writer.line(f"sa.NumberedTotal total = sa.block_total<{sizes}>({self.names.sums}, lane, round);")
-                writer.line(f"{_ints(self._rank)} at = {self.names.first} + {_vector(list(self._offsets()))};")
+                offsets = self._offsets()
+                more = f" + {_vector(offsets)}" if {*offsets} != {"0"} else ""
+                writer.line(f"{_ints(self._rank)} at = {self.names.first}{more};")
                 writer.line(f"if (total.which < {self._count} && {self._inside})")
                 with writer.indented():
                     writer.line(f"{self.names.gradient}[{self._place}] += total.sum;")

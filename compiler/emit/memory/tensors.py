@@ -36,9 +36,9 @@ if TYPE_CHECKING:
 class MemoryNames:
     """The names of the parts of one tensor or texture in Slang; a ``passive`` one gets no gradient.
 
-    ``sums`` are the totals of an output that threads add to, and ``tangent_sums`` those of its tangent; or what a thread
-    adds to the elements of a block, between ``begin`` and ``end``. ``noted`` has what a thread keeps for each of its
-    exact totals.
+    ``sums`` are the totals of an output that threads add to, and ``tangent_sums`` those of its tangent; or what a
+    thread adds to the elements of a block, between ``begin`` and ``end``. ``noted`` has what a thread keeps for each of
+    its exact totals.
     """
 
     values: str
@@ -449,12 +449,8 @@ class TensorPrinter:
         print_noted(writer, self.names, declared)
         if is_scattered(self.buffer) and any(totals in declared for totals in self._totals):
             print_first(writer, self.names)
-        if Mode.BACKWARD in modes and self.buffer.accumulation is Accumulation.SUM:
-            count = math.prod((*self.buffer.reach, components_of(self.tensor.element)))
-            scalar = "double" if total_scalar(self.tensor.element) == types.DOUBLE else "sa.Sum"
-            writer.line(f"static {scalar} {self.names.gradient}[{count}];")
-        if Mode.BACKWARD in modes and self.block is not None:
-            self.block.print_state(writer)
+        if Mode.BACKWARD in modes:
+            self._print_sums_of_thread(writer)
         if self.matrix is not None:
             if Mode.BACKWARD in modes:
                 self.matrix.print_declaration(writer)
@@ -466,10 +462,23 @@ class TensorPrinter:
             self._print_at(writer)
         for read_type in self._read_types():
             self._print_read(writer, modes, read_type)
+        self._print_changes(writer, modes)
+
+    def _print_changes(self, writer: Writer, modes: tuple[Mode, ...]) -> None:
+        """Print the functions that change the tensor, or its gradient for a whole group."""
         if self.tensor.writes:
             self._print_write(writer, modes)
         if Mode.BACKWARD in modes and self.block is not None:
             self.block.print_functions(writer)
+
+    def _print_sums_of_thread(self, writer: Writer) -> None:
+        """Print what a thread keeps to add up the gradients of elements by itself."""
+        if self.block is not None:
+            self.block.print_state(writer)
+        elif self.buffer.accumulation is Accumulation.SUM:
+            count = math.prod((*self.buffer.reach, components_of(self.tensor.element)))
+            scalar = "double" if total_scalar(self.tensor.element) == types.DOUBLE else "sa.Sum"
+            writer.line(f"static {scalar} {self.names.gradient}[{count}];")
 
     def _gradient_note(self, modes: tuple[Mode, ...]) -> str:
         if self.buffer.added:
