@@ -87,10 +87,10 @@ def _may_change(buffer: ir.Buffer) -> bool:
 
 
 def _tensor(module: ir.Module, kernel: ir.Kernel, buffer: ir.Buffer, *, together: bool) -> _Tensor | None:
-    """Return what is known of a tensor; nothing if the numbers of blocks are not in its index."""
+    """Return what is known of a tensor; nothing if it is not indexed by blocks of several threads."""
     found = disjoint_elements(module, kernel, buffer.key)
     if isinstance(found, str):
-        return _Tensor(buffer, why=found) if found else None
+        return _Tensor(buffer, why=found) if found and buffer.accumulation is ir.Accumulation.TOGETHER else None
     elements, tile = math.prod(found.blocks), kernel.tile
     scalars = math.prod(axis.extent for axis in found.axes) * count_scalars(buffer.type.element).total()
     shown, why = _shown(found.blocks), ""
