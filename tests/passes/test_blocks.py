@@ -61,7 +61,8 @@ PROVEN = {
     "twice divided": ("s += w[i // 4 // 2, (j // 4 * 4 + k % 4) // 4]", "w", (8, 4), [(0, 1), (0, 1)]),
     "called": ("s += look(w, i // 16, j // 16)", "w", (16, 16), [(0, 1), (0, 1)]),
     "from a block on": (
-        "r = i // 8 * 4\nfor m in sa.range(r, r + 4, max_iters=9):\n    s += w[m, j // 8]", "w", (8, 8), [(0, 4), (0, 1)]
+        "r = i // 8 * 4\nfor m in sa.range(r, r + 4, max_iters=9):\n    s += w[m, j // 8]",
+        "w", (8, 8), [(0, 4), (0, 1)],
     ),
     "a bound of its own": (
         "for m in sa.range(n, max_iters=6):\n    s += v[i // 16, j // 16, m]", "v", (16, 16), [(0, 1), (0, 1), (0, 6)]
@@ -181,6 +182,6 @@ def test_text__of_a_block__has_no_atomics_and_a_gradient_of_floats(tmp_path: Pat
     text = emit_module(passed(tmp_path, "s += w[i // 16, j // 16 * 2 + k % 2].x", head)).text
     assert "RWStructuredBuffer<float> f_w_grad;" in text
     assert "f_w_first = int2(block.x, 2 * block.y);" in text
-    assert "f_w_sums[at + 1] += d_out.y;" in text
+    assert "f_w_sums[1 + at] += d_out.y;" in text
     assert "sa.scatter" not in text
     assert "import slangad_tensors;" not in text
