@@ -154,6 +154,8 @@ def test_threads__with_elements_of_their_own__add_plainly(tmp_path: Path) -> Non
         ("s += w[2 * i, 0] + w[2 * i + 1, 3]", "own"),
         ("s += w[i, 0] + w[i, 1]", "own"),
         ("s += w[i * i, 0]", "scatter"),
+        ("s += w[int(sa.half(i)), 0]", "scatter"),
+        ("s += w[int(sa.uint(i)), 0]", "own"),
     ):
         module = passed(tmp_path, body, LINE)
         assert accumulations(module, module.kernels[0])["w"] == way, body
