@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
+import math
+import random
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,8 +15,11 @@ from slangad.compiler.emit.model import Mode
 from slangad.compiler.frontends import load
 from slangad.compiler.ir.text_form.printer import parse, show
 from slangad.compiler.passes import run_passes
+from slangad.compiler.passes.disjoint_elements import disjoint_elements
+from slangad.compiler.passes.name_tensors import name_tensors
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from slangad.compiler.ir.nodes import Buffer, Module
@@ -187,3 +193,77 @@ def test_text__of_a_block__has_no_atomics_and_a_gradient_of_floats(tmp_path: Pat
     assert "f_w_sums[1 + at] += d_out.y;" in text
     assert "sa.scatter" not in text
     assert "import slangad_tensors;" not in text
+
+
+SIZES = (1, 2, 3, 4)
+DOMAINS = ((7, 9), (4, 13), (12, 5))
+RANDOM = 200
+
+
+def number(rng: random.Random, axis: int) -> str:
+    """Return a random number of a block, or what looks like one."""
+    name, size = "ij"[axis], rng.choice(SIZES)
+    whole = f"({name} // {size})"
+    return rng.choice((whole, whole, whole, f"({name} // 2 // {size})", f"(({name} + {rng.randrange(2)}) // {size})"))
+
+
+def offset(rng: random.Random) -> str:
+    """Return a random integer that differs between threads, in a range or in none."""
+    size = rng.choice(SIZES)
+    low, high = rng.randrange(-1, 2), rng.randrange(1, 4)
+    return rng.choice((
+        f"k % {size}", f"min(max(k, {low}), {high})", f"({low} if x > 0.5 else k % {size})", f"{size}", "0",
+        f"(2 * (k % {size}) - {low})", f"min(k, {high})",
+    ))  # fmt: skip
+
+
+def index_pair(rng: random.Random) -> tuple[str, str]:
+    """Return two indices in which blocks are told apart, or nearly so."""
+    first = rng.randrange(2)
+    a, b, step = number(rng, first), number(rng, 1 - first), rng.randrange(1, 7)
+    size = rng.choice(SIZES)
+    count = f"((sa.thread_count({1 - first}) + {size - rng.choice((1, 1, 1, 2))}) // {size})"
+    return rng.choice((
+        (f"{a} * {step} + {offset(rng)}", f"{rng.randrange(1, 4)} * {b} + {offset(rng)}"),
+        (f"{a} * {step} + {offset(rng)}", f"({b} * {step} + {offset(rng)}) // {step}"),
+        (f"({a} * {count} + {b}) * {step} + {offset(rng)}", offset(rng)),
+        (f"{count} * {a} * {step} + {b} * {rng.randrange(1, 4)} + {offset(rng)}", "0"),
+        (f"{a} * {step} + {b} + {offset(rng)}", b),
+    ))  # fmt: skip
+
+
+def elements(index: str, domain: tuple[int, int]) -> Iterator[tuple[tuple[int, int], int]]:
+    """Yield each location of a domain with every value that an index may have there."""
+    code = compile(index.replace("sa.thread_count", "count"), "", "eval")
+    for i, j, k, x in itertools.product(range(domain[0]), range(domain[1]), range(-2, 8), (0.0, 1.0)):
+        yield (i, j), eval(code, {"i": i, "j": j, "k": k, "x": x, "count": domain.__getitem__})
+
+
+def test_proofs__of_random_indices__hold_in_every_domain(tmp_path: Path) -> None:
+    rng = random.Random(1)
+    pairs = [index_pair(rng) for _ in range(RANDOM)]
+    head = "import slangad as sa\nfrom slangad import Each, NoDiff, Sum, Tensor\n"
+    kernel = (
+        "\n@sa.kernel(dims=2)\ndef f{n}(x: Each[float], k: NoDiff[Each[int]], w: Tensor[float, 2]) -> Sum[float]:\n"
+        "    i, j = sa.thread_id(0), sa.thread_id(1)\n    return x * w[{a}, {b}]\n"
+    )
+    file = tmp_path / "random_blocks.py"
+    file.write_text(head + "".join(kernel.format(n=n, a=a, b=b) for n, (a, b) in enumerate(pairs)))
+    module = load(file)
+    named = name_tensors(module)
+    proven = 0
+    for n, (kernel_, indices) in enumerate(zip(named.kernels, pairs, strict=True)):
+        found = disjoint_elements(named, kernel_, f"f{n}.w")
+        if isinstance(found, str):
+            continue
+        proven += 1
+        for domain in DOMAINS:
+            counts = [-(-extent // size) for extent, size in zip(domain, found.blocks, strict=True)]
+            owners: dict[tuple[int, ...], tuple[int, ...]] = {}
+            for (place, a), (_, b) in zip(elements(indices[0], domain), elements(indices[1], domain), strict=True):
+                block = tuple(p // size for p, size in zip(place, found.blocks, strict=True))
+                assert owners.setdefault((a, b), block) == block, (indices, found, domain)
+                for value, axis in zip((a, b), found.axes, strict=True):
+                    steps = (block[s.axis] * s.times * math.prod(counts[c] for c in s.across) for s in axis.steps)
+                    assert 0 <= value - axis.low - sum(steps) < axis.extent, (indices, found, domain)
+    assert proven >= RANDOM // 10
