@@ -114,7 +114,8 @@ def test_small__blocks_lie_side_by_side_in_a_group(cxx: object, device: str, sha
 def test_large__blocks_take_several_turns_of_a_group(cxx: object, device: str, shape: tuple[int, int]) -> None:
     i, j = indices(*shape)
     r, c = i // 32 * 3, j // 32 * 4
-    x, w, m = drawn(*shape), drawn(3 * -(-shape[0] // 32), 4 * -(-shape[1] // 32), seed=2), np.array([0.5, 0.25], np.float32)
+    x, w = drawn(*shape), drawn(3 * -(-shape[0] // 32), 4 * -(-shape[1] // 32), seed=2)
+    m = np.array([0.5, 0.25], np.float32)
     waves = [np.cos(k * wide(x)) for k in range(3)]
     s = sum(wide(w)[r + 1, c + k + 1] * waves[k] for k in range(3)) + 3 * m[0] * wide(w)[r, c + 2]
     d_s, d_w = 2 * s * m[1], np.zeros(w.shape)
