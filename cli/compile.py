@@ -347,7 +347,8 @@ def _print_accumulation(session: Session, one: CompiledInput) -> None:
             decided = kernel.deciding.get(name, "")
             no_product = f"no product: {decided}"
             reasons = {"matrix": f"not in half: {decided}", "shared": no_product, "sum": no_product}
-            why = f"; {reasons.get(way, f'{decided} decides')}" if decided else ""
+            expression, semicolon, more = decided.partition("; ")
+            why = f"; {reasons.get(way, f'{expression} decides{semicolon}{more}')}" if decided else ""
             session.say(f"{kernel.name}.{name}: {way} ({WORDS[way]}{why})", level=1)
         for entry in one.slang.entries:
             if entry.kernel == kernel.name and entry.work is ThreadWork.STRIDED:

@@ -229,7 +229,7 @@ def test_codes__of_the_stages__are_listed_and_documented_once() -> None:
 def test_passes__in_the_folder__are_all_in_the_order() -> None:
     used = {step.function.__module__.split(".")[3] for step in order.PIPELINE}
     optional = {"differentiate_twice", "sum_exactly"}  # for the mode hvp, and for --deterministic
-    analyses = {"bound_indices", "classify_accesses", "common_values"}  # of name_tensors and share_tiles
+    analyses = {"bound_indices", "classify_accesses", "common_values", "disjoint_elements"}  # that passes use
     others = {"order", *optional, *analyses}
     assert {module.name for module in pkgutil.iter_modules(passes.__path__)} == used | others
     assert len(set(order.PASS_NAMES)) == len(order.PIPELINE)

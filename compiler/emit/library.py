@@ -120,7 +120,7 @@ def _adds_doubles(entry: EntryPoint, parameter: EntryParameter) -> bool:
 def sum_libraries(module: Module) -> Iterator[str]:
     """Yield the libraries for the sums of a thread, if threads add up elements of tensors without atomics."""
     ways = {buffer.accumulation for buffer in module.buffers}
-    if any(way is Accumulation.SUM or way.is_matrix for way in ways):
+    if any(way in (Accumulation.SUM, Accumulation.BLOCK) or way.is_matrix for way in ways):
         yield SUMS
     if any(way.is_matrix for way in ways):
         yield LINEAR

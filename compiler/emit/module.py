@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 import slangad
 from slangad.compiler.emit.entry_points.kernels import modes_of, print_kernel
 from slangad.compiler.emit.library import GROUPS, libraries_of, memory_libraries, sum_libraries
+from slangad.compiler.emit.memory.blocks import BlockNames, BlockSums
 from slangad.compiler.emit.memory.buffers import Accessors
 from slangad.compiler.emit.memory.matrices import EntryNames, MatrixNames, MatrixSums, bias_sums, matrix_sums
 from slangad.compiler.emit.memory.probes import ProbePrinter, name_probes, probes_of
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from slangad.compiler.emit.entry_points.entry import MemoryPrinter
+    from slangad.compiler.emit.memory.tensors import MemoryNames
 
 
 _REMARKS: Final = {
@@ -302,10 +304,20 @@ def _memory_printers(
             matrix = matrices.get(buffer.key)
             in_step = any(kernel.in_step for kernel in module.kernels if kernel.name == buffer.kernel)
             reads = frozenset(e.type for e in exprs if isinstance(e, ir.Read) and _is_of(e, buffer))
-            yield TensorPrinter(buffer, buffer.type, memory_name, names.spell, accessors, kept, matrix, in_step, reads)
+            block = _block_sums(module, buffer, memory_name) if buffer.block else None
+            yield TensorPrinter(
+                buffer, buffer.type, memory_name, names.spell, accessors, kept, matrix, block, in_step, reads
+            )  # fmt: skip
         else:
             uses = {type(e) for e in exprs if isinstance(e, (ir.Read, ir.Sample)) and _is_of(e, buffer)}
             yield TexturePrinter(buffer, buffer.type, memory_name, ir.Sample in uses, ir.Read in uses, kept)
+
+
+def _block_sums(module: ir.Module, buffer: ir.Buffer, names: MemoryNames) -> BlockSums:
+    """Return the sums of a tensor whose elements belong to groups."""
+    kernel = next(k for k in module.kernels if k.name == buffer.kernel)
+    parts = BlockNames(names.gradient, names.extents, names.at, names.first, names.sums, names.begin, names.end)
+    return BlockSums(buffer, parts, summing_group(kernel.group_size))
 
 
 def _matrices(module: ir.Module, names: ModuleNames, exprs: Iterable[ir.Expr]) -> dict[str, MatrixSums]:

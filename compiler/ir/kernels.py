@@ -114,6 +114,7 @@ class Accumulation(str, Enum):
     SCATTER = "scatter"
     TOGETHER = "together"
     EXACT = "exact"
+    BLOCK = "block"
     MATRIX = "matrix"
     HALF_MATRIX = "half_matrix"
 
@@ -121,6 +122,30 @@ class Accumulation(str, Enum):
     def is_matrix(self) -> bool:
         """True if every use is a product by all threads of a group."""
         return self in (Accumulation.MATRIX, Accumulation.HALF_MATRIX)
+
+
+@dataclass(frozen=True, slots=True)
+class BlockStep:
+    """How far elements of neighbouring blocks are apart: ``times``, and as many times as there are blocks along axes.
+
+    Attributes:
+        axis: The axis of the domain along which the blocks are neighbours.
+        times: Elements.
+        across: Axes of the domain.
+    """
+
+    axis: int
+    times: int
+    across: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class BlockAxis:
+    """The elements of a block along an axis of a tensor: ``extent``, from ``low`` on in the first block."""
+
+    low: int
+    extent: int
+    steps: tuple[BlockStep, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +160,7 @@ class Buffer:
     - ``shared``: all threads read the same element at a time.
     - ``sum``: the same for few elements, the first ``reach`` along each axis.
     - ``together``: the threads of a tile of the domain read the same element at a time.
+    - ``block``: every block of the domain has elements of its own, which one group adds up.
     - ``scatter``: anything else.
     - ``exact``: ``shared``, ``together`` or ``scatter``, in sums that do not depend on their order.
     - ``matrix``: every use is a ``Linear`` by all threads of a group, which add up outer products together.
@@ -142,6 +168,8 @@ class Buffer:
 
     ``why`` is the expression that decided between ``together`` and ``scatter``, or the reason for ``matrix`` where
     ``half_matrix`` was asked for.
+
+    ``block`` has the extents of such a block, and ``block_axes`` its elements along each axis of the tensor.
 
     ``added`` is True for an output tensor that threads add to, and do not store into. ``accumulation`` is then the way
     of its values; its cotangent is read where a thread added.
@@ -164,6 +192,8 @@ class Buffer:
     path: tuple[str, ...] = ()
     extents: tuple[int, ...] = ()
     added: bool = False
+    block: tuple[int, ...] = ()
+    block_axes: tuple[BlockAxis, ...] = ()
     span: Span = field(default=NOWHERE, compare=False, repr=False)
 
     @property

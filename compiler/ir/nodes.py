@@ -42,6 +42,8 @@ from slangad.compiler.ir.expressions import (
 )
 from slangad.compiler.ir.kernels import (
     Accumulation,
+    BlockAxis,
+    BlockStep,
     Buffer,
     Kernel,
     KernelParam,
@@ -63,6 +65,8 @@ __all__ = [
     "BackwardCall",
     "Barrier",
     "Binary",
+    "BlockAxis",
+    "BlockStep",
     "Break",
     "Buffer",
     "Call",

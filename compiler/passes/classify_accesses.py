@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from slangad.compiler.ir import nodes as ir
 from slangad.compiler.ir.assignment import sets_before_reading
-from slangad.compiler.ir.types import DOUBLE, Tensor, count_scalars
+from slangad.compiler.ir.types import DOUBLE, Tensor, count_scalars, is_integral
 from slangad.compiler.ir.walk import (
     blocks,
     body_exprs,
@@ -338,6 +338,8 @@ class _IndexSources:
                 return self.known.get(name, SHARED)
             case ir.Const() | ir.ConstantRef() | ir.ThreadCount() | ir.Extent():
                 return SHARED
+            case ir.Cast(operand=value) if not (is_integral(expr.type) and is_integral(value.type)):
+                return _part(self.of(value))  # several large numbers are one float
             case ir.Cast(operand=value) | ir.NoDiff(value=value):
                 return self.of(value)
             case ir.Binary(op="+" | "-" as op, left=left, right=right):

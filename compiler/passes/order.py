@@ -33,6 +33,7 @@ from slangad.compiler.passes.share_tiles import share_tiles
 from slangad.compiler.passes.spell_matrices import spell_matrices
 from slangad.compiler.passes.store_rows import store_rows
 from slangad.compiler.passes.store_whole_values import store_whole_values
+from slangad.compiler.passes.sum_blocks import sum_blocks
 from slangad.compiler.passes.sum_exactly import sum_exactly
 from slangad.compiler.passes.sum_rows import sum_rows
 from slangad.compiler.passes.unspread_scalars import unspread_scalars
@@ -59,6 +60,7 @@ PIPELINE: Final = (
     Pass("tensors", name_tensors),
     Pass("half_reads", read_half_as_float),
     Pass("products", find_products),
+    Pass("blocks", sum_blocks),
     Pass("rows", sum_rows),
     Pass("entries", map_entries),
     Pass("layers", nest_layers),

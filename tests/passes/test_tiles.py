@@ -34,11 +34,12 @@ def passed(folder: Path, body: str, head: str = HEAD) -> Module:
     return run_passes(load(file))
 
 
+SHARED = "not block: two blocks may read one element"
 LIST = "for k in sa.range(order[i // 16 + j // 16], max_iters=256):\n"
 INDICES = {
-    "block": ("s = w[i // 16 + 3 * (j // 16)] * x", "together", "thread_id(0) // 16", (16, 16)),
+    "block": ("s = w[i // 16 + 3 * (j // 16)] * x", "together", f"thread_id(0) // 16; {SHARED}", (16, 16)),
     "through a table": ("s = w[order[i // 8] + n] * x", "together", "thread_id(0) // 8", (8, 32)),
-    "common blocks": ("s = w[i // 24 + j // 16] * x", "together", "thread_id(0) // 24", (8, 16)),
+    "common blocks": ("s = w[i // 24 + j // 16] * x", "together", f"thread_id(0) // 24; {SHARED}", (8, 16)),
     "row": ("s = w[i] * x", "together", "thread_id(0)", (1, 32)),
     "column": ("s = w[j] * x", "scatter", "thread_id(1)", ()),
     "narrow columns": ("s = w[j // 4] * x", "scatter", "thread_id(1) // 4", ()),

@@ -26,6 +26,10 @@ WORDS: Final = {
         "any element: waves and groups add up what they can, then atomic additions in a copy; "
         "on GPUs in float, doubles too"
     ),
+    "block": (
+        "every element belongs to one block of the domain: summed per thread, then the group in fixed order, then a "
+        "plain addition"
+    ),
     "matrix": (
         "products of a matrix and a vector: groups add up outer products in registers, then the groups in fixed order"
     ),

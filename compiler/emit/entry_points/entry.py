@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
+from slangad.compiler.emit.memory.tensors import TensorPrinter
 from slangad.compiler.emit.model import GROUPS_A_ROW, EntryParameter, Mode, ParameterRole, summing_group
 from slangad.compiler.ir.targets import LAST_GROUP
 from slangad.compiler.ir.types import UINT
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from slangad.compiler.emit.entry_points.shared_values import SumPart
     from slangad.compiler.emit.entry_points.sums import Slots, SumGroup
     from slangad.compiler.emit.entry_points.tile_memory import PrintedTileLoop
+    from slangad.compiler.emit.memory.blocks import BlockSums
     from slangad.compiler.emit.memory.matrices import MatrixSums
     from slangad.compiler.emit.text.writer import Writer
     from slangad.compiler.ir.nodes import Function, Kernel, Module
@@ -95,8 +97,16 @@ class PrintedEntry:
 
     @property
     def strided(self) -> bool:
-        """Return True if anything is added up over all elements, or groups run a loop for their tiles."""
-        return bool(self.slots.all) or bool(self.keepers) or self.copies or self.in_step or self.shares_loop
+        """Return True if groups share the domain: they add up, compute together, or run a loop for their tiles."""
+        added = bool(self.slots.all) or bool(self.keepers) or self.copies or bool(self.blocks)
+        return added or self.in_step or self.shares_loop
+
+    @property
+    def blocks(self) -> tuple[BlockSums, ...]:
+        """The sums of tensors whose elements belong to the groups that walk the domain in blocks."""
+        if self.mode is not Mode.BACKWARD:
+            return ()
+        return tuple(part.block for part in self.memory if isinstance(part, TensorPrinter) and part.block)
 
     @property
     def in_step(self) -> bool:
@@ -106,6 +116,8 @@ class PrintedEntry:
     @property
     def tile(self) -> tuple[int, ...]:
         """The extents of the tiles in which groups walk the domain; none if they walk in rows, or multiply together."""
+        if self.blocks:
+            return self.blocks[0].buffer.block
         return self.kernel.tile or () if self.strided and not self.matrices else ()
 
     @property

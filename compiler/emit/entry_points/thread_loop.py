@@ -57,6 +57,8 @@ def print_share(entry: PrintedEntry, writer: Writer) -> None:
         if entry.matrices
         else _blocks(entry, writer)
         if entry.kernel.in_step
+        else _own_blocks(entry, writer)
+        if entry.blocks
         else _tiles(entry, writer)
         if entry.tile
         else _elements(entry, writer)
@@ -150,6 +152,34 @@ def _blocks(entry: PrintedEntry, writer: Writer) -> Iterator[None]:
                 part.print_clear(writer, entry.mode, lane, local("k"), entry.group[0])
             writer.line("sa.meet();")
         yield
+
+
+@contextmanager
+def _own_blocks(entry: PrintedEntry, writer: Writer) -> Iterator[None]:
+    """Yield the loop in which a group takes blocks that have elements of tensors of their own, and adds these up."""
+    local, dims, i = entry.scope.local, entry.kernel.dims, entry.scope.index
+    domain = local("count" if dims == 1 else "domain")
+    walk, turn, block, lane, n = (local(word) for word in ("walk", "turn", "block", "lane", "n"))
+    type_, sizes = "uint" if dims == 1 else f"uint{dims}", ", ".join(map(str, (entry.group[0], *entry.tile)))
+    extents = ", ".join(map(str, entry.tile))
+    writer.line(f"sa.Walk {walk} = sa.walk_blocks<{sizes}>({domain}, {local('group')}.x, {lane}, {local('parts')});")
+    writer.line(f"for (uint {turn} = {walk}.first; {turn} < {walk}.last; {turn} += {walk}.step)")
+    with writer.block():
+        writer.line(f"{type_} {block} = sa.block_of<{sizes}>({turn}, {lane}, {domain});")
+        for sums in entry.blocks:
+            sums.print_call(writer, block, f"sa.block_counts<{extents}>({domain})")
+        writer.line(f"for (uint {n} = 0; {n} < sa.block_elements<{entry.group[0]}, {math.prod(entry.tile)}>(); ++{n})")
+        with writer.block():
+            id_ = i if dims == 1 else local("id")
+            writer.line(f"{type_} {id_} = sa.place_in_block<{sizes}>({block}, {lane}, {n});")
+            writer.line(f"if ({f'{id_} >= {domain}' if dims == 1 else f'any({id_} >= {domain})'})")
+            with writer.indented():
+                writer.line("continue;")
+            if dims > 1:
+                writer.line(f"uint {i} = {flat_index(id_, domain, dims)};")
+            yield
+        for sums in entry.blocks:
+            writer.line(f"{sums.names.end}({lane});")
 
 
 @contextmanager

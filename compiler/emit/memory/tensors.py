@@ -23,6 +23,7 @@ from slangad.compiler.ir.nodes import Accumulation
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from slangad.compiler.emit.memory.blocks import BlockSums
     from slangad.compiler.emit.memory.buffers import Accessors
     from slangad.compiler.emit.memory.matrices import MatrixSums
     from slangad.compiler.emit.text.names import NameScope
@@ -35,8 +36,9 @@ if TYPE_CHECKING:
 class MemoryNames:
     """The names of the parts of one tensor or texture in Slang; a ``passive`` one gets no gradient.
 
-    ``sums`` are the totals of an output that threads add to, and ``tangent_sums`` those of its tangent. ``noted`` has
-    what a thread keeps for each of its exact totals.
+    ``sums`` are the totals of an output that threads add to, and ``tangent_sums`` those of its tangent; or what a
+    thread adds to the elements of a block, between ``begin`` and ``end``. ``noted`` has what a thread keeps for each of
+    its exact totals.
     """
 
     values: str
@@ -56,6 +58,8 @@ class MemoryNames:
     passive: bool = field(default=False, kw_only=True)
     sums: str = field(default="", kw_only=True)
     tangent_sums: str = field(default="", kw_only=True)
+    begin: str = field(default="", kw_only=True)
+    end: str = field(default="", kw_only=True)
     noted: Mapping[str, str] = field(default_factory=dict, kw_only=True)
 
 
@@ -71,6 +75,9 @@ def name_memory(scope: NameScope, buffer: Buffer) -> MemoryNames:
     )  # fmt: skip
     names = MemoryNames(*(scope.fresh(f"{stem}{word}") for word in words), passive=buffer.no_diff)
     totals: tuple[str, ...] = (names.gradient,)
+    if buffer.block:
+        sums, begin, end = (scope.fresh(f"{stem}_{word}") for word in ("sums", "begin", "end"))
+        return replace(names, sums=sums, begin=begin, end=end)
     if buffer.added:
         totals = (scope.fresh(f"{stem}_totals"), scope.fresh(f"{stem}_tangent_totals"))
         names = replace(names, sums=totals[0], tangent_sums=totals[1])
@@ -287,7 +294,8 @@ class TensorPrinter:
     """One tensor. It prints its declarations and functions, and lists the parameters that entry points need for it.
 
     ``kept`` is its number among the tensors whose sums groups keep in shared memory; None if it is not one of them.
-    ``matrix`` is there if all its uses are products. ``in_step`` is True if threads without an element repeat another
+    ``matrix`` is there if all its uses are products. ``block`` is there if every element
+    belongs to one group. ``in_step`` is True if threads without an element repeat another
     one's: they store and add nothing. ``read_types`` are the types in which elements are read: their own, and float for
     halfs.
     """
@@ -299,6 +307,7 @@ class TensorPrinter:
     accessors: Accessors
     kept: int | None = None
     matrix: MatrixSums | None = None
+    block: BlockSums | None = None
     in_step: bool = False
     read_types: frozenset[types.Type] = frozenset()
 
@@ -341,6 +350,10 @@ class TensorPrinter:
             return
         elif is_scattered(self.buffer):
             yield from totals_parameters(self.buffer, self.names, shape_of(self.tensor.element))
+        elif self.block is not None:
+            yield self._parameter(
+                self.names.gradient, ParameterRole.GRADIENT, "RWStructuredBuffer<float>", "add", scalar=types.FLOAT
+            )
         else:
             scalar, kind = total_scalar(self._summed_element), _buffer_of(self._summed_element)
             yield self._parameter(self.names.gradient, ParameterRole.GRADIENT, kind, "add", scalar=scalar)
@@ -436,10 +449,8 @@ class TensorPrinter:
         print_noted(writer, self.names, declared)
         if is_scattered(self.buffer) and any(totals in declared for totals in self._totals):
             print_first(writer, self.names)
-        if Mode.BACKWARD in modes and self.buffer.accumulation is Accumulation.SUM:
-            count = math.prod((*self.buffer.reach, components_of(self.tensor.element)))
-            scalar = "double" if total_scalar(self.tensor.element) == types.DOUBLE else "sa.Sum"
-            writer.line(f"static {scalar} {self.names.gradient}[{count}];")
+        if Mode.BACKWARD in modes:
+            self._print_sums_of_thread(writer)
         if self.matrix is not None:
             if Mode.BACKWARD in modes:
                 self.matrix.print_declaration(writer)
@@ -451,8 +462,23 @@ class TensorPrinter:
             self._print_at(writer)
         for read_type in self._read_types():
             self._print_read(writer, modes, read_type)
+        self._print_changes(writer, modes)
+
+    def _print_changes(self, writer: Writer, modes: tuple[Mode, ...]) -> None:
+        """Print the functions that change the tensor, or its gradient for a whole group."""
         if self.tensor.writes:
             self._print_write(writer, modes)
+        if Mode.BACKWARD in modes and self.block is not None:
+            self.block.print_functions(writer)
+
+    def _print_sums_of_thread(self, writer: Writer) -> None:
+        """Print what a thread keeps to add up the gradients of elements by itself."""
+        if self.block is not None:
+            self.block.print_state(writer)
+        elif self.buffer.accumulation is Accumulation.SUM:
+            count = math.prod((*self.buffer.reach, components_of(self.tensor.element)))
+            scalar = "double" if total_scalar(self.tensor.element) == types.DOUBLE else "sa.Sum"
+            writer.line(f"static {scalar} {self.names.gradient}[{count}];")
 
     def _gradient_note(self, modes: tuple[Mode, ...]) -> str:
         if self.buffer.added:
@@ -465,6 +491,7 @@ class TensorPrinter:
             return "."
         return {
             Accumulation.OWN: ". Every element of its gradient belongs to one thread.",
+            Accumulation.BLOCK: ". Every element of its gradient belongs to one group, which adds it up.",
             Accumulation.SHARED: ". All threads add to the same elements of its gradient.",
             Accumulation.SUM: ". Every thread adds up the gradients of its few elements.",
             Accumulation.MATRIX: ". The threads of a group multiply by it, and add up its gradient, together.",
@@ -555,7 +582,9 @@ class TensorPrinter:
 
     def _print_add(self, writer: Writer, type_: types.Type) -> None:
         """Print the addition of ``d_out``, of a type, to the element's gradient."""
-        if self.buffer.accumulation is Accumulation.SUM:
+        if self.block is not None:
+            self.block.print_sum(writer, type_)
+        elif self.buffer.accumulation is Accumulation.SUM:
             self._print_sum(writer, type_)
         elif is_scattered(self.buffer):
             self._print_scattered(writer, {self.names.gradient: "d_out"}, self.kept, type_)

@@ -83,7 +83,13 @@ def _buffer(buffer: ir.Buffer) -> str:
     head = f"buffer {_word(buffer.key)} {_word(buffer.kernel)} {param}{_numbers('[', buffer.extents, ']')}"
     no_diff = "no_diff " if buffer.no_diff else ""
     way = f"{'added ' if buffer.added else ''}{buffer.accumulation.value}"
-    return f"{head}: {no_diff}{show_type(buffer.type)} {way}{_numbers('(', buffer.reach, ')')}"
+    known = f"{_numbers('(', buffer.reach, ')')}{_numbers('of (', buffer.block, ')')}"
+    return f"{head}: {no_diff}{show_type(buffer.type)} {way}{known}{''.join(map(_block_axis, buffer.block_axes))}"
+
+
+def _block_axis(axis: ir.BlockAxis) -> str:
+    steps = (_numbers("[", (step.axis, step.times, *step.across), "]") for step in axis.steps)
+    return f" axis {axis.low} {axis.extent}{''.join(steps)}"
 
 
 def _numbers(before: str, values: tuple[int, ...], after: str) -> str:

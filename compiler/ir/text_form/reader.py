@@ -147,7 +147,16 @@ class _Reader:
         added = tokens.accept("added")
         accumulation = ir.Accumulation(tokens.word())
         buffer = ir.Buffer(key, kernel, param, type_, no_diff, accumulation, reach=self._numbers("(", ")"))
-        return replace(buffer, path=tuple(path), extents=extents, added=added)
+        block = self._numbers("(", ")") if tokens.accept("of") else ()
+        axes = tuple(self._block_axes())
+        return replace(buffer, path=tuple(path), extents=extents, added=added, block=block, block_axes=axes)
+
+    def _block_axes(self) -> Iterator[ir.BlockAxis]:
+        while self.tokens.accept("axis"):
+            low, extent, steps = self.tokens.integer(), self.tokens.integer(), list[ir.BlockStep]()
+            while numbers := self._numbers("[", "]"):
+                steps.append(ir.BlockStep(numbers[0], numbers[1], numbers[2:]))
+            yield ir.BlockAxis(low, extent, tuple(steps))
 
     def _shared(self) -> ir.SharedMemory:
         key, kernel, name = self.tokens.word(), self.tokens.word(), self.tokens.word()
