@@ -88,8 +88,11 @@ SCATTERED = (
     (1, (1 << 22) + 1, ALL), (2, 1 << 17, MIXED),
 )  # fmt: skip
 """Components and elements of the tensors that are scattered to, and how threads hit them."""
-TABLE = 1 << 17
-"""Elements of a ``Param``."""
+TABLES = {
+    "table1": (1, 1 << 17), "table2": (2, 1 << 17), "table3": (3, (1 << 16) + 1), "table4": (4, 1 << 16),
+    "branch": (2, 1 << 17), "sheet": (2, 1 << 17), "tiled": (2, 1 << 17),
+}  # fmt: skip
+"""Components and elements of the ``Param`` of each kernel with a table."""
 TEXTURES = ((1, ONE), (32, FEW), (1024, ALL))
 """Texels along a side."""
 
@@ -151,17 +154,26 @@ def scattered(kernels: LoadedFile, sums: Sums) -> Iterator[Case]:
 
 
 def tables(kernels: LoadedFile, sums: Sums) -> Iterator[Case]:
-    """Yield the cases of a ``Param`` with many copies: threads in a row, in one column, and in tiles."""
-    terms, count = sums.terms, len(sums.terms)
-    for (item, shape), pattern in product((("table2", (count,)), ("sheet", (count, 1)), ("tiled", (count, 1))), ALL):
-        at, w = sums.places(pattern, TABLE), np.zeros((TABLE, 2), np.float32)
-        more = (np.zeros((count // 16 + 1, 1, 2), np.float32),) if item == "tiled" else ()
+    """Yield the cases of a ``Param`` with many copies: threads in a row, in one column, in tiles, and half of a row."""
+    count = len(sums.terms)
+    for (item, (width, size)), pattern in product(TABLES.items(), ALL):
+        shape = (count, 1) if item in ("sheet", "tiled") else (count,)
+        at, w = sums.places(pattern, size), np.zeros((size, width) if width > 1 else size, np.float32)
+        given: list[Floats] = [w]
+        terms = sums.terms
+        if item == "tiled":
+            given = [w, np.zeros((count // 16 + 1, 1, 2), np.float32)]
+        if item == "branch":
+            on = sums.rng.integers(0, 2, count)
+            given, terms = [on.astype(np.int32), w], terms * on.astype(np.float32)
 
-        def run(item: str = item, shape: tuple[int, ...] = shape, at: Places = at, given: tuple = (w, *more)) -> object:
-            seed = (terms[:, None] * WEIGHTS[:2]).reshape(*shape, 2)
+        def run(
+            item: str = item, shape: tuple[int, ...] = shape, at: Places = at, given: list = given, width: int = width
+        ) -> object:
+            seed = (sums.terms[:, None] * WEIGHTS[:width]).reshape(*shape, *([width] if width > 1 else []))
             return kernels[item].backward(at.astype(np.int32).reshape(shape), *given, cotangent=seed).grad["w"]
 
-        yield Case(f"table of 2 x {TABLE} by {item}, {pattern}, {sums.kind}", run, at, terms, TABLE)
+        yield Case(f"table of {width} x {size} by {item}, {pattern}, {sums.kind}", run, at, terms, size)
 
 
 def pairs(kernels: LoadedFile, sums: Sums) -> Iterator[Case]:

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 _FOLDER = click.Path(path_type=Path, file_okay=False)
 _RANGE: Final = re.compile(r"(?P<path>[^=]+?)\s*=\s*(?P<low>[^:]+):(?P<high>.+)")
-_SHAPE: Final = re.compile(r"(?P<path>\w+\.\w+)\s*=\s*(?P<shape>[1-9]\d*(x[1-9]\d*){0,3})")
+_SHAPE: Final = re.compile(r"(?P<path>(\w+\.)+\w+)\s*=\s*(?P<shape>[1-9]\d*(x[1-9]\d*){0,3})")
 
 
 class CheckArguments(TypedDict):

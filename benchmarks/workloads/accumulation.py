@@ -49,8 +49,31 @@ def scatter2(at: Each[int], w: Tensor[float2, 1]) -> Each[float2]:
 
 
 @sa.kernel
+def table1(at: Each[int], w: Param[Array[float, 131072]]) -> Each[float]:
+    return w[at]
+
+
+@sa.kernel
 def table2(at: Each[int], w: Param[Array[float2, 131072]]) -> Each[float2]:
     return w[at]
+
+
+@sa.kernel
+def table3(at: Each[int], w: Param[Array[float3, 65537]]) -> Each[float3]:
+    return w[at]
+
+
+@sa.kernel
+def table4(at: Each[int], w: Param[Array[float4, 65536]]) -> Each[float4]:
+    return w[at]
+
+
+@sa.kernel
+def branch(at: Each[int], on: Each[int], w: Param[Array[float2, 131072]]) -> Each[float2]:
+    y = float2(0.0)
+    if on > 0:
+        y = w[at]
+    return y
 
 
 @sa.kernel(dims=2)

@@ -220,7 +220,7 @@ class LoadedKernel:
             **kwargs: Arguments by name, and ``TrainingSettings``: ``steps=1000``, ``batch=0`` for all elements,
                 ``optimizer=sa.Adam(lr=0.01)``, ``lr=``, ``until_loss=``, ``seed=0``, ``watch=`` a function of step
                 and loss, ``data=`` a loader of batches, ``distributed=True`` in a rank of ``torch.distributed``. A
-                parameter with such a name is given by position.
+                parameter with such a name is given by position, a field with such a name in its struct.
 
         Raises:
             CompileError: It can't be trained, or the loss became infinite.
@@ -229,22 +229,39 @@ class LoadedKernel:
         from slangad.compiler.api.training import TrainingSettings, train_on
 
         names = {one.name for one in fields(TrainingSettings)}
-        settings = TrainingSettings(**{name: value for name, value in kwargs.items() if name in names})
         given = _without(kwargs, *names)
         self._refuse_strays(given, names)
         inputs, shape = self.keyed(args, given), _shape(domain)
         with readable_errors():
             try:
+                settings = TrainingSettings(**{name: value for name, value in kwargs.items() if name in names})
                 return train_on(opened_device(device or self.device), self.program, self.found, inputs, shape, settings)
             except InputError as error:
-                raise InputError([*self._with_settings(error.diagnostics, names & kwargs.keys())]) from None
+                problems = self._with_settings(error.diagnostics, names & kwargs.keys(), kwargs)
+                raise InputError([*problems]) from None
 
-    def _with_settings(self, problems: Iterable[Diagnostic], given: Collection[str]) -> Iterator[Diagnostic]:
-        """Yield problems; missing parameters that have the name of a given setting say so."""
+    def _with_settings(
+        self, problems: Iterable[Diagnostic], settings: Collection[str], named: Collection[str]
+    ) -> Iterator[Diagnostic]:
+        """Yield problems; those of parameters and fields that have the name of a given setting say so."""
         for problem in problems:
-            name = problem.message.partition(" is missing: ")[0]
-            helped = f"{name}= is a setting of .train: give the parameter {name} by position" if name in given else ""
-            yield replace(problem, help=helped or problem.help)
+            yield replace(problem, help=self._clash(problem, settings, named) or problem.help)
+
+    def _clash(self, problem: Diagnostic, settings: Collection[str], named: Collection[str]) -> str:
+        """Return what to do about a problem that comes from a setting with the name of a parameter or field.
+
+        Args:
+            problem: The problem of a missing array, or of a setting.
+            settings: The settings that are given.
+            named: All arguments that are given by name.
+        """
+        key, missing, _ = problem.message.partition(" is missing: ")
+        name, *path = key.partition("=")[0].split(".")
+        if name in settings and any(value.name == name for value in self.signature.parameters):
+            clash = f"{name}= is a setting of .train: give the parameter {name} by position"
+            return clash if missing else f"{problem.help}; {clash}"
+        part = next((part for part in path if part in settings and name not in named), "")
+        return f"{part}= is a setting of .train: give the field in {name}=, or as **{{'{key}': …}}" if part else ""
 
     def _refuse_strays(self, kwargs: Mapping[str, object], settings: Iterable[str]) -> None:
         """Refuse names that are neither parameters nor settings.

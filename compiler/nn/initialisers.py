@@ -1,4 +1,4 @@
-"""Initialisers: the distributions of a layer's weights when training starts."""
+"""Initialisers: the distributions of a layer's weights and biases when training starts."""
 
 from __future__ import annotations
 
@@ -107,3 +107,8 @@ def initialiser_of(callee: str, position: int, init: object) -> str | Distributi
 def weights_of(init: str | Distribution, of: WeightShape) -> Distribution:
     """Return the distribution of a layer's weights."""
     return INITIALISERS[init](of) if isinstance(init, str) else init
+
+
+def biases_of(init: str | Distribution, of: WeightShape) -> Distribution:
+    """Return the distribution of a layer's biases: 0, except for ``siren``, whose code leaves them as PyTorch does."""
+    return _within(1.0 / of.inputs) if init == "siren" else Uniform(0.0, 0.0)

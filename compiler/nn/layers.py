@@ -12,7 +12,7 @@ from slangad.compiler.lang.decorators.factories import name_part
 from slangad.compiler.lang.decorators.source import remember_source
 from slangad.compiler.nn.activations import activation_of
 from slangad.compiler.nn.arguments import check_size, precision_of, refuse, storage_of
-from slangad.compiler.nn.initialisers import BY_ACTIVATION, WeightShape, initialiser_of, weights_of
+from slangad.compiler.nn.initialisers import BY_ACTIVATION, WeightShape, biases_of, initialiser_of, weights_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,7 +38,7 @@ def Linear(
         precision: ``half`` if w and x may be rounded to half, each x scaled into its range: where the target has matrix
             units. Elsewhere products are of floats. Sums are always in float.
         init: The values of ``w`` when training starts: a name of ``INITIALISERS``, a range ``(low, high)``, or
-            ``normal(deviation)``. ``b`` starts at 0.
+            ``normal(deviation)``. ``b`` starts at 0, and with ``siren`` at random.
 
     Raises:
         ArgumentError: for sizes that are no positive integers, other storages, other precisions and unknown
@@ -54,7 +54,9 @@ def Linear(
 
 
 def _linear(inputs, outputs, storage=float, precision="float", init=BY_ACTIVATION):
-    @sa.struct(initial={"w": weights_of(init, WeightShape(inputs, outputs)), "b": (0.0, 0.0)})
+    shape = WeightShape(inputs, outputs)
+
+    @sa.struct(initial={"w": weights_of(init, shape), "b": biases_of(init, shape)})
     class Linear:
         """A fully connected layer; row i of ``w`` gives output i."""
 
@@ -127,7 +129,7 @@ def MLP(
         bias: False for layers without ``b``.
         storage: ``float`` or ``sa.half``, as in ``Linear``.
         precision: ``float`` or ``half``, as in ``Linear``.
-        init: The values of the weights of all layers when training starts, as in ``Linear``.
+        init: The values of all layers when training starts, as in ``Linear``.
 
     Raises:
         ArgumentError: for fewer than two sizes, sizes that are no positive integers, unknown activations and unknown
@@ -163,6 +165,8 @@ def _network(
         names[f"Layer{k}"] = Linear(inputs, outputs, bias, number, precision)
         shape = WeightShape(inputs, outputs, getattr(function, "name", ""), is_first=k == 1)
         initial[f"l{k}.w"] = weights_of(init, shape)
+        if bias:
+            initial[f"l{k}.b"] = biases_of(init, shape)
         fields.append(f"    l{k}: Layer{k}")
         value = f"self.l{k}({value})"
         if function is not None:

@@ -171,6 +171,36 @@ def chain(i: Each[int], v: Tensor[float, 2]) -> Each[float]:
     return plain(fit(i, v))
 """
 
+LARGE = """
+
+@sa.differentiable
+def look(table: sa.Array[float, 4096], x: float) -> float:
+    return table[int(abs(x) * 9.0)] * x
+
+
+@sa.struct
+class Field:
+    table: sa.Array[float, 4096]
+
+    def call(self, x: float) -> float:
+        return look(self.table, x)
+"""
+
+
+@pytest.mark.toolchain
+@pytest.mark.parametrize(("name", "path"), [("look", "look.x"), ("Field.call", "Field.call.x")])
+def test_check__a_shape_of_a_function_with_large_parameters__is_its_number_of_calls(
+    folder: Path, name: str, path: str
+) -> None:
+    (folder / "large.py").write_text(GATHER + LARGE, encoding="utf-8")
+    inputs = []
+    for words in ([], ["--shape", f"{path}=7"]):
+        result = run("large.py", "--only", name, *words, "--samples", "8", "--format", "json")
+        (found,) = json.loads(result.stdout)["results"]
+        assert found["verdict"] in ("PASS", "KINK_OK"), found
+        inputs.append([one for one in found["samples"][0]["jacobian"]["columns"] if one.startswith("x[")])
+    assert inputs == [[f"x[{i}]" for i in range(count)] for count in (5, 7)]
+
 
 @pytest.mark.parametrize(
     ("said", "words"),
@@ -180,7 +210,11 @@ def chain(i: Each[int], v: Tensor[float, 2]) -> Each[float]:
         ("fit.i=4x4", ["has 1 axis, not 2", "--shape fit.i=16"]),
         ("fit.u=3x3", ["'fit.u' is no tensor", "fit.w"]),
         ("plain.x=4", ["'plain' has no tensor", "fit.w"]),
-        ("g.x=4", ["'g' has no tensor"]),
+        ("g.x=4", ["'g' is checked one call at a time", "fit.w"]),
+        ("look.x=4x4", ["look.x (gather.py:", "has 1 axis, not 2", "--shape look.x=16"]),
+        ("look.table=9", ["all threads share one 'table', and its type gives its size", "Did you mean look.x?"]),
+        ("Field.call.self=9", ["all threads share one 'self'", "Did you mean Field.call.x?"]),
+        ("Field.x=9", ["nothing that is checked is called 'Field'", "Did you mean Field.call.x?"]),
         ("nothing.w=4x4", ["nothing that is checked is called 'nothing'"]),
         ("chain.v=6", ["chain.v", "has 2 axes, not 1"]),
         ("chain.w=6x3", ["Did you mean chain.v?"]),
@@ -189,7 +223,7 @@ def chain(i: Each[int], v: Tensor[float, 2]) -> Each[float]:
 def test_check__a_shape_that_nothing_can_have__is_refused_with_place_and_remedy(
     folder: Path, said: str, words: list[str]
 ) -> None:
-    (folder / "gather.py").write_text(GATHER + PER_THREAD, encoding="utf-8")
+    (folder / "gather.py").write_text(GATHER + PER_THREAD + LARGE, encoding="utf-8")
     result = run("gather.py", "--shape", said)
     assert result.exit_code == 2, result.output
     assert f"--shape {said}: " in result.stderr

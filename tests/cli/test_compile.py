@@ -136,14 +136,25 @@ def test_compile__verbose__tells_what_each_loop_keeps(project: Project) -> None:
 
 
 def test_compile__verbose__of_a_loop_that_stays_as_it_is__says_that_it_keeps_every_state(project: Project) -> None:
-    text = "import slangad as sa\n@sa.differentiable\ndef two(x: float, k: int) -> tuple[float, float]:\n"
-    text += "    return sa.sin(x), x * k\n@sa.kernel\ndef f(x: sa.Each[float]) -> sa.Each[float]:\n    s = x\n"
-    text += "    for k in range(50):\n        a, b = two(s, k)\n        s = a * b\n    return s\n"
+    text = "import slangad as sa\n@sa.differentiable\ndef g(x: float) -> float:\n    return sa.sin(x)\n@sa.kernel\n"
+    text += "def f(x: sa.Each[float]) -> sa.Each[float]:\n    s = x\n    for k in range(50):\n"
+    text += "        s = s + sa.no_diff(sa.bwd_diff(g)(x, 1.0)) * s\n    return s\n"
     project.write("stays.py", text)
     said = project.run("compile", "-v", "--emit", "slang", "stays.py").stderr.splitlines()
     (line,) = [line for line in said if "loop of" in line]
     kept = "keep, keeps what Slang needs of every iteration"
-    assert line == f"stays.py:8: loop of f: {kept} (the loop has a local of several values)"
+    assert line == f"stays.py:8: loop of f: {kept} (the loop differentiates a function)"
+
+
+def test_compile__verbose__of_a_loop_over_a_function_of_several_values__says_what_it_keeps(project: Project) -> None:
+    text = "import slangad as sa\n@sa.differentiable\ndef step(x: float, v: float) -> tuple[float, float]:\n"
+    text += "    return x + v, v - x\n@sa.kernel\ndef f(x: sa.Each[float], v: sa.Each[float]) -> sa.Each[float]:\n"
+    text += "    for _ in range(100):\n        x, v = step(x, v)\n    return x\n"
+    project.write("steps.py", text)
+    said = project.run("compile", "-v", "--emit", "slang", "steps.py").stderr.splitlines()
+    (line,) = [line for line in said if "loop of" in line]
+    why = "x can't be found from its value after an iteration"
+    assert line == f"steps.py:7: loop of f: recompute, keeps 160 bytes ({why})"
 
 
 def test_compile__verbose__of_loops_with_one_name_for_counters__tells_of_each_tensor_by_its_own_loop(

@@ -69,6 +69,76 @@ def until(x: Each[float], weights: Tensor[float, 1], n: Uniform[int]) -> Each[fl
     return s
 
 
+@sa.differentiable
+def pulled(place: float, speed: float, x: float, k: int) -> tuple[float, float]:
+    later = speed - 0.01 * sa.sin(place * x) / (1.0 + 0.01 * k)
+    return place + 0.01 * later, later
+
+
+@sa.kernel
+def stepped(x: Each[float], n: Uniform[int]) -> Each[float]:
+    place = x
+    speed = 0.5
+    for k in sa.range(n, max_iters=MOST):
+        place, speed = pulled(place, speed, x, k)
+    return place + speed * speed
+
+
+@sa.kernel
+def paired(x: Each[float], n: Uniform[int]) -> Each[float]:
+    pair = pulled(x, 0.5, x, 0)
+    first = pair
+    s = 0.0
+    for k in sa.range(n, max_iters=MOST):
+        pair = pulled(pair[0], pair[1], x, k)
+        s += 0.001 * pair[1] * first[0]
+        if pair[0] > 1.4:
+            break
+    return s + pair[0] + pair[1] * pair[1] + first[1]
+
+
+@sa.differentiable
+def trace(place: float, speed: float, x: float, n: int) -> tuple[float, float]:
+    for k in sa.range(n, max_iters=MOST):
+        place, speed = pulled(place, speed, x, k)
+        if place > 1.2:
+            return pulled(place, speed, 2.0, k)
+        if speed < -0.05:
+            return speed, place
+    return place, 1.0
+
+
+@sa.kernel
+def traced(x: Each[float], n: Uniform[int]) -> Each[float]:
+    place, speed = trace(x, 0.3, x, n)
+    return place + speed * speed
+
+
+@sa.differentiable
+def seen(x: float, k: int) -> tuple[float, float, int]:
+    return 0.3 * x / (1.0 + k), sa.sin(x * k), k % 3
+
+
+@sa.kernel
+def blended(x: Each[float], n: Uniform[int]) -> Each[float]:
+    light = 0.0
+    t = 1.0
+    for k in sa.range(n, max_iters=MOST):
+        alpha, colour, kind = seen(x, k)
+        light += t * colour * kind / (1.0 + k)
+        t *= 1.0 - alpha
+    return light + t
+
+
+@sa.kernel
+def added(x: Each[float], n: Uniform[int]) -> Each[float]:
+    s = 0.0
+    for k in sa.range(n, max_iters=MOST):
+        alpha, colour, _ = seen(x, k)
+        s += alpha * colour / (1.0 + k)
+    return s
+
+
 @sa.function
 def turned_back(a: float, b: float, k: int, weights: Tensor[float, 1]) -> tuple[float, float]:
     c = sa.cos(0.1 * weights[k % 7])
@@ -90,4 +160,22 @@ def turned(x: Each[float], weights: Tensor[float, 1], n: Uniform[int]) -> Each[f
         total += a * b / (1.0 + k)
         if a > 1.15:
             break
+    return total
+
+
+@sa.differentiable
+def turn(a: float, b: float, angle: float) -> tuple[float, float]:
+    c = sa.cos(angle)
+    s = sa.sin(angle)
+    return c * a - s * b, s * a + c * b
+
+
+@sa.kernel
+def unturned(x: Each[float], weights: Tensor[float, 1], n: Uniform[int]) -> Each[float]:
+    a = x
+    b = 0.5
+    total = 0.0
+    for k in sa.range(n, max_iters=MOST, inverse=turned_back):
+        a, b = turn(a, b, 0.1 * weights[k % 7])
+        total += a * b / (1.0 + k)
     return total

@@ -81,10 +81,71 @@ def turned(x: complex, w: np.ndarray, n: int) -> complex:
     return s
 
 
-REFERENCES = {f.__name__: f for f in (total, product, dark, recomputed, left, until, turned)}
-ROUNDED = ("product", "turned")
+def pulled(place: complex, speed: complex, x: complex, k: int) -> tuple[complex, complex]:
+    later = speed - 0.01 * np.sin(place * x) / (1 + 0.01 * k)
+    return place + 0.01 * later, later
+
+
+def stepped(x: complex, w: np.ndarray, n: int) -> complex:
+    place, speed = x, 0.5 + 0j
+    for k in range(n):
+        place, speed = pulled(place, speed, x, k)
+    return place + speed * speed
+
+
+def paired(x: complex, w: np.ndarray, n: int) -> complex:
+    place, speed = first = pulled(x, 0.5 + 0j, x, 0)
+    s = 0j
+    for k in range(n):
+        place, speed = pulled(place, speed, x, k)
+        s += 0.001 * speed * first[0]
+        if place.real > 1.4:
+            break
+    return s + place + speed * speed + first[1]
+
+
+def traced(x: complex, w: np.ndarray, n: int) -> complex:
+    place, speed = x, 0.3 + 0j
+    for k in range(n):
+        place, speed = pulled(place, speed, x, k)
+        if place.real > 1.2:
+            place, speed = pulled(place, speed, 2.0 + 0j, k)
+            return place + speed * speed
+        if speed.real < -0.05:
+            return speed + place * place
+    return place + 1.0
+
+
+def blended(x: complex, w: np.ndarray, n: int) -> complex:
+    light, t = 0j, 1 + 0j
+    for k in range(n):
+        light += t * np.sin(x * k) * (k % 3) / (1 + k)
+        t *= 1 - 0.3 * x / (1 + k)
+    return light + t
+
+
+def added(x: complex, w: np.ndarray, n: int) -> complex:
+    k = np.arange(n)
+    return complex(np.sum(0.3 * x / (1 + k) ** 2 * np.sin(x * k)))
+
+
+def unturned(x: complex, w: np.ndarray, n: int) -> complex:
+    a, b, s = x, 0.5 + 0j, 0j
+    for k in range(n):
+        angle = 0.1 * w[k % len(w)]
+        a, b = np.cos(angle) * a - np.sin(angle) * b, np.sin(angle) * a + np.cos(angle) * b
+        s += a * b / (1 + k)
+    return s
+
+
+ALONE = (total, product, dark, recomputed, left, until, turned)
+OF_SEVERAL_VALUES = (stepped, paired, traced, blended, added, unturned)
+"""Loops that call functions that return several values."""
+REFERENCES = {f.__name__: f for f in (*ALONE, *OF_SEVERAL_VALUES)}
+ON_GPUS = ("dark", "left", "recomputed", "turned", *(f.__name__ for f in OF_SEVERAL_VALUES))
+ROUNDED = ("product", "turned", "stepped", "unturned")
 """Loops in which the rounding of 100,000 floats adds up to more than the tolerance."""
-WITH_WEIGHTS = ("left", "until", "turned")
+WITH_WEIGHTS = ("left", "until", "turned", "unturned")
 
 
 def derivatives(value: Callable[..., complex], n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -102,7 +163,7 @@ def derivatives(value: Callable[..., complex], n: int) -> tuple[np.ndarray, np.n
 
 @pytest.mark.parametrize(
     ("name", "device"),
-    [(name, "cpu") for name in REFERENCES] + [(n, d) for n in ("dark", "left", "recomputed", "turned") for d in GPUS],
+    [(name, "cpu") for name in REFERENCES] + [(n, d) for n in ON_GPUS for d in GPUS],
 )
 def test_loop__of_any_length__has_the_gradient_of_float64(cxx: object, name: str, device: str) -> None:
     kernel = loaded(LOOPS, device)[name]

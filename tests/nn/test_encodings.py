@@ -11,6 +11,7 @@ import pytest
 from support.devices import largest, loaded, near
 
 import slangad as sa
+from slangad import float2
 from slangad.compiler.lang.errors import DescriptionError
 
 if TYPE_CHECKING:
@@ -139,6 +140,23 @@ def test_losses__values_and_gradients__are_those_of_float64() -> None:
         seed = np.zeros((33, 3), "f4")
         seed[:, k] = 1.0
         near(kernel.backward(y, t, cotangent=seed)["grad.y"], slope, 1e-5, size=largest(slope))
+
+
+@sa.differentiable
+def huber_of_half(y: float2, t: float2, delta: float) -> float:
+    return sa.nn.huber(y, t, delta=0.5 * delta)
+
+
+@pytest.mark.parametrize("delta", [0.0, -1.0, float("nan"), float("inf")])
+def test_huber__with_a_computed_delta_that_is_not_above_0__is_refused_in_python(delta: float) -> None:
+    y, t = float2(1.0, 2.0), float2(3.0, 4.0)
+    assert huber_of_half(y, t, 2.0) == 1.5
+    with pytest.raises(DescriptionError, match=rf"delta of huber is {0.5 * delta:g} \(a number above 0\)"):
+        huber_of_half(y, t, delta)
+    with pytest.raises(DescriptionError, match=rf"delta of huber is {0.5 * delta:g} \(a number above 0\)"):
+        sa.bwd_diff(huber_of_half)(y, t, delta, 1.0)
+    with pytest.raises(DescriptionError, match=r"delta of huber is -2 \(a number above 0\)"):
+        sa.nn.huber([1.0, 2.0], [3.0, 4.0], -2)
 
 
 @pytest.mark.parametrize(

@@ -391,6 +391,43 @@ def test_train__of_a_parameter_with_the_name_of_a_setting__says_to_give_it_by_po
     assert len(fall.train([1.0], 1.0, 5.0, steps=2, device="cpu", optimizer=sa.Adam(lr=0.1)).losses) >= 2
 
 
+@sa.struct
+class Fall:
+    steps: float
+    lr: float
+
+
+def test_train__of_a_field_with_the_name_of_a_setting__says_how_to_give_it() -> None:
+    @sa.kernel
+    def fall(x: NoDiff[Each[float]], m: NoDiff[Param[Fall]], speed: Param[float]) -> Mean[float]:
+        return m.steps * m.lr * x * speed
+
+    given = {"x": [1.0], "speed": 1.0, "optimizer": sa.Adam(lr=0.1), "device": "cpu"}
+    with pytest.raises(InputError) as refused:
+        fall.train(steps=5, lr=0.1, **given)
+    assert [problem.help for problem in refused.value.diagnostics] == [
+        "steps= is a setting of .train: give the field in m=, or as **{'m.steps': …}",
+        "lr= is a setting of .train: give the field in m=, or as **{'m.lr': …}",
+    ]
+    with pytest.raises(InputError, match="m is not trained, so it is not drawn"):
+        fall.train(steps=5, m={"lr": 2.0}, **given)
+    for fields in ({"m": Fall(1.0, 2.0)}, {"m.steps": 1.0, "m.lr": 2.0}):
+        assert len(fall.train(steps=2, **given, **fields).losses) >= 2
+
+
+def test_train__of_a_struct_with_the_name_of_a_setting__says_to_give_it_by_position() -> None:
+    @sa.kernel
+    def fall(x: NoDiff[Each[float]], steps: NoDiff[Param[Fall]], speed: Param[float]) -> Mean[float]:
+        return steps.steps * steps.lr * x * speed
+
+    given = {"speed": 1.0, "optimizer": sa.Adam(lr=0.1), "device": "cpu"}
+    hint = r"steps= is a setting of \.train: give the parameter steps by position"
+    for value in (5, Fall(1.0, 2.0), {"steps": 1.0, "lr": 2.0}):
+        with pytest.raises(InputError, match=hint):
+            fall.train(x=[1.0], steps=value, **given)
+    assert len(fall.train([1.0], Fall(1.0, 2.0), steps=2, **given).losses) >= 2
+
+
 def test_train__of_no_steps__gives_start_values_that_calls_take_by_key() -> None:
     start = distance.train(x=X, y=X, steps=0, device="cpu")
     assert start.losses == ()

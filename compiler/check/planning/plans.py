@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.check import tolerances as tol
 from slangad.compiler.check.legs.lost_gradients import without_gradient
+from slangad.compiler.check.model.names import broken_of
 from slangad.compiler.check.model.plan import SubjectPlan
 from slangad.compiler.check.sampling.samples import constants_in, covers
 from slangad.compiler.check.subjects.slang_integers import ended_by, integers_in, numbers_named
@@ -285,14 +286,15 @@ def _generated(subject: Subject, emitted: EmittedModule) -> Generated | None:
 
 
 def _shapes(subject: Subject, twins: TwinModule, options: CheckOptions) -> Iterator[tuple[str, tuple[int, ...]]]:
-    """Yield declared and requested shapes; those of a pipeline come last, since they override its kernels'."""
+    """Yield declared and requested shapes; those that are requested come last, since they override the others."""
     if subject.pipeline is None:
         yield from next((kernel.shapes for kernel in twins.module.kernels if kernel.name == subject.kernel), ())
-        return
-    yield from subject.pipeline.shapes
+    else:
+        yield from subject.pipeline.shapes
     for path, shape in options.shapes:
-        if path.startswith(f"{subject.name}."):
-            yield path[len(subject.name) + 1 :], shape
+        name, _, parameter = path.rpartition(".")
+        if name == broken_of(subject.name):
+            yield parameter, shape
 
 
 def _requested_ranges(subject: Subject, options: CheckOptions) -> Iterator[ir.Range]:

@@ -50,31 +50,42 @@ def refuse_shapes(shapes: Iterable[tuple[str, tuple[int, ...]]], subjects: Seque
     known = {path: shaped for subject, module in subjects for path, shaped in _shaped(subject, module)}
     for path, shape in shapes:
         if path not in known:
-            raise RequestedShapeError(path, shape, _unknown(path, known, [subject.name for subject, _ in subjects]))
+            raise RequestedShapeError(path, shape, _unknown(path, known, subjects))
         axes, place = known[path]
         if len(shape) != axes:
             have = f"{axes} axis" if axes == 1 else f"{axes} axes"
             raise RequestedShapeError(path, shape, f"{path} ({place}) has {have}, not {len(shape)}.", axes)
 
 
-def _unknown(path: str, known: Mapping[str, _Shaped], checked: Sequence[str]) -> str:
+def _unknown(path: str, known: Mapping[str, _Shaped], checked: Sequence[tuple[Subject, Module]]) -> str:
     """Return the reason why a path has no shape, and the paths that have one."""
-    name = path.partition(".")[0]
-    shaped = [other for other in known if other.partition(".")[0] == name]
+    name, _, param = path.rpartition(".")
+    shaped = [other for other in known if other.rpartition(".")[0] == name]
     near = get_close_matches(path, shaped or list(known), n=1)
-    if name not in {broken_of(one) for one in checked}:
+    found = [one for one in checked if broken_of(one[0].name) == name]
+    if not found:
         why = f"nothing that is checked is called {name!r}"
+    elif param in _shared(*found[0]):
+        why = f"all threads share one {param!r}, and its type gives its size"
     elif shaped:
         why = f"{path!r} is no tensor or texture of it"
+    elif found[0][0].kind == "function":
+        why = f"{name!r} is checked one call at a time, so nothing in it has a shape"
     else:
         why = f"{name!r} has no tensor or texture, so nothing in it has a shape"
     there = f"Did you mean {near[0]}?" if near else _listed(shaped or list(known))
     return f"{why}. {there}"
 
 
+def _shared(subject: Subject, module: Module) -> set[str]:
+    """Return the parameters of a launch of which all threads share one value."""
+    launches = (k for k in module.kernels if k.name == subject.kernel and is_launch(k))
+    return {p.name for k in launches for p in k.params if p.memory in (Memory.PARAM, Memory.UNIFORM)}
+
+
 def _listed(paths: Sequence[str]) -> str:
     if not paths:
-        return "Nothing that is checked has a tensor or texture."
+        return "Nothing that is checked has a shape."
     return f"These have shapes: {listed(paths, 8)}."
 
 
@@ -90,7 +101,7 @@ def _shaped(subject: Subject, module: Module) -> Iterator[tuple[str, _Shaped]]:
                 yield f"{name}.{param.name}", _Shaped(axes, str(subject.span))
         return
     for kernel in module.kernels:
-        if kernel.name == subject.kernel and is_launch(kernel) and subject.kind != "function":
+        if kernel.name == subject.kernel and is_launch(kernel):
             yield from _of_launch(name, kernel, subject)
 
 

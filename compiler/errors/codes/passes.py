@@ -168,7 +168,7 @@ sa.no_diff(...) if the gradient should end there.""",
         """keep= of sa.range says what reverse mode keeps of a loop. keep=0 keeps nothing: the state before an iteration
 is computed from the state after it. That needs updates that can be undone: x += e, where e does not read x, or x *= e
 in a loop that ends when x falls below a positive constant. Any keep= needs a loop that does not store into a
-tensor and does not return several values. The function of inverse= returns the earlier values of those of its
+tensor and does not return from a loop inside it. The function of inverse= returns the earlier values of those of its
 parameters that an iteration changes, and these must include all that the derivative of an iteration needs.
 
 Give a positive keep=, such as 16, or leave keep= and inverse= out: slangad then chooses.""",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from slangad.compiler.ir.types import FLOAT, Array, strengthen
 from slangad.compiler.lang.decorators.functions import DescribedFunction
-from slangad.compiler.lang.errors import DescriptionError
+from slangad.compiler.lang.errors import Argument, ArgumentError, DescriptionError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -23,7 +23,8 @@ class GenericFunction:
     Attributes:
         factory: The factory; its parameters take the types of the call's arguments.
         name: Its name.
-        bounds: The numbers that parameters take, by name. Calls in bodies with constants outside are refused.
+        bounds: The numbers that parameters take, by name. Calls with numbers outside are refused: in Python all, in
+            bodies those with constants.
     """
 
     def __init__(self, factory: Callable[..., object]) -> None:
@@ -61,7 +62,32 @@ class GenericFunction:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401  (values of any type)
         """Run the function for the arguments' types in Python."""
-        return self.instance(*typed(args, kwargs))(*args, **kwargs)
+        return self.of_values(args, kwargs)(*args, **kwargs)
+
+    def of_values(self, args: Sequence[object], kwargs: Mapping[str, object]) -> DescribedFunction[..., object]:
+        """Return the function for the values of a call in Python.
+
+        Raises:
+            ArgumentError: A number is out of its bounds.
+        """
+        made = self.instance(*typed(args, kwargs))
+        if self.bounds:
+            self._require_bounds(args, kwargs)
+        return made
+
+    def _require_bounds(self, args: Sequence[object], kwargs: Mapping[str, object]) -> None:
+        from slangad.compiler.lang.types.tracing import bottom
+        from slangad.compiler.lang.types.values import data_of
+
+        given = inspect.signature(self.factory).bind(*args, **kwargs).arguments
+        for position, (name, value) in enumerate(given.items()):
+            bounds = self.bounds.get(name)
+            if bounds is None:
+                continue
+            number = float(bottom(data_of(value)))
+            if not bounds.contain(number):
+                at = Argument(name, callee=self.name, position=position)
+                raise ArgumentError(at, f"{name} of {self.name} is {number:g}", str(bounds))
 
     def __repr__(self) -> str:
         return f"<generic function {self.name}>"

@@ -11,7 +11,7 @@ import numpy as np
 from slangad.compiler.lang.errors import DescriptionError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     import numpy.typing as npt
 
@@ -86,21 +86,35 @@ def bin_in_python(
     grid = (tiles,) if isinstance(tiles, int) else tuple(int(extent) for extent in tiles)
     if not 1 <= len(grid) <= 3 or min(*grid, capacity) < 0:
         raise DescriptionError(f"sa.bin has tiles={tiles!r} and capacity={capacity!r}", "tiles=(4, 6), capacity=100")
-    boxes = [np.asarray(one) for one in (lower, upper)]
-    count = boxes[0].shape[:1]
-    wanted = count if len(grid) == 1 else (*count, len(grid))
+    boxes = {"lower": np.asarray(lower), "upper": np.asarray(upper)}
+    count = boxes["lower"].shape[:1]
     keys = None if depth is None else np.asarray(depth)
-    if any(box.shape != wanted for box in boxes) or (keys is not None and keys.shape != count):
-        found = ", ".join(str(one.shape) for one in (*boxes, *([] if keys is None else [keys])))
-        message = f"sa.bin takes boxes of shape (n, {len(grid)}) and depths of shape (n,), not {found}"
-        raise DescriptionError(message, "each item has one number for each axis of tiles=")
-    if any(box.dtype.kind not in "iu" for box in boxes):
-        raise DescriptionError("the boxes of sa.bin are integers: numbers of tiles", "int(sa.floor(x / 16.0))")
-    low, high = (box.reshape(1, -1) for box in boxes)
+    _require(boxes, len(grid), count)
+    if keys is not None and keys.shape != count:
+        message = f"depth of sa.bin has shape {keys.shape}, and lower has {count[0] if count else 'no'} items"
+        raise DescriptionError(message, "one number for each item")
+    low, high = (box.reshape(1, -1) for box in boxes.values())
     lists = tile_lists(low, high, None if keys is None else keys[None], grid, capacity)
     if lists.needed[0] > capacity:
         raise DescriptionError(*overflow(int(lists.needed[0]), capacity))
     return lists.start[0], lists.count[0], lists.order[0]
+
+
+def _require(boxes: Mapping[str, Array], axes: int, count: tuple[int, ...]) -> None:
+    """Refuse boxes that are no integers, or not one for each of so many items.
+
+    Raises:
+        DescriptionError: It names the array.
+    """
+    wanted = count if axes == 1 else (*count, axes)
+    for name, box in boxes.items():
+        if box.shape != wanted:
+            shown = f"({count[0] if count else 'n'},)" if axes == 1 else f"({count[0] if count else 'n'}, {axes})"
+            message = f"{name} of sa.bin has shape {box.shape}, not {shown}"
+            raise DescriptionError(message, "each item has one number for each axis of tiles=")
+        if box.dtype.kind not in "iu":
+            message = f"{name} of sa.bin holds {box.dtype}, and boxes are numbers of tiles"
+            raise DescriptionError(message, f"np.floor({name} / 16).astype('int32') for tiles of 16")
 
 
 def overflow(needed: int, capacity: int) -> tuple[str, str]:

@@ -6,12 +6,13 @@ While a derivative is taken, a ``Trace`` follows reads and writes, so that gradi
 from __future__ import annotations
 
 import math
+from collections import deque
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 import numpy as np
 
-from slangad.compiler.ir.types import INT, Tensor, Texture, Vector, show
+from slangad.compiler.ir.types import INT, UINT, Tensor, Texture, Vector, show
 from slangad.compiler.lang.execution.elements import (
     Index,
     Numbers,
@@ -29,6 +30,9 @@ from slangad.compiler.lang.types.vectors import VECTOR_CLASSES, AnyVector
 
 if TYPE_CHECKING:
     from slangad.compiler.lang.types.tracing import Data
+
+_INTEGERS_READ: Final[deque[tuple[object, str]]] = deque(maxlen=16)
+"""The latest integers that threads read, and the elements that they are from: an index out of range is often one."""
 
 
 class Trace(Protocol):
@@ -67,7 +71,11 @@ class TensorArgument:
             raise TypeError(f"{self.name} is an OutTensor and can't be read")
         place = self._place(index)
         value = value_at(self.array, place, self.type.element)
-        return value if self.trace is None else self.trace.read(self.name, place, value)
+        if self.trace is not None:
+            value = self.trace.read(self.name, place, value)
+        if self.type.element in (INT, UINT):
+            _INTEGERS_READ.append((value, f"{self.name}[{', '.join(map(str, place))}]"))
+        return value
 
     def __setitem__(self, index: object, value: object) -> None:
         if not self.type.writes:
@@ -95,7 +103,37 @@ class TensorArgument:
         parts = index if isinstance(index, tuple) else (index,)
         if len(parts) != self.type.rank:
             raise TypeError(f"{self.name} takes {self.type.rank} indices, not {len(parts)}")
-        return tuple(position(p, n) for p, n in zip(parts, self.array.shape, strict=False))
+        return _place_in(self.name, parts, self.array.shape[: self.type.rank])
+
+
+def _place_in(name: str, parts: tuple[object, ...], shape: tuple[int, ...]) -> Index:
+    """Return an index of a memory.
+
+    Raises:
+        IndexError: It is outside. The message names the memory and, if it is known, the tensor that the index is from.
+    """
+    try:
+        return tuple(position(part, size) for part, size in zip(parts, shape, strict=True))
+    except IndexError:
+        raise IndexError(_out_of_range(name, parts, shape)) from None
+
+
+def _out_of_range(name: str, parts: tuple[object, ...], shape: tuple[int, ...]) -> str:
+    sizes = ((axis, part, size) for axis, (part, size) in enumerate(zip(parts, shape, strict=True)))
+    axis, part, size = next(one for one in sizes if not _fits(one[1], one[2]))
+    held = f"indices 0 to {size - 1}" if size else "no entries"
+    along = f" along axis {axis}" if len(shape) > 1 else ""
+    source = next((f"{word} is {part}: " for value, word in _INTEGERS_READ if value is part), "")
+    found = f"{name}[{', '.join(map(str, parts))}] is out of range: {name} has {held}{along}"
+    return f"{found} ({source}give a larger {name}, or a smaller index)"
+
+
+def _fits(part: object, size: int) -> bool:
+    try:
+        position(part, size)
+    except IndexError:
+        return False
+    return True
 
 
 def tensor_argument(value: object, type_: Tensor, name: str) -> TensorArgument:
@@ -130,8 +168,7 @@ class TextureArgument:
 
     def load(self, row: object, column: object) -> object:
         """Return one texel."""
-        height, width = self.array.shape[:2]
-        return self._texel((position(row, height), position(column, width)))
+        return self._texel(_place_in(self.name, (row, column), self.array.shape[:2]))
 
     def sample(self, uv: AnyVector) -> object:
         """Return the filtered value at ``uv`` in [0, 1]."""

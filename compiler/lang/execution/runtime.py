@@ -10,7 +10,7 @@ import numpy as np
 
 from slangad.compiler.ir.types import BOOL, FLOAT, INT, WEAK_FLOAT, Array, Scalar, Type, Weak, show
 from slangad.compiler.lang.decorators.functions import BoundMethod, DescribedFunction, describe
-from slangad.compiler.lang.decorators.generic import GenericFunction, typed
+from slangad.compiler.lang.decorators.generic import GenericFunction
 from slangad.compiler.lang.decorators.loops import BoundedRange, max_iters
 from slangad.compiler.lang.decorators.struct import CALL
 from slangad.compiler.lang.errors import LoopBoundExceeded
@@ -192,7 +192,7 @@ def call(function: Any, *args: object, **kwargs: object) -> object:  # noqa: ANN
     if isinstance(function, BoundMethod):
         return call_strict(function.function, (function.instance, *args), kwargs)
     if isinstance(function, GenericFunction):
-        return call_strict(function.instance(*typed(args, kwargs)), args, kwargs)
+        return call_strict(function.of_values(args, kwargs), args, kwargs)
     method = vars(type(function)).get(CALL) if record_of(type(function)) is not None else None
     if isinstance(method, DescribedFunction):
         return call_strict(method, (function, *args), kwargs)

@@ -123,7 +123,7 @@ def obstacle(stmt: ir.For | ir.While) -> str:
     """Return why a loop can't become functions; empty if it can. The words follow "the loop"."""
     inside = tuple(walk_stmts(stmt.body))
     if any(isinstance(s, ir.Return) for s in inside):
-        return "returns several values, or from an inner loop"
+        return "returns from an inner loop"
     if any(isinstance(s, ir.Barrier) for s in inside):
         return "waits for the group"
     if any(isinstance(s, ir.Let) for s in inside):
@@ -137,8 +137,8 @@ def obstacle(stmt: ir.For | ir.While) -> str:
             return _NEVER[type(expr)]
         if isinstance(expr, ir.Read) and isinstance(expr.source.type, Tensor) and expr.source.type.is_shared:
             return "reads memory that the group shares"
-        if isinstance(expr.type, (Tuple, DiffPair)) and isinstance(expr, ir.Var):
-            return "has a local of several values"
+        if isinstance(expr.type, DiffPair) and isinstance(expr, ir.Var):
+            return "has a local of a value with its tangent"
     return ""
 
 
@@ -192,7 +192,10 @@ def read_loop(
 
 
 def holds_nested_structs(loop: Loop) -> bool:
-    """Return True if a value that a loop hands on or shares is a struct with structs in it: it has no plain zero."""
+    """Return True if a value that a loop hands on or shares is a struct with structs in it: it has no plain zero.
+
+    A tuple counts as a struct: it becomes one.
+    """
 
     def structs_in(type_: Type) -> int:
         match type_:
@@ -200,6 +203,8 @@ def holds_nested_structs(loop: Loop) -> bool:
                 return structs_in(element)
             case Struct(fields=fields):
                 return 1 + max((structs_in(f.type) for f in fields), default=0)
+            case Tuple(elements):
+                return 1 + max((structs_in(e) for e in elements), default=0)
             case _:
                 return 0
 

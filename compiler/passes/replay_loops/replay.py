@@ -10,7 +10,7 @@ from slangad.compiler.errors.diagnostics import CompileError, Diagnostic
 from slangad.compiler.ir import nodes as ir
 from slangad.compiler.ir.build import Fresh, add, fresh_keys, zero
 from slangad.compiler.ir.gradient_flow import Carrying, is_differentiated
-from slangad.compiler.ir.types import BOOL, Tuple, Void
+from slangad.compiler.ir.types import BOOL, Void
 from slangad.compiler.ir.walk import body_exprs, map_blocks, root, statements, walk_stmts
 from slangad.compiler.passes.mark_no_diff import mark_kernel_params
 from slangad.compiler.passes.replay_loops.choose import Plan, Unsuitable, adds_only, choose
@@ -26,6 +26,7 @@ from slangad.compiler.passes.replay_loops.read import (
     wish_of,
 )
 from slangad.compiler.passes.replay_loops.rotate import rotated
+from slangad.compiler.passes.replay_loops.split import split_tuples
 
 if TYPE_CHECKING:
     from slangad.compiler.ir.build import Block
@@ -84,7 +85,10 @@ class _Replacer:
         body = statements(function)
         if not any(isinstance(s, (ir.For, ir.While)) for s in walk_stmts(body)):
             return [], function
-        scope = _Scope(self, function)
+        taken = {p.name for p in function.params} | {e.name for e in body_exprs(body) if isinstance(e, ir.Var)}
+        names = Fresh(taken | {s.variable for s in walk_stmts(body) if isinstance(s, ir.For)})
+        body = split_tuples(body, names)
+        scope = _Scope(self, replace(function, body=body), names)
         changed = scope.block(body, {p.name for p in function.params}, ())
         return scope.made, replace(function, body=changed)
 
@@ -96,6 +100,7 @@ class _Scope:
     Attributes:
         all: The functions of the module.
         of: The function.
+        names: Makes names of locals.
         made: The new functions.
         depth: The number of loops around the current statement.
         results: The values that loops return, as values of new locals: they carry gradient, too.
@@ -103,18 +108,14 @@ class _Scope:
 
     all: _Replacer
     of: ir.Function
+    names: Fresh
     made: list[ir.Function] = field(default_factory=list)
     depth: int = 0
     results: list[ir.Assign] = field(default_factory=list)
-    names: Fresh = field(init=False)
     carrying: Carrying = field(init=False)
 
     def __post_init__(self) -> None:
-        """Find the names and the gradient flow."""
-        body = statements(self.of)
-        taken = {p.name for p in self.of.params} | {e.name for e in body_exprs(body) if isinstance(e, ir.Var)}
-        taken |= {s.variable for s in walk_stmts(body) if isinstance(s, ir.For)}
-        self.names = Fresh(taken)
+        """Find the gradient flow."""
         self.carrying = Carrying(self.of, self.all.functions)
 
     def block(self, body: Block, before: set[str], after: tuple[Block, ...]) -> Block:
@@ -180,10 +181,10 @@ class _Scope:
     def _leaving(self, stmt: ir.For | ir.While) -> tuple[Block, ir.For | ir.While, Block] | None:
         """Return a loop that leaves by ``break`` where it returned, with what stands before and after it.
 
-        None if it does not return, or not a value of one type.
+        None if it does not return, or from a loop inside it.
         """
         returns = [s for s in walk_stmts(stmt.body) if isinstance(s, ir.Return)]
-        if not returns or isinstance(self.of.result, (Tuple, Void)) or _returns_in_loop(stmt.body):
+        if not returns or isinstance(self.of.result, Void) or _returns_in_loop(stmt.body):
             return None
         result, flag = self.names.var("result", self.of.result), self.names.var("returns", BOOL)
 
@@ -197,11 +198,13 @@ class _Scope:
                     collected.append(map_blocks(one, leave))
             return tuple(collected)
 
-        self.results += [ir.Assign(result, s.value) for s in returns if s.value is not None]
-        self.carrying = Carrying(replace(self.of, body=(*statements(self.of), *self.results)), self.all.functions)
         head = (ir.Assign(result, zero(result.type), stmt.span), ir.Assign(flag, zero(BOOL), stmt.span))
         tail = (ir.If(flag, (ir.Return(result, stmt.span),), (), stmt.span),)
-        return head, replace(stmt, body=leave(stmt.body)), tail
+        parts = split_tuples((*head, replace(stmt, body=leave(stmt.body)), *tail), self.names)
+        at, left = next((n, s) for n, s in enumerate(parts) if isinstance(s, (ir.For, ir.While)))
+        self.results += [s for s in walk_stmts(left.body) if isinstance(s, ir.Assign)]
+        self.carrying = Carrying(replace(self.of, body=(*statements(self.of), *self.results)), self.all.functions)
+        return parts[:at], left, parts[at + 1 :]
 
     def _refuse(self, stmt: ir.For | ir.While, why: str) -> None:
         message = f"{wish_of(stmt)} is not possible for this loop: {why}"

@@ -52,7 +52,7 @@ _FUSED: Final = "SLANGAD_FUSED"
 _TARGET: Final = "cpp"
 _WORKER: Final = "slangad.compiler.runtime.device.cpu_worker"
 _HELPS: Final = {
-    False: "look for an index out of bounds, or a loop that does not end",
+    False: "look for an index out of bounds, or a loop that does not end; a call in Python, kernel(…), names it",
     True: "no kernel ran yet: try again when the machine is less busy, or with a longer --time-limit",
 }
 """The verb for messages: True if a program was loaded, False if it was run."""
