@@ -51,6 +51,15 @@ A launch defines it on CUDA, and on software devices. On other devices of Vulkan
 only, which it no longer has: they made all reads of a kernel slower (benchmarks/RESULTS.md).
 """
 
+ROLLED: Final = "SLANGAD_ROLLED"
+"""The macro of software devices, on which the loops of products of matrices stay loops.
+
+A launch defines it. Drivers that compile for a CPU take long for each barrier and each iteration that is written out.
+"""
+
+UNROLLED: Final = "SLANGAD_UNROLLED"
+"""The macro by which tests ask for products as on a GPU on software devices."""
+
 NOT_FINITE: Final = "table with inf or nan"
 """No type, but there is no way to write it: constants that are not finite, except plain floats."""
 TRANSCENDENTAL: Final = "exponential, logarithm, power or angle function of double"

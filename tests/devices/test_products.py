@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from support.devices import AS_ON_GPUS, DEVICES, SOFTWARE, loaded
 
 from slangad.compiler.frontends import load
 from slangad.compiler.ir import nodes as ir
+from slangad.compiler.ir.targets import ROLLED
 from slangad.compiler.ir.text_form.printer import parse, show
 from slangad.compiler.ir.walk import statements, walk_stmts
 from slangad.compiler.passes import run_passes
+from slangad.compiler.runtime.device.slangpy_device import macros_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,6 +28,12 @@ DESCRIBED = Path(__file__).with_name("products.py")
 RNG = np.random.default_rng(5)
 SIZES = {"thin": (1, 70, 1), "odd": (17, 18, 3), "wide": (9, 130, 21)}
 Arrays = dict[str, np.ndarray]
+
+
+@pytest.fixture(params=[*DEVICES, *(f"{name}{AS_ON_GPUS}" for name in SOFTWARE)])
+def kernels(request: pytest.FixtureRequest, cxx: object) -> LoadedFile:
+    """The kernels on a device, on those in software also with the products of GPUs."""
+    return loaded(DESCRIBED, request.param)
 
 
 def numbers(*shape: int, scale: float = 1.0) -> np.ndarray:
@@ -73,6 +82,19 @@ def test_products__of_all_threads__are_found_and_no_others() -> None:
     }
     assert {ways[f"biased.net.{part}"] for part in "cd"} == {"sum"}
     assert (ways["gated.net.v"], ways["gated.net.u"]) == ("scatter", "shared")
+
+
+@pytest.mark.parametrize(
+    ("name", "adapter", "rolled"),
+    [
+        ("vulkan", "llvmpipe (LLVM 15.0.6, 256 bits)", True),
+        ("vulkan", "NVIDIA H200", False),
+        ("d3d12", "Microsoft Basic Render Driver", True),
+        ("cuda", "NVIDIA H200", False),
+    ],
+)
+def test_products__of_software_devices_alone__stay_loops(name: str, adapter: str, rolled: bool) -> None:
+    assert (ROLLED in macros_of(name, adapter, ())) == rolled
 
 
 def test_products__beside_a_local_of_the_users_of_that_name__have_another(tmp_path: Path) -> None:

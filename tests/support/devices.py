@@ -14,19 +14,24 @@ import numpy as np
 import pytest
 
 import slangad as sa
-from slangad.compiler.api.load import opened_device
+from slangad.compiler.api.load import LoadedFile, opened_device
+from slangad.compiler.api.program import read_program
+from slangad.compiler.driver.inputs import Input
+from slangad.compiler.driver.model import Options
 from slangad.compiler.errors.diagnostics import ToolchainError
+from slangad.compiler.ir.targets import UNROLLED
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from slangad.compiler.api.load import LoadedFile
     from slangad.compiler.runtime.device.model import Device
 
 GPUS = ("vulkan", "cuda", "webgpu")
 DEVICES = ("cpu", *GPUS)
 SOFTWARE = ("vulkan", "webgpu")
 """Devices that every machine for tests has, in software."""
+AS_ON_GPUS = " as on GPUs"
+"""Ends the name of a device in software for which products of matrices are written out, as for GPUs."""
 TINY = 1e-30
 
 
@@ -72,8 +77,15 @@ def _opened(name: str) -> Device | str:
 
 @cache
 def loaded(file: Path, name: str, *, deterministic: bool = False) -> LoadedFile:
-    """The kernels of a file on a device, read once in this process."""
-    return sa.load(file, device_of(name).name, deterministic=deterministic)
+    """The kernels of a file on a device, read once in this process.
+
+    A name that ends in ``AS_ON_GPUS`` has the products of GPUs on a device in software.
+    """
+    device = device_of(name.removesuffix(AS_ON_GPUS)).name
+    if not name.endswith(AS_ON_GPUS):
+        return sa.load(file, device, deterministic=deterministic)
+    options = Options(targets=(), defines=((UNROLLED, ""),), deterministic=deterministic)
+    return LoadedFile(read_program(Input(file), options), device)
 
 
 def near(found: object, wanted: object, tolerance: float = 1e-5, *, size: object = None) -> None:

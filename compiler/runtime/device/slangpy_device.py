@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from slangad.compiler.emit.library import LINEAR
 from slangad.compiler.errors.diagnostics import ToolchainError
-from slangad.compiler.ir.targets import LAST_GROUP, LONG_ATOMICS, MMA, TARGETS, TILES, VECTOR_ATOMICS
+from slangad.compiler.ir.targets import LAST_GROUP, LONG_ATOMICS, MMA, ROLLED, TARGETS, TILES, VECTOR_ATOMICS
 from slangad.compiler.runtime.device.choice import is_software
 from slangad.compiler.runtime.device.cuda_calls import PreparedLaunches, is_primary_at
 from slangad.compiler.runtime.device.cuda_capture import CapturedLaunches, LaunchGraph, is_captured, not_captured
@@ -207,6 +207,7 @@ def macros_of(name: str, adapter: str, abilities: Collection[str]) -> tuple[str,
     has = {
         TILES: name == "vulkan" and "cooperative_matrix" in abilities and "nvidia" in adapter.lower(),
         LAST_GROUP: name in ("cuda", "vulkan"),
+        ROLLED: is_software(adapter),
         LONG_ATOMICS: name == "cuda" or (name == "vulkan" and "atomic_int64" in abilities),
         MMA: _CHIP.format("8_0") in abilities,
         VECTOR_ATOMICS: _CHIP.format("9_0") in abilities,

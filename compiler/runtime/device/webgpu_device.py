@@ -13,6 +13,8 @@ from threading import RLock, Thread
 from typing import TYPE_CHECKING, Any, Final
 
 from slangad.compiler.emit.model import symbols
+from slangad.compiler.ir.targets import ROLLED
+from slangad.compiler.runtime.device.choice import is_software
 from slangad.compiler.runtime.device.gpu_launches import KeptBindings, copies_of, leave_busy, spread
 from slangad.compiler.runtime.device.memory import too_little_memory
 from slangad.compiler.runtime.device.slangpy_device import captured_prints
@@ -219,7 +221,10 @@ class WebgpuDevice:
         return program
 
     def _shaders(self, emitted: EmittedModule, source: BuildOptions, entries: Collection[str]) -> list[Shader]:
-        plain = () if _FILTERABLE in self.handle.features else (("SLANGAD_NO_FILTERS", ""),)
+        has = {
+            "SLANGAD_NO_FILTERS": _FILTERABLE not in self.handle.features,
+            ROLLED: is_software(self.adapter),
+        }
         job = CompileJob(
             name=emitted.file_name,
             source=emitted.text,
@@ -227,7 +232,7 @@ class WebgpuDevice:
             targets=(_TARGET,),
             modules=tuple(emitted.libraries.items()),
             include_dirs=source.include_dirs,
-            defines=(*source.defines, *plain),
+            defines=(*source.defines, *((macro, "") for macro, here in has.items() if here)),
         )
         (result,) = compile_jobs([job], workers=1, cache=source.cache)
         if not result.ok:
