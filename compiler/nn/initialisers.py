@@ -110,5 +110,10 @@ def weights_of(init: str | Distribution, of: WeightShape) -> Distribution:
 
 
 def biases_of(init: str | Distribution, of: WeightShape) -> Distribution:
-    """Return the distribution of a layer's biases: 0, except for ``siren``, whose code leaves them as PyTorch does."""
-    return _within(1.0 / of.inputs) if init == "siren" else Uniform(0.0, 0.0)
+    """Return the distribution of a layer's biases: 0, except for ``siren``.
+
+    The code of that paper computes sin(30 (W x + b)), and leaves b as PyTorch does. Here 30 is in W and b.
+    """
+    if init != "siren":
+        return Uniform(0.0, 0.0)
+    return _within((FREQUENCY if of.activation == "sine" else 1.0) ** 2 / of.inputs)

@@ -58,8 +58,8 @@ def test_start__of_weights__has_the_distribution_of_the_initialiser(cxx: object,
             assert 3.0 * deviation < largest < 6.0 * deviation
             assert np.mean(np.abs(values) < deviation) == pytest.approx(0.6827, abs=0.03)
     biases = {key: arrays[key].astype("f8") for key in ("net.l1.b", "net.l2.b", "layer.b")}
-    for values, inputs in zip(biases.values(), (50, 80, 50), strict=True):
-        bound = inputs**-0.5 if name == "siren" else 0.0
+    for values, root in zip(biases.values(), (30 / 50**0.5, 80**-0.5, 50**-0.5), strict=True):  # a sine after the first
+        bound = root if name == "siren" else 0.0
         assert np.abs(values).max() <= bound * (1 + 1e-6)
         assert values.std() == pytest.approx(bound / 3**0.5, rel=0.25)
 
