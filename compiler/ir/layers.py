@@ -129,7 +129,7 @@ def _agree(pairs: Iterable[tuple[str, str]], gives: set[str], takes: set[str]) -
 def _is_positive_part(key: str, functions: Mapping[str, Function]) -> bool:
     """Return True if a function computes max(x, 0) of its first parameter x, with the derivative that follows."""
     function = functions.get(key)
-    if function is None or function.derivative != Automatic():
+    if function is None or function.derivative != Automatic() or function.params[0].no_diff:
         return False
     x = Var(function.params[0].name, function.params[0].type)
     match tuple(s for s in statements(function) if not isinstance(s, Comment)):

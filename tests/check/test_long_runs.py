@@ -6,6 +6,7 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 from check.in_process import InProcess
 
@@ -13,12 +14,18 @@ from slangad.compiler.check import method
 from slangad.compiler.check import tolerances as tol
 from slangad.compiler.check.legs import table
 from slangad.compiler.check.model.budget import OutOfTimeError, budget, budget_of
+from slangad.compiler.check.reference import entries
 from slangad.compiler.check.twins import declared
 from slangad.compiler.check.workers import pool
 from slangad.compiler.report.model import Leg, LegState, Verdict
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from check.conftest import Checked
+
+    from slangad.compiler.check.reference.differences import Ladder, Slices
+    from slangad.compiler.check.reference.function import ExaminedFunction
 
 MARCH = """
 import slangad as sa
@@ -225,6 +232,26 @@ def middle(a: float, b: float, c: float) -> float:
     assert "a close look at kinks" in result.reason
 
 
+def test_check__a_first_look_that_does_not_end__is_no_pass(checked: Checked, monkeypatch: pytest.MonkeyPatch) -> None:
+    measured = entries._measured
+
+    def half(function: ExaminedFunction, slices: Slices, windows: Sequence[int]) -> Ladder:
+        return measured(function, slices.pick(np.arange(len(slices) // 2)), windows)
+
+    monkeypatch.setattr(pool, "Worker", InProcess)
+    monkeypatch.setattr(entries, "_measured", half)
+    result = checked("""
+import slangad as sa
+
+
+@sa.differentiable
+def product(a: float, b: float) -> float:
+    return a * b
+""")["product"]
+    assert result.verdict is Verdict.INCONCLUSIVE
+    assert "a first look at each input" in result.reason
+
+
 def test_check__a_program_whose_time_runs_out__says_what_was_compared(checked: Checked) -> None:
     result = checked(simulation(20_000), run_limit=4.0)["simulated"]
     assert result.verdict is Verdict.INCONCLUSIVE
@@ -252,3 +279,34 @@ def test_budget__of_rows_that_are_quick__gives_all_of_them() -> None:
     with budget_of(0.0) as time_of_subject:
         assert sum(part.stop - part.start for part in time_of_subject.parts(100_000, 1 << 14, "rows")) == 100_000
         time_of_subject.require()
+
+
+@pytest.mark.parametrize("steps", [200, 20_000])
+def test_check__a_slow_kernel_whose_inner_threads_are_wrong__fails(checked: Checked, steps: int) -> None:
+    """A launch has so many threads that one is neither the first nor the last."""
+    result = checked(f"""
+import slangad as sa
+from slangad import Each, Tensor
+
+
+@sa.differentiable
+def square(x: float) -> float:
+    return x * x
+
+
+@square.backward
+def _(x: float, d_out: float) -> float:
+    return 3.0 * x * d_out
+
+
+@sa.kernel(ranges={{"mass": (0.1, 1.0)}}, shapes={{"mass": (3,)}})
+def interior(mass: Tensor[float, 1], eps: Each[float]) -> Each[float]:
+    x = 1.0
+    for _ in range({steps}):
+        x += 0.0001 * sa.sin(x * (eps + mass[0]))
+    i = sa.thread_id(0)
+    if i > 0 and i < sa.thread_count(0) - 1:
+        x += square(mass[1])
+    return x
+""", samples=8)["interior"]  # fmt: skip
+    assert result.verdict is Verdict.FAIL, result.reason

@@ -1,7 +1,7 @@
 """Networks in half with max(x, 0) between their layers, and one layer that is followed by another function."""
 
 import slangad as sa
-from slangad import Array, Each, Param
+from slangad import Array, Each, NoDiff, Param
 
 
 def network(*hidden: int):
@@ -20,6 +20,25 @@ n64 = network(64, 64)
 n128 = network(128, 128)
 uneven = network(48, 128, 96)
 wide = network(128, 144, 32)
+
+
+@sa.differentiable
+def blocked(x: NoDiff[float], y: float) -> float:
+    return max(x, 0.0)
+
+
+@sa.differentiable
+def activation(x: float) -> float:
+    """max(x, 0), without a gradient."""
+    return blocked(x, x * x)
+
+
+Blocked = sa.nn.MLP([16, 48, 48, 3], activation, precision="half")
+
+
+@sa.kernel
+def without_gradient(net: Param[Blocked], x: Each[Array[float, 16]]) -> Each[Array[float, 3]]:
+    return net(x)
 
 
 @sa.struct

@@ -119,6 +119,7 @@ LINKED = {
     "results_128_128": {"l1": FIRST, "l2": INNER, "l3": LAST},
     "results_48_128_96": {"l1": NONE, "l2": FIRST, "l3": INNER, "l4": LAST},  # Vulkan's units take the first alone
     "results_128_144_32": {"l1": FIRST, "l2": LAST, "l3": NONE, "l4": NONE},
+    "without_gradient": {"l1": NONE, "l2": NONE, "l3": NONE},
     "mixed": {"l1": FIRST, "l2": INNER, "l3": LAST, "l4": NONE},
 }
 
@@ -148,6 +149,14 @@ def test_layers__with_another_function_and_without_a_bias__are_near_float64(kern
     layers = drawn((16, 48, 64, 32, 3), x, bias=0)
     del layers[1]["b"]
     agree(kernels.mixed, layers, x, cotangent, sine=3)
+
+
+def test_layers__with_an_activation_without_gradient__have_none(kernels: LoadedFile) -> None:
+    x, cotangent = samples(33)
+    net = {f"l{k}": layer for k, layer in enumerate(drawn((16, 48, 48, 3), x), start=1)}
+    found = kernels.without_gradient.backward(net=net, x=x, cotangent=cotangent)
+    assert np.any(found["grad.net.l3.w"])
+    assert not any(np.any(found[key]) for key in ("grad.net.l1.w", "grad.net.l2.b", "grad.x"))
 
 
 def test_networks__with_units_at_their_kink__have_half_the_derivative_there(kernels: LoadedFile) -> None:

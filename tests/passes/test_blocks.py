@@ -113,6 +113,8 @@ MISSES = {
     "a counter": ("c = 0\nfor m in range(3):\n    c += 1\n    s += v[i // 16, j // 16, c]", ""),
     "through a float": ("s += w[int(float(i // 16)), j // 16]", ""),
     "a range that wraps around": ("s += w[i // 16, j // 16 + 2147483647 + k % 2 - 2147483647]", ""),
+    "a parameter that is set": ("if x > 0.5:\n    k = 1\ns += v[i // 16, j // 16, k]", ""),
+    "a parameter that counts": ("s += v[i // 16, j // 16, k]\nfor k in range(2):\n    s += v[i // 16, j // 16, k]", ""),
     "too many elements": ("s += w[i // 64, j // 32]", "blocks of 64 x 32 have more than 1024 elements"),
     "too many numbers": (
         "for m in range(65):\n    s += v[i // 16, j // 16, m]", "a block has 65 numbers of it, more than 64",

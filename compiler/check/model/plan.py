@@ -37,6 +37,7 @@ class SubjectPlan:
         unclear: True if it reaches a part that is declared to carry no gradient, and nothing freezes that.
         run_limit: Seconds that its samples may take; 0 without a limit.
         without_gradient: Parameters that have no gradient because of their struct, with its name.
+        numbered: True if threads may know their numbers.
     """
 
     subject: Subject
@@ -59,3 +60,4 @@ class SubjectPlan:
     unclear: bool = False
     run_limit: float = 0.0
     without_gradient: tuple[tuple[str, str], ...] = ()
+    numbered: bool = True

@@ -97,6 +97,7 @@ def make_plan(
         unclear=_is_unclear(subject, twins, f64),
         run_limit=options.run_limit,
         without_gradient=_without_gradient(subject, twins),
+        numbered=_is_numbered(function),
     )
 
 
@@ -163,6 +164,13 @@ def _command(subject: Subject, path: Path, options: CheckOptions, drawn: tuple[i
     if samples != options.samples:
         command = re.sub(r" --samples \d+", "", command) + f" --samples {samples}"
     return f"{command} {shlex.quote(str(path))} --only {shlex.quote(subject.label)}"
+
+
+def _is_numbered(function: ir.Function | None) -> bool:
+    """Return False if no thread asks for its number, or for how many there are."""
+    if function is None or not isinstance(function.body, tuple):
+        return True
+    return any(isinstance(e, (ir.ThreadId, ir.ThreadCount)) for e in body_exprs(function.body))
 
 
 def _codes(function: ir.Function | None, subject: Subject, module: ir.Module) -> tuple[FunctionCode, ...]:

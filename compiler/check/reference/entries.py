@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 
 _SCREEN: Final = "screen"
+_FIRST_LOOK: Final = "a first look at each input"
 """The key of the time that a pair of sample and input takes in the first look."""
 
 
@@ -82,13 +83,14 @@ def _screen(
         slices = _slices(function, samples, which[pairs[:, 0]], pairs[:, 1])
         ladder = _measured(function, slices, windows)
         if not len(ladder.slope):  # what is open then counts as undecided
+            findings.cut += () if findings.looked.any() else (_FIRST_LOOK,)
             return
+        is_first, is_cut = not findings.looked.any(), len(ladder.slope) < len(pairs)
         pairs = pairs[: len(ladder.slope)]
-        if not findings.looked.any():
+        if is_first:
             findings.looked[which[pairs[:, 0]], pairs[:, 1]] = True
-            least = min(tol.PAIRS_EACH, len(which))
-            if (np.bincount(pairs[:, 1], minlength=len(function.inputs)) < least).any():
-                findings.cut += (f"a first look at each input at {least} samples",)
+        if is_first and is_cut:
+            findings.cut += (_FIRST_LOOK,)
         for number, level in enumerate(levels):
             slope[level, pairs[:, 0], :, pairs[:, 1]] = ladder.slope[:, number]
             bar[level, pairs[:, 0], :, pairs[:, 1]] = ladder.bar[:, number]

@@ -72,11 +72,11 @@ def _launched(task: SubjectTask, indices: Kernel, libraries: Libraries) -> Subje
 
 
 def _small(task: SubjectTask, indices: Kernel, libraries: Libraries, extents: Extents) -> Extents:
-    """Return the size of a launch of fewer threads where threads take long and nothing asks for a number of them."""
+    """Return the size of a launch of fewer threads where threads take long, and none knows its number."""
     plan, dims = task.plan, task.kernel.dims
     memories = {p.name: p.memory for p in task.kernel.params}
     declared = any(memories.get(name) is Memory.EACH or memories[name].is_written for name, _ in plan.shapes)
-    if extents.domain != tol.DOMAINS[dims] or declared or task.kernel.in_step:
+    if extents.domain != tol.DOMAINS[dims] or declared or task.kernel.in_step or plan.numbered:
         return extents
     runner = libraries.launch(task.kernel, extents)
     columns = runner.inputs.columns
