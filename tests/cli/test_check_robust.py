@@ -264,4 +264,5 @@ def test_check__more_work_than_the_limit_allows__is_no_mistake_of_a_description(
     (folder / "large.py").write_text(LARGE, encoding="utf-8")
     code, results = checked("large.py", "-j", "1")
     assert (code, results["small"]["verdict"], results["large"]["verdict"]) == (0, "PASS", "INCONCLUSIVE")
-    assert results["large"]["reason"] == "its samples take more than 4 s: --run-limit gives them more"
+    reason = "its samples take more than 4 s: --run-limit gives them more; not finished: "
+    assert results["large"]["reason"].startswith(reason)
