@@ -74,8 +74,8 @@ def disjoint_elements(module: ir.Module, kernel: ir.Kernel, key: str) -> Disjoin
     If there are none, the result is the reason, and empty if the tensor is not indexed by blocks at all.
     """
     finder = _ReadFinder({f.key: f for f in module.functions}, key)
-    params = {p.name: _UNKNOWN for f in module.functions if f.key == kernel.function for p in f.params}
-    reads = list(finder.reads(kernel.function, params))
+    given = dict.fromkeys((p.name for p in finder.functions[kernel.function].params), _UNKNOWN)
+    reads = list(finder.reads(kernel.function, given))
     if not reads:
         return ""
     if any(finder.names(f) for f in module.functions if f.key not in finder.seen):

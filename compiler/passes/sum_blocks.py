@@ -7,8 +7,8 @@ No other group adds to these elements: a thread of the group adds the sum to the
 are single threads (``w[8 * i + k]``), each thread does so by itself, as with all elements that it has alone.
 ``disjoint_elements`` has the proof.
 
-Kernels keep their ways if they multiply matrices in groups, or if other tensors add up in tiles: their loops may then
-be run for a whole tile.
+Kernels that multiply matrices in groups keep their ways. Kernels in which other tensors add up in tiles have no blocks
+of several threads: a group may run a loop for such a tile.
 """
 
 from __future__ import annotations

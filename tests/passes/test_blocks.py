@@ -220,7 +220,7 @@ def offset(rng: random.Random) -> str:
 
 
 def index_pair(rng: random.Random) -> tuple[str, str]:
-    """Return two indices in which blocks are told apart, or nearly so."""
+    """Return two indices of which blocks read different ones, or nearly so."""
     first = rng.randrange(2)
     a, b, step = number(rng, first), number(rng, 1 - first), rng.randrange(1, 7)
     size = rng.choice(SIZES)

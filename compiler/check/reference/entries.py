@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
 
 _SCREEN: Final = "screen"
-_FIRST_LOOK: Final = "a first look at each input"
 """The key of the time that a pair of sample and input takes in the first look."""
+_FIRST_LOOK: Final = "a first look at each input"
 
 
 def compare_entries(
@@ -82,15 +82,13 @@ def _screen(
         windows = [tol.SCREEN_LEVELS[level] for level in levels]
         slices = _slices(function, samples, which[pairs[:, 0]], pairs[:, 1])
         ladder = _measured(function, slices, windows)
-        if not len(ladder.slope):  # what is open then counts as undecided
-            findings.cut += () if findings.looked.any() else (_FIRST_LOOK,)
-            return
-        is_first, is_cut = not findings.looked.any(), len(ladder.slope) < len(pairs)
-        pairs = pairs[: len(ladder.slope)]
-        if is_first:
-            findings.looked[which[pairs[:, 0]], pairs[:, 1]] = True
-        if is_first and is_cut:
+        if not findings.looked.any() and len(ladder.slope) < len(pairs):
             findings.cut += (_FIRST_LOOK,)
+        if not len(ladder.slope):  # what is open then counts as undecided
+            return
+        pairs = pairs[: len(ladder.slope)]
+        if not findings.looked.any():
+            findings.looked[which[pairs[:, 0]], pairs[:, 1]] = True
         for number, level in enumerate(levels):
             slope[level, pairs[:, 0], :, pairs[:, 1]] = ladder.slope[:, number]
             bar[level, pairs[:, 0], :, pairs[:, 1]] = ladder.bar[:, number]

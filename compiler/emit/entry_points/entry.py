@@ -104,9 +104,7 @@ class PrintedEntry:
     @property
     def blocks(self) -> tuple[BlockSums, ...]:
         """The sums of tensors whose elements belong to the groups that walk the domain in blocks."""
-        if self.mode is not Mode.BACKWARD:
-            return ()
-        return tuple(part.block for part in self.memory if isinstance(part, TensorPrinter) and part.block)
+        return blocks_of(self.memory, self.mode)
 
     @property
     def in_step(self) -> bool:
@@ -212,6 +210,13 @@ def arrived_parameter(entry: PrintedEntry, group: SumGroup) -> EntryParameter:
         entry.scope.local("arrived"), ParameterRole.ARRIVED, "", (), UINT, (group.count + 1,),
         "RWStructuredBuffer<uint>", "add",
     )  # fmt: skip
+
+
+def blocks_of(memory: Iterable[MemoryPrinter], mode: Mode) -> tuple[BlockSums, ...]:
+    """Return the sums of tensors whose elements belong to blocks of the domain; only backward mode adds up."""
+    if mode is not Mode.BACKWARD:
+        return ()
+    return tuple(part.block for part in memory if isinstance(part, TensorPrinter) and part.block)
 
 
 def scattered(memory: Iterable[MemoryPrinter], mode: Mode) -> Iterator[MemoryPrinter]:

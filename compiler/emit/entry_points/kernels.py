@@ -15,6 +15,7 @@ from slangad.compiler.emit.entry_points.entry import (
     MemoryPrinter,
     ParameterPrinter,
     PrintedEntry,
+    blocks_of,
     domain_parameter,
     element_count,
     partials_parameter,
@@ -108,8 +109,7 @@ def print_kernel(
         matrices = tuple(m.matrix for m in memory if isinstance(m, TensorPrinter) and m.matrix)
         together = summing_group(kernel.group_size) if matrices else 0
         scope = KernelScope(names, NameScope(taken, ()), accessors, kernel.dims, together=together)
-        blocks = mode is Mode.BACKWARD and any(isinstance(m, TensorPrinter) and m.block for m in memory)
-        slots = Slots(together=bool(matrices or kernel.tile or kernel.in_step or blocks))
+        slots = Slots(together=bool(matrices or kernel.tile or kernel.in_step or blocks_of(memory, mode)))
         places = tuple(_places(scope, kernel, function, slots, values))
         results = _results(scope, kernel, function, slots)
         for part in (*results, *places):

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class BlockNames:
-    """The names of what the functions of a block use: those of the tensor, and those of the block."""
+    """Names that the functions of a block use: those of the tensor, and those of the block."""
 
     gradient: str
     extents: str

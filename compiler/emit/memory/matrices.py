@@ -197,19 +197,17 @@ class MatrixSums:
 
         It returns the product of the transposed matrix, from index ``at`` on, with ``rows``.
         """
-        function, bias = f"gradients{self._rectified}", self.bias
-        holders, counts, places = [self.names.holder], [self.count], [self._place(which)]
-        shared: tuple[int, ...] = (self._column[1],) if bias else ()
-        is_biased: tuple[int, ...] = ()
-        on_units: tuple[int, ...] = self._on_units
+        bias = self.bias
+        summed = [(self.names.holder, self.count, self._place(which))]
         if bias is not None:
-            function = function if self._rectified else "gradients_and_rows"
-            holders.append(bias.names.holder)
-            counts.append(bias.count)
-            places.append(bias._place(bias_which))
-        if self._rectified:  # one function with a bias and without
-            holders, counts, places = (2 * holders)[:2], (2 * counts)[:2], [*places, "0"][:2]
-            is_biased, shared, on_units = (int(bias is not None),), shared or (1,), on_units[:2]
+            summed.append((bias.names.holder, bias.count, bias._place(bias_which)))
+        elif self._rectified:  # one function with a bias and without: it takes the matrix twice
+            summed.append((self.names.holder, self.count, "0"))
+        holders, counts, places = zip(*summed, strict=True)
+        shared = (self._column[1] if bias else 1,) if len(summed) > 1 else ()
+        function = f"gradients{self._rectified}" if self._rectified else "gradients_and_rows" if bias else "gradients"
+        is_biased = (int(bias is not None),) if self._rectified else ()
+        on_units = self._on_units[:2] if self._rectified else self._on_units  # positive parts are in half
         sizes = (*holders, *is_biased, *counts, self.rows, self.columns, *self._grid, *shared, *self._tiles)
         units = (*self._tile(self.columns), self.group, *on_units, self.place, self.room)
         given = ", ".join((self.names.values, at, *places, columns, rows))

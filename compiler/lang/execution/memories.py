@@ -31,8 +31,8 @@ from slangad.compiler.lang.types.vectors import VECTOR_CLASSES, AnyVector
 if TYPE_CHECKING:
     from slangad.compiler.lang.types.tracing import Data
 
-_INTEGERS_READ: Final[deque[tuple[object, str]]] = deque(maxlen=16)
-"""The latest integers that threads read, and the elements that they are from: an index out of range is often one."""
+_INTEGERS_READ: Final[deque[tuple[object, str, Index]]] = deque(maxlen=16)
+"""The latest integers that threads read, with memory and index: an index out of range is often one of them."""
 
 
 class Trace(Protocol):
@@ -74,7 +74,7 @@ class TensorArgument:
         if self.trace is not None:
             value = self.trace.read(self.name, place, value)
         if self.type.element in (INT, UINT):
-            _INTEGERS_READ.append((value, f"{self.name}[{', '.join(map(str, place))}]"))
+            _INTEGERS_READ.append((value, self.name, place))
         return value
 
     def __setitem__(self, index: object, value: object) -> None:
@@ -123,9 +123,14 @@ def _out_of_range(name: str, parts: tuple[object, ...], shape: tuple[int, ...]) 
     axis, part, size = next(one for one in sizes if not _fits(one[1], one[2]))
     held = f"indices 0 to {size - 1}" if size else "no entries"
     along = f" along axis {axis}" if len(shape) > 1 else ""
-    source = next((f"{word} is {part}: " for value, word in _INTEGERS_READ if value is part), "")
-    found = f"{name}[{', '.join(map(str, parts))}] is out of range: {name} has {held}{along}"
+    read = next(((memory, place) for value, memory, place in _INTEGERS_READ if value is part), None)
+    source = f"{_element(*read)} is {part}: " if read else ""
+    found = f"{_element(name, parts)} is out of range: {name} has {held}{along}"
     return f"{found} ({source}give a larger {name}, or a smaller index)"
+
+
+def _element(name: str, place: tuple[object, ...]) -> str:
+    return f"{name}[{', '.join(map(str, place))}]"
 
 
 def _fits(part: object, size: int) -> bool:

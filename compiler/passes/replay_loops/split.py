@@ -91,7 +91,7 @@ class _Splitter:
         return [ir.Assign(whole, value, stmt.span), *stores]
 
     def _read(self, expr: ir.Expr) -> ir.Expr:
-        """Return what stands for a tuple, or for an element of it."""
+        """Return a tuple as its elements, or one element of it; other expressions as they are."""
         match expr:
             case ir.Var(name, type_) if name in self.parts:
                 return ir.Construct(self.parts[name], type_, expr.span)
