@@ -32,8 +32,10 @@ _TILE: Final = 16
 """Rows and columns of a tile of a matrix unit."""
 MOST_TOGETHER: Final = 700
 """The most rows and columns together of a matrix that CUDA's matrix units multiply by."""
-MOST_ON_TILES: Final = 64
-"""The most rows, and the most columns, of a matrix that Vulkan's and Metal's matrix units multiply by."""
+MOST_ON_TILES: Final = 128
+"""The most rows, and the most columns, of a matrix that Vulkan's matrix units multiply by."""
+MOST_ON_SIMDGROUPS: Final = 64
+"""The same of Metal's."""
 LEAST_IN_FLOAT: Final = 33
 """The least rows, or columns, of a matrix in float that they multiply by."""
 MEMORY_ON_TILES: Final = 2304
@@ -55,7 +57,7 @@ class Layer(NamedTuple):
         before: The key of the function that all vectors go through right before the product; nothing without.
         takes_tiles: True if all vectors are products themselves, with that function between at most.
         gives_tiles: True if all products go to such layers only.
-        takes_rectified: True if all vectors are the positive parts of products, in half on CUDA's matrix units.
+        takes_rectified: True if all vectors are the positive parts of products, in half on matrix units.
         gives_rectified: True if all products go to such layers only.
     """
 
@@ -110,8 +112,9 @@ def layers_of(module: Module) -> dict[str, Layer]:
     gives -= {a for a, b in pairs if _units(matrices[a]) != _units(matrices[b])}
     _agree(pairs, gives, takes)
     in_half = {key for key in uses if matrices[key].accumulation is Accumulation.HALF_MATRIX}
-    gives_rectified = {key for key in gives & in_half if matrices[key].reach[0] in _RECTIFIED}
-    takes_rectified = {key for key in takes & in_half if _is_positive_part(entry_key(before[key].before), functions)}
+    halfs = {key for key in in_half if _units(matrices[key]) == (True, True)}
+    gives_rectified = {key for key in gives & halfs if matrices[key].reach[0] in _RECTIFIED}
+    takes_rectified = {key for key in takes & halfs if _is_positive_part(entry_key(before[key].before), functions)}
     _agree(pairs, gives_rectified, takes_rectified)
     return {
         key: Layer(layer.before, key in takes, key in gives, key in takes_rectified, key in gives_rectified)

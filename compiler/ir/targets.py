@@ -23,13 +23,16 @@ TILES: Final = "SLANGAD_TILES"
 A launch defines it; SPIR-V has it where it is asked for, since it says nothing of devices.
 """
 
+CONVERSIONS: Final = "SLANGAD_CONVERSIONS"
+"""The macro of those that make a tile of factors of one of sums without memory (VK_NV_cooperative_matrix2)."""
+
 SIMDGROUPS: Final = "SLANGAD_SIMDGROUPS"
 """The macro by which a user asks for products of 8 x 8 tiles of floats in Metal, by simdgroups of 32 threads.
 
 No launch defines it: no Metal compiler and no GPU has seen such a text.
 """
 
-ASKED: Final = {TILES: ("spirv", "spirv-asm"), SIMDGROUPS: ("metal",)}
+ASKED: Final = {TILES: ("spirv", "spirv-asm"), CONVERSIONS: ("spirv", "spirv-asm"), SIMDGROUPS: ("metal",)}
 """The targets that heed a macro of a device where a user asks for it. Others never see it."""
 
 NO_MMA: Final = "SLANGAD_NO_MMA"

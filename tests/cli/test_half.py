@@ -74,13 +74,24 @@ def deep(x: Each[Array[float, 16]], net: Param[Net]) -> Each[Array[float, 3]]:
 """
 
 
-@pytest.mark.parametrize("precision", ["half", "float"])
-def test_compile__of_tiles_for_vulkan__has_no_private_memory_of_a_group(project: Project, precision: str) -> None:
-    project.write("deep.py", DEEP.format(precision=precision))
+@pytest.mark.parametrize(
+    ("precision", "units", "macros"),
+    [
+        ("half", 64, ["SLANGAD_TILES"]),
+        ("float", 64, ["SLANGAD_TILES"]),
+        ("half", 128, ["SLANGAD_TILES", "SLANGAD_CONVERSIONS"]),
+    ],
+)
+def test_compile__of_tiles_for_vulkan__has_no_private_memory_of_a_group(
+    project: Project, precision: str, units: int, macros: list[str]
+) -> None:
+    project.write("deep.py", DEEP.format(precision=precision).replace("64, 64", f"{units}, {units}"))
     targets = ("-t", "spirv-asm", "-t", "glsl", "-t", "cuda")
-    said = project.run("-v", "compile", "deep.py", *targets, "-D", "SLANGAD_TILES", "--mode", "backward").stderr
+    defined = [f"-D{macro}" for macro in macros]
+    said = project.run("-v", "compile", "deep.py", *targets, *defined, "--mode", "backward").stderr
     assert "on spirv-asm: half: on" in said or "on spirv-asm: float, from 33 rows" in said
     text = project.files()["deep.deep.backward.spvasm"].decode()
+    assert ("OpCooperativeMatrixConvertNV" in text) == ("SLANGAD_CONVERSIONS" in macros)
     shared = set(re.findall(r"^(%\w+) = OpTypePointer Workgroup ", text, re.MULTILINE))
     made = re.findall(r"^(%\w+) = Op(?:Access\w+|Variable) (%\w+)", text, re.MULTILINE)
     places = {name for name, type_ in made if type_ in shared}

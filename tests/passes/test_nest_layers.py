@@ -157,7 +157,7 @@ def test_layers__around_one_in_float_on_the_same_units__hold_tiles(tmp_path: Pat
     assert tiles(found) == {"first": (False, True), "second": (True, True), "third": (True, False)}
 
 
-@pytest.mark.parametrize(("units", "linked"), [(64, True), (128, False), (688, False)])
+@pytest.mark.parametrize(("units", "linked"), [(64, True), (128, True), (160, False), (688, False)])
 def test_layers__after_one_that_other_units_multiply_by__take_vectors(tmp_path: Path, units: int, linked: bool) -> None:
     file = tmp_path / "wide.py"
     file.write_text(WIDE.format(units=units), encoding="utf-8")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.emit.memory.tensors import has_gradient, is_scattered
 from slangad.compiler.ir import nodes as ir
-from slangad.compiler.ir.layers import LEAST_IN_FLOAT, MOST_ON_TILES, MOST_TOGETHER
+from slangad.compiler.ir.layers import LEAST_IN_FLOAT, MOST_ON_SIMDGROUPS, MOST_ON_TILES, MOST_TOGETHER
 from slangad.compiler.ir.targets import MMA, SIMDGROUPS, TILES
 from slangad.compiler.ir.types import Tensor, carries_gradient
 
@@ -66,11 +66,12 @@ def products(macros: Collection[str], *, in_half: bool) -> str:
     if MMA in macros:
         kind = "half" if in_half else "float, each as three products of numbers of 11 bits"
         return f"{kind}: on matrix units, in groups of up to 256 threads, to {MOST_TOGETHER} rows and columns together"
-    where = f"in groups of up to 256 threads, to {MOST_ON_TILES} rows and columns"
+    where = "in groups of up to 256 threads, to {} rows and columns"
     if TILES in macros:
         kind = "half" if in_half else f"float, from {LEAST_IN_FLOAT} rows or columns on as three products of halfs"
-        return f"{kind}: on matrix units, {where}"
+        return f"{kind}: on matrix units, {where.format(MOST_ON_TILES)}"
     if SIMDGROUPS in macros:
+        where = where.format(MOST_ON_SIMDGROUPS)
         return f"float: on matrix units, {where}; no Metal compiler and no GPU has seen such code"
     if "SLANGAD_HOST" in macros:
         return "float: the CPU has no matrix units"

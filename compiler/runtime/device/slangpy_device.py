@@ -22,7 +22,16 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from slangad.compiler.emit.library import LINEAR
 from slangad.compiler.errors.diagnostics import ToolchainError
-from slangad.compiler.ir.targets import LAST_GROUP, LONG_ATOMICS, MMA, ROLLED, TARGETS, TILES, VECTOR_ATOMICS
+from slangad.compiler.ir.targets import (
+    CONVERSIONS,
+    LAST_GROUP,
+    LONG_ATOMICS,
+    MMA,
+    ROLLED,
+    TARGETS,
+    TILES,
+    VECTOR_ATOMICS,
+)
 from slangad.compiler.runtime.device.choice import is_software
 from slangad.compiler.runtime.device.cuda_calls import PreparedLaunches, is_primary_at
 from slangad.compiler.runtime.device.cuda_capture import CapturedLaunches, LaunchGraph, is_captured, not_captured
@@ -204,8 +213,10 @@ def macros_of(name: str, adapter: str, abilities: Collection[str]) -> tuple[str,
     For tiles, a wave must have 32 threads, in the order of their numbers, and tiles must be 16 x 16. slangpy tells
     neither. NVIDIA's devices are so.
     """
+    has_tiles = name == "vulkan" and "cooperative_matrix" in abilities and "nvidia" in adapter.lower()
     has = {
-        TILES: name == "vulkan" and "cooperative_matrix" in abilities and "nvidia" in adapter.lower(),
+        TILES: has_tiles,
+        CONVERSIONS: has_tiles and "cooperative_matrix2" in abilities,
         LAST_GROUP: name in ("cuda", "vulkan"),
         ROLLED: is_software(adapter),
         LONG_ATOMICS: name == "cuda" or (name == "vulkan" and "atomic_int64" in abilities),
