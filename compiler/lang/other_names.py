@@ -59,10 +59,33 @@ OTHER_NAMES: Final = {
 }
 """Names that ``sa`` does not have, and what to write."""
 
-NAMES_OF_SA: Final = "docs/intrinsics.md has all functions of sa, docs/api.md all other names"
-"""The help for a name of ``sa`` that is like none of its names."""
+_LAYERS: Final = {
+    "elu": "a function of your own: activation=f",
+    "embedding": "a Tensor[float, 2], read at the index",
+    "layernorm": "loops over the entries",
+    "mse": "sa.nn.l2(found, target)",
+    "mse_loss": "sa.nn.l2(found, target)",
+    "mseloss": "sa.nn.l2(found, target)",
+    "sin": "sa.nn.sine",
+    "softmax": "loops over the entries, with sa.exp(x[i] - top)",
+    "swish": "sa.nn.silu",
+}
+"""Names that ``sa.nn`` does not have in small letters, and what to write."""
+
+NAMES: Final = {
+    "slangad": "docs/intrinsics.md has all functions of sa, docs/api.md all other names",
+    "sa.nn": "docs/networks.md has all names of sa.nn",
+}
+"""The help for a name of a module of slangad that is like none of its names."""
 
 
-def other_name(name: str) -> str:
-    """Return the help for a name that is known elsewhere; empty for others."""
-    return f"write {OTHER_NAMES[name]}" if name in OTHER_NAMES else ""
+def module_name(module: str) -> str:
+    """Return the name of a module as users know it."""
+    return "sa.nn" if module == "slangad.compiler.nn" else module
+
+
+def other_name(name: str, module: str = "slangad") -> str:
+    """Return the help for a name that is known elsewhere, but not in a module of slangad; empty for others."""
+    if module == "sa.nn":
+        return f"write {_LAYERS[name.lower()]}" if name.lower() in _LAYERS else ""
+    return f"write {OTHER_NAMES[name]}" if module == "slangad" and name in OTHER_NAMES else ""

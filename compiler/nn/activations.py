@@ -131,6 +131,14 @@ def activation_of(callee: str, name: str, position: int, value: object) -> Any:
     if isinstance(value, (DescribedFunction, GenericFunction)):
         return entrywise(value) if isinstance(value, DescribedFunction) else value
     if not isinstance(value, str) or value not in ACTIVATIONS:
-        help_ = nearest(value, ACTIVATIONS) if isinstance(value, str) else "a name, or a function of a float"
-        raise refuse(callee, name, position, f"unknown activation {value!r}", help_)
+        raise refuse(callee, name, position, f"unknown activation {value!r}", _known_activation(value))
     return ACTIVATIONS[value]
+
+
+def _known_activation(value: object) -> str:
+    """Return the help with the name of an activation: that of ``sa.sin`` is ``sine``."""
+    if isinstance(value, str):
+        return nearest(value, ACTIVATIONS)
+    function = getattr(value, "__name__", "")
+    word = "sine" if function == "sin" else function
+    return f'write "{word}"' if word in ACTIVATIONS else "a name, or a function of a float with @sa.differentiable"

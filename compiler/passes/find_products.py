@@ -7,7 +7,8 @@
         y[i] = max(total, 0)
 
 ``net.w`` is an array of a large ``Param``. Threads work together only where all of them come by: in the function of
-the kernel or a function that it calls, in loops over constant bounds at most, and before any other ``return``. If a use
+the kernel or a function that it calls, in loops over constant bounds at most, and before any other ``return``. All of
+them multiply by the same matrix: ``nets[kind]`` with a ``kind`` for each element is a matrix for each thread. If a use
 of the tensor is anything else, its loops stay. A total that begins neither with zero nor with the entry of a bias that
 belongs to ``net.w`` alone begins with it still: ``total = x[i]``, then ``total = total + z[i]``.
 """
@@ -24,12 +25,14 @@ from slangad.compiler.ir import nodes as ir
 from slangad.compiler.ir.calls import differentiated
 from slangad.compiler.ir.types import DOUBLE, FLOAT, HALF, INT, Array, Tensor, Texture, Type, count_scalars
 from slangad.compiler.ir.walk import blocks, body_exprs, evaluated, root, statements, stmt_exprs, walk, walk_stmts
+from slangad.compiler.passes.classify_accesses import SHARED, accesses_of
 from slangad.compiler.passes.store_whole_values import fresh_locals
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from slangad.compiler.ir.build import Fresh
+    from slangad.compiler.passes.classify_accesses import Access
 
 MOST_TOTALS: Final = 60_000
 """Entries of the matrices of a kernel. A launch adds up this many totals, a group for each."""
@@ -89,6 +92,7 @@ class _Finder:
     of_any: bool = False
     """Find the products that stay loops too: by matrices of any size, and of halfs."""
     left_out: dict[str, int] = field(default_factory=dict)
+    _accesses: dict[str, tuple[Access, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.functions = {f.key: f for f in self.module.functions}
@@ -236,6 +240,7 @@ class _Finder:
             case ir.Read(source=ir.Var(key) as bias, indices=(*indices, ir.Var(row))) if key in self.biases:
                 changed = {name for e in indices for name in _names(e)} & changed_in(loop)
                 fits = row == loop.variable and self.biases[key].extents[len(indices) :] == product.shape[:1]
+                fits = fits and self._is_one(key, len(indices))
                 linear = replace(product.linear, bias=bias, bias_indices=tuple(indices))
                 return replace(product, linear=linear) if fits and not changed else product
             case _:
@@ -276,12 +281,22 @@ class _Finder:
         fixed = before is not None and not any(_names(e) & changed for e in (*before, value))
         if before is None or not fixed or root(value) is None or not self._fits(key, shape, len(before)):
             return None
+        if not self._is_one(key, len(before)):
+            return None
         return ir.Linear(source, before, value, columns, None, (), Array(FLOAT, rows), inner.span)
 
     def _fits(self, key: str, shape: tuple[int, int], before: int) -> bool:
         extents = self.candidates[key].extents
         in_rows = extents[before:] == (math.prod(shape),) and (shape[0] > 1 or not before)
         return (extents[before:] == shape or in_rows) and (self.of_any or sum(shape) <= _MOST_ENTRIES)
+
+    def _is_one(self, key: str, before: int) -> bool:
+        """Return True if all threads read the same matrix or bias of a tensor: its first indices are equal."""
+        if not before:
+            return True
+        if key not in self._accesses:
+            self._accesses[key] = tuple(accesses_of(self.module, self.kernel, key))
+        return all(source == SHARED for access in self._accesses[key] for source in access[:before])
 
     def _refused(self, together: set[str]) -> set[str]:
         """Return the tensors with another use or products of several shapes, or the largest if all are too many."""

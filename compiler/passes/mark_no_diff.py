@@ -6,8 +6,10 @@ In a differentiated function, where ``table`` is not differentiable:
     table(k)                k carries none        ->  no_diff(table(k))
     no_diff(x * table(x))                         ->  no_diff(x * no_diff(table(x)))
     float3(k, k, 1.0)       k carries none        ->  no_diff(float3(k, k, 1.0))
+    v = k; v.x = e          k carries none        ->  v = no_diff(k); v.x = e
 
-Elsewhere ``no_diff(x)`` is just ``x``: Slang allows it only where something is differentiated.
+Without the marks of the last two, reverse mode fails or the compiler crashes (docs/slang-notes.md). Elsewhere
+``no_diff(x)`` is just ``x``: Slang allows it only where something is differentiated.
 """
 
 from __future__ import annotations
@@ -19,7 +21,17 @@ from slangad.compiler.errors.diagnostics import CompileError, Diagnostic
 from slangad.compiler.ir import nodes as ir
 from slangad.compiler.ir import types
 from slangad.compiler.ir.gradient_flow import Carrying, is_differentiated, stops_gradient
-from slangad.compiler.ir.walk import children, map_children, map_exprs_of, map_functions, rewrite
+from slangad.compiler.ir.walk import (
+    children,
+    map_blocks,
+    map_children,
+    map_exprs_of,
+    map_functions,
+    rewrite,
+    root,
+    statements,
+    walk_stmts,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -58,7 +70,31 @@ def mark_kernel_params(module: ir.Module) -> ir.Module:
 def _function(function: ir.Function, functions: Mapping[str, ir.Function], problems: list[Diagnostic]) -> ir.Function:
     if not is_differentiated(function):
         return map_exprs_of(function, lambda e: rewrite(e, _without_no_diff))
-    return map_exprs_of(function, _Marker(functions, Carrying(function, functions), problems).mark)
+    carrying = Carrying(function, functions)
+    parts = {owner.name for stmt in walk_stmts(statements(function)) if (owner := _partly_stored(stmt))}
+    function = map_exprs_of(function, _Marker(functions, carrying, problems).mark)
+    if not parts or not isinstance(function.body, tuple):
+        return function
+    return replace(function, body=_copied(function.body, parts, carrying))
+
+
+def _partly_stored(stmt: ir.Stmt) -> ir.Var | None:
+    """Return the local in a part of which a statement stores."""
+    return root(stmt.target) if isinstance(stmt, ir.Assign) and not isinstance(stmt.target, ir.Var) else None
+
+
+def _copied(body: tuple[ir.Stmt, ...], parts: set[str], carrying: Carrying) -> tuple[ir.Stmt, ...]:
+    """Return a body with marks at values without gradient that a local starts as, and then changes in part."""
+    done: list[ir.Stmt] = []
+    for stmt in body:
+        match stmt:
+            case ir.Assign(target=ir.Var(name), value=ir.Var() as value) if (
+                name in parts and types.carries_gradient(value.type) and not carrying.carries(value)
+            ):
+                done.append(replace(stmt, value=ir.NoDiff(value, value.type, value.span)))
+            case _:
+                done.append(map_blocks(stmt, lambda block: _copied(block, parts, carrying)))
+    return tuple(done)
 
 
 def _without_no_diff(expr: ir.Expr) -> ir.Expr:

@@ -126,6 +126,31 @@ def chosen(net: Param[Square], x: Each[Array[float, 16]], gate: Each[float]) -> 
 
 
 @sa.struct
+class Kinds:
+    """Layers that an element, a block of elements or a call chooses, and a matrix whose bias an element chooses."""
+
+    own: Array[Square, 3]
+    block: Array[Square, 3]
+    all: Array[Square, 3]
+    v: Array[Array[float, 16], 16]
+    c: Array[Array[float, 16], 3]
+
+
+@sa.kernel
+def kinds(
+    net: Param[Kinds], x: Each[Array[float, 16]], kind: Each[int], which: sa.Uniform[int]
+) -> Each[Array[float, 16]]:
+    y = net.all[which](net.block[sa.thread_id() // 64](net.own[kind](x)))
+    z = Array[float, 16]()
+    for i in range(16):
+        total = net.c[kind][i]
+        for j in range(16):
+            total += net.v[i][j] * y[j]
+        z[i] = math.tanh(total)
+    return z
+
+
+@sa.struct
 class Biased:
     """``b`` belongs to ``w`` alone; ``c`` has another use, and ``d`` is the bias of two matrices."""
 

@@ -79,7 +79,9 @@ def test_products__of_all_threads__are_found_and_no_others() -> None:
         "gated.net.w",
         *(f"biased.net.{part}" for part in "wbvpq"),
         *(f"chosen.net.{part}" for part in "wb"),
+        *(f"kinds.net.{part}" for part in ("all.w", "all.b", "v")),
     }
+    assert [ways[f"kinds.net.{part}.w"] for part in ("own", "block")] == ["scatter", "together"]
     assert {ways[f"biased.net.{part}"] for part in "cd"} == {"sum"}
     assert (ways["gated.net.v"], ways["gated.net.u"]) == ("scatter", "shared")
 
@@ -218,3 +220,28 @@ def test_choice__of_products_of_all_threads__is_right(kernels: LoadedFile) -> No
     close(out["grad.net.w"], d_w)
     close(out["grad.net.b"], d_b)
     close(out["grad.x"], d_x)
+
+
+def test_kinds__matrices_that_elements_choose__have_gradients_of_their_own(kernels: LoadedFile) -> None:
+    x, kind, block, count = numbers(190, 16), np.arange(190, dtype=np.int32) % 3, np.arange(190) // 64, 190
+    net = {key: {"w": numbers(3, 16, 16, scale=0.4), "b": numbers(3, 16)} for key in ("own", "block", "all")}
+    net |= {"v": numbers(16, 16, scale=0.4), "c": numbers(3, 16)}
+    layers = [("own", kind), ("block", block), ("all", np.full(count, 2))]
+    inputs = [x.astype(np.float64)]
+    for key, at in layers:
+        inputs.append(np.einsum("nij,nj->ni", net[key]["w"][at], inputs[-1]) + net[key]["b"][at])
+    z = np.tanh(inputs[-1] @ net["v"].T + net["c"][kind])
+    d_out = numbers(count, 16)
+    d_z = d_out * (1 - z * z)
+    gradients = {"v": d_z.T @ inputs[-1], "c": np.stack([d_z[kind == k].sum(0) for k in range(3)])}
+    d_y = d_z @ net["v"]
+    for (key, at), y in zip(layers[::-1], inputs[-2::-1], strict=True):
+        gradients[f"{key}.w"] = np.stack([d_y[at == k].T @ y[at == k] for k in range(3)])
+        gradients[f"{key}.b"] = np.stack([d_y[at == k].sum(0) for k in range(3)])
+        d_y = np.einsum("nij,ni->nj", net[key]["w"][at], d_y)
+    given = {"net": net, "x": x, "kind": kind, "which": 2}
+    close(kernels.kinds(**given), z)
+    out = kernels.kinds.backward(**given, cotangent=d_out)
+    for key, gradient in gradients.items():
+        close(out[f"grad.net.{key}"], gradient)
+    close(out["grad.x"], d_y)

@@ -9,6 +9,7 @@ Net = sa.nn.MLP([3, 5, 2], activation="silu", output="sigmoid")
 Grid = sa.nn.HashGrid(2, 2, 16, 2, 1.7)
 Levels = Annotated[Any, sa.nn.HashGrid(3, 2, 16, 2, 1.7)]
 Layers = Annotated[Any, sa.nn.MLP([6, 16, 1])]
+Odd = Annotated[Any, sa.nn.MLP([1, 33, 3], activation="tanh")]
 frequency = sa.nn.Frequency(2)
 harmonics = sa.nn.SphericalHarmonics(3)
 blob = sa.nn.OneBlob(3)
@@ -39,3 +40,10 @@ def losses(x: float3, y: float3) -> float:
 def fit(at: NoDiff[Each[float2]], levels: Param[Levels], layers: Param[Layers]) -> Mean[float]:
     """Its layers are products of matrices, and the loop over levels becomes a function with derivatives of its own."""
     return layers(levels(at))[0]
+
+
+@sa.kernel
+def of_odd_width(x: Each[float], net: Param[Odd]) -> Each[float3]:
+    """GCC 12 loses stores of its gradient if strict aliasing is on."""
+    y = net(Array[float, 1](x))
+    return float3(y[0], y[1], y[2])

@@ -35,7 +35,7 @@ def test_check__of_all_kinds__passes(tmp_path: Path) -> None:
     document = slangad(tmp_path, "check", str(Path(__file__).with_name("checked.py")), "--samples", "60")
     verdicts = {str(r["function"]): r["verdict"] for r in document["results"]}  # type: ignore[attr-defined]
     assert set(verdicts.values()) <= {"PASS", "KINK_OK"}, verdicts
-    assert len(verdicts) == 5
+    assert len(verdicts) == 6
 
 
 WRONG = """

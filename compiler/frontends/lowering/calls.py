@@ -162,7 +162,15 @@ def find_method(ctx: Context, struct: types.Struct, name: str, span: Span) -> Ca
         return entity.signature
     if isinstance(entity, RefusedEntity):
         raise ctx.refused(entity, span)
-    raise ctx.error("SA011", span, f"'{struct.name}' has no method '{name}'", label="no such method")
+    fields, is_called = [field.name for field in struct.fields], ctx.scope.method(struct, CALL) is not None
+    raise ctx.error(
+        "SA011",
+        span,
+        f"'{struct.name}' has no method '{name}'",
+        label="no such method",
+        help=did_you_mean(name, fields)
+        or (f"it has {', '.join(fields)}, and is called itself: net(x)" if is_called else ""),
+    )
 
 
 def function_call(

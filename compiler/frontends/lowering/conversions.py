@@ -147,7 +147,17 @@ def conversion_help(actual: types.Type, wanted: types.Type) -> str:
             return "compare it, for example x != 0"
         prefix = "" if wanted.name in ("float", "int", "bool") else "sa."
         return f"convert with {prefix}{wanted.name}(…)"
-    return ""
+    match actual, wanted:
+        case types.Vector(element, size), types.Array(inner, length) if (element, size) == (inner, length):
+            return f"write {types.show(wanted)}({', '.join(f'v.{c}' for c in 'xyzw'[:size])})"
+        case types.Array(inner, length), types.Vector(element, size) if (element, size) == (inner, length):
+            return f"write {types.show(wanted)}({', '.join(f'a[{i}]' for i in range(size))})"
+        case types.Array(inner, 1), _ if inner == wanted:
+            return "take its entry: …[0]"
+        case _, types.Array(inner, 1) if fits(actual, inner):
+            return f"write {types.show(wanted)}(…)"
+        case _:
+            return ""
 
 
 def spread(ctx: Context, expr: ir.Expr, type_: types.Type) -> ir.Expr:

@@ -12,7 +12,7 @@ from slangad.compiler.frontends.reading.problems import Rejected, did_you_mean
 from slangad.compiler.frontends.reading.wording import PYTHON
 from slangad.compiler.ir.nodes import Const, Construct, Expr, Var
 from slangad.compiler.ir.types import BOOL, WEAK_FLOAT, WEAK_INT, Tuple, Type
-from slangad.compiler.lang.other_names import NAMES_OF_SA, other_name
+from slangad.compiler.lang.other_names import NAMES, module_name, other_name
 
 if TYPE_CHECKING:
     from slangad.compiler.frontends.lowering.context import Context
@@ -132,15 +132,10 @@ def _elsewhere(ctx: Context, name: str) -> str:
     return text if ctx.problems.wording is PYTHON else text.replace("sa.", "")
 
 
-def _instead(owner: NamespaceEntity, name: str) -> str:
-    """Return what to write for a name of another library that ``sa`` does not have."""
-    return other_name(name) if owner.name == "slangad" else ""
-
-
 def _all_of(ctx: Context, owner: NamespaceEntity) -> str:
-    """Return the page with all names of ``sa``, or the names of another module if those are few."""
-    if owner.name == "slangad":
-        return NAMES_OF_SA
+    """Return the page with all names of ``sa`` or ``sa.nn``, or the names of another module if those are few."""
+    if (module := module_name(owner.name)) in NAMES:
+        return NAMES[module]
     names = [name for name in ctx.scope.attribute_names(owner) if not name.startswith("_")]
     return f"it has: {', '.join(names)}" if 0 < len(names) <= _FEW else ""
 
@@ -159,9 +154,9 @@ def entity_of(ctx: Context, node: ast.expr) -> Entity | None:
                 raise ctx.error(
                     "SA010",
                     ctx.locations.after(value, len(attr)),
-                    f"'{owner.name}' has no '{attr}'",
+                    f"'{module_name(owner.name)}' has no '{attr}'",
                     label="not defined",
-                    help=_instead(owner, attr)
+                    help=other_name(attr, module_name(owner.name))
                     or did_you_mean(attr, ctx.scope.attribute_names(owner))
                     or _all_of(ctx, owner),
                 )

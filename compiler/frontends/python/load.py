@@ -35,7 +35,7 @@ from slangad.compiler.frontends.reading.paths import shown_path
 from slangad.compiler.frontends.reading.problems import did_you_mean
 from slangad.compiler.lang.decorators.source import remember_source
 from slangad.compiler.lang.errors import AnnotationError, ArgumentError, DescriptionError
-from slangad.compiler.lang.other_names import NAMES_OF_SA, other_name
+from slangad.compiler.lang.other_names import NAMES, module_name, other_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -365,9 +365,10 @@ def _unknown_attribute(error: AttributeError, path: Path, text: str) -> Diagnost
         return _raised(error, path, text)
     name = error.name or ""
     span = _of_word(raised_at(error.__traceback__, path, text), name, path, text)
-    is_sa = error.obj.__name__ == "slangad"
-    help_ = (other_name(name) if is_sa else "") or did_you_mean(name, dir(error.obj)) or (NAMES_OF_SA if is_sa else "")
-    return Diagnostic("SA010", f"'{error.obj.__name__}' has no '{name}'", span, "not defined", help_)
+    module = module_name(error.obj.__name__)
+    known = getattr(error.obj, "__all__", None) or dir(error.obj)
+    help_ = other_name(name, module) or did_you_mean(name, known) or NAMES.get(module, "")
+    return Diagnostic("SA010", f"'{module}' has no '{name}'", span, "not defined", help_)
 
 
 def _of_word(span: Span, word: str, path: Path, text: str) -> Span:

@@ -286,7 +286,8 @@ class PythonScope:
 
     def attribute_names(self, namespace: NamespaceEntity) -> Sequence[str]:
         """Return the names to suggest."""
-        return [n for n in dir(namespace.value) if not n.startswith("_")]
+        names = getattr(namespace.value, "__all__", None) or dir(namespace.value)
+        return [n for n in names if not n.startswith("_")]
 
     def method(self, struct: Struct, name: str) -> FunctionEntity | RefusedEntity | None:
         """Return a method of a struct."""
