@@ -507,4 +507,4 @@ def test_check__a_loop_beyond_its_bound_in_a_pipeline_only__is_seen_and_its_stag
     assert results["within"].verdict.good, results["within"].reason
     assert results["beyond"].verdict is Verdict.FAIL
     (failure,) = (one for one in results["beyond"].failures if one.leg is Leg.BOUND)
-    assert "a loop of halve runs longer than its bound" in failure.message
+    assert "the loop of halve in line 13 runs longer than its bound" in failure.message
