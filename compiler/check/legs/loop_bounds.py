@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from slangad.compiler.check.legs.comparison import Numbers, compared_numbers
-from slangad.compiler.check.twins.loop_bounds import BEYOND, ELSEWHERE, EXCEEDED
+from slangad.compiler.check.twins.loop_bounds import BEYOND, EXCEEDED
 from slangad.compiler.report.model import Leg
-from slangad.compiler.slang_text.endings import is_slang
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,16 +29,14 @@ def compare_bounds(context: LegContext) -> Compared:
     paths = [watch.results.columns[k].path for k in columns]
     exceeded = watch.values(context.rows)[:, columns]
     over = np.asarray(exceeded > 0.0)
-    message = _NO_MEMORY if BEYOND in paths else _CUT_SHORT.format(_loop(context, paths, exceeded))
+    message = _NO_MEMORY if BEYOND in paths else _CUT_SHORT.format(_loop(paths, exceeded))
     numbers = Numbers(over.astype(np.float64), np.zeros_like(exceeded), np.full_like(exceeded, 0.5))
     return compared_numbers(Leg.BOUND, numbers, np.ones(over.shape, bool), over, message, about_sample=True)
 
 
-def _loop(context: LegContext, paths: Sequence[str], exceeded: Floats) -> str:
-    """Return the words for the first loop that runs past its bound, with its line if it is in the checked file."""
-    flag, column = next(((exceeded[k, c], c) for k, c in np.argwhere(exceeded > 0.0)), (ELSEWHERE, 0))
+def _loop(paths: Sequence[str], exceeded: Floats) -> str:
+    """Return the words for the first loop that runs past its bound, with its line if its flag has one."""
+    flag, column = next(((exceeded[k, c], c) for k, c in np.argwhere(exceeded > 0.0)), (1.0, 0))
     owner = "".join(paths[column : column + 1]).partition(" by ")[2]
     of = f" of {owner}" if owner else ""
-    if flag >= ELSEWHERE or is_slang(context.plan.file):
-        return f"a loop{of}"
-    return f"the loop{of} in line {flag:.0f}"
+    return f"the loop{of} in line {flag - 1.0:.0f}" if flag > 1.0 else f"a loop{of}"

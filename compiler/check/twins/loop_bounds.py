@@ -1,9 +1,10 @@
 """Make twins that find loops which would run longer than their bound.
 
 On a device a loop stops at its bound, in the function and in its derivatives, so no comparison of derivatives notices.
-The twin allows every bounded loop one more iteration. If the loop takes it, the twin keeps its line as a flag:
+The twin allows every bounded loop one more iteration. If the loop takes it, the twin raises a flag: the line
+after that of the loop, or 1 for a loop in another file, as for those of Slang files.
 
-    while c limit 8: body        count = 0; while c limit 9: count += 1; if count > 8: exceed(line); body
+    while c limit 8: body        count = 0; while c limit 9: count += 1; if count > 8: exceed(line + 1); body
 """
 
 from __future__ import annotations
@@ -24,11 +25,9 @@ if TYPE_CHECKING:
 _RESET, _EXCEED, _EXCEEDED = "check:reset", "check:exceed", "check:exceeded"
 _HELPERS: Final = {
     _RESET: ((), "check_flag = 0;\nreturn 0;"),
-    _EXCEED: ((ir.Param("line", INT),), "if (check_flag == 0)\n    check_flag = line;\nreturn 0;"),
+    _EXCEED: ((ir.Param("flag", INT),), "if (check_flag == 0)\n    check_flag = flag;\nreturn 0;"),
     _EXCEEDED: ((), "return check_flag;"),
 }
-ELSEWHERE: Final = 1 << 22
-"""The flag of a loop in another file than the one that is checked: more than any line."""
 EXCEEDED: Final = "exceeded"
 """Begins the names of the twins' results."""
 BEYOND: Final = f"{EXCEEDED}_and_on"
@@ -110,10 +109,10 @@ class _Watcher:
         self.count += 1
         count = ir.Var(f"check_turns_{self.count}", INT)
         over = ir.Binary(">", count, ir.Const(stmt.limit, INT), BOOL)
-        line = ir.Const(stmt.span.line if stmt.span.file == self.source else ELSEWHERE, INT)
+        flag = ir.Const(1 + stmt.span.line * (stmt.span.file == self.source), INT)
         head = (
             ir.Assign(count, ir.Binary("+", count, ir.Const(1, INT), INT)),
-            ir.If(over, (ir.Let(f"check_over_{self.count}", INT, ir.Call(_EXCEED, (line,), INT)),), ()),
+            ir.If(over, (ir.Let(f"check_over_{self.count}", INT, ir.Call(_EXCEED, (flag,), INT)),), ()),
         )
         watched = replace(stmt, limit=stmt.limit + 1, body=(*head, *stmt.body))
         return ir.Let(count.name, INT, ir.Const(0, INT)), watched
