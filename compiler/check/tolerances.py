@@ -221,6 +221,8 @@ PIPELINE_TENSOR_MOST: Final = 1 << 12
 """Elements. A tensor of a pipeline that needs more is refused. Larger: launches take longer."""
 SHAPE_ROUNDS: Final = 12
 """Rounds. Attempts to enlarge shapes until they fit all indices. Larger: fewer kernels are refused."""
+SHAPE_DOUBLINGS: Final = 3
+"""Rounds. Attempts to double extents that a kernel asks for, where an index is below 0. Larger: fewer are refused."""
 SHAPE_SAMPLES: Final = 64
 """Samples. Samples that show which indices a kernel uses. Larger: rarer indices are met."""
 SHAPE_SAMPLES_AGAIN: Final = 4

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from slangad.compiler.ir.calls import callees, callers, reached
-from slangad.compiler.ir.nodes import External, SlangBody, Var
+from slangad.compiler.ir.nodes import External, SlangBody, ThreadCount, ThreadId, Var
 from slangad.compiler.ir.walk import body_exprs, statements
 
 if TYPE_CHECKING:
@@ -36,11 +36,16 @@ def only(module: Module, kernels: Iterable[Kernel]) -> Module:
 
 
 def _without_threads(module: Module, kept: tuple[Kernel, ...]) -> Module:
-    """Return the module without the threads of other kernels, which may read thread numbers."""
-    others = {kernel.function for kernel in module.kernels} - {kernel.function for kernel in kept}
+    """Return the module without the threads of other kernels, and of none: only those of a kernel have numbers."""
+    numbered = {function.key for function in module.functions if _reads_thread_numbers(function)}
+    others = numbered.union(kernel.function for kernel in module.kernels) - {kernel.function for kernel in kept}
     others -= {key for function in module.functions for key in callees(function, module.functions)}
     functions = (one for one in module.functions if one.key not in others and one.of not in others)
     return replace(module, functions=tuple(functions))
+
+
+def _reads_thread_numbers(function: Function) -> bool:
+    return any(isinstance(expr, (ThreadCount, ThreadId)) for expr in body_exprs(statements(function)))
 
 
 def using(module: Module, buffers: set[str]) -> set[str]:

@@ -95,6 +95,35 @@ def test_check__every_way_to_cut_a_gradient__counts_as_declared(checked: Checked
     assert not {name: result.reason for name, result in results.items() if not result.verdict.good}
 
 
+RAMP = """
+import slangad as sa
+from slangad import Each, Param
+
+
+@sa.differentiable(derivative=sa.clip_gradient(0.5))
+def steep(x: float) -> float:
+    return x * x * x
+
+
+@sa.differentiable
+def faded(x: float, y: float) -> float:
+    return sa.no_diff(x * y) * x
+
+
+@sa.kernel
+def ramp(gain: Param[float], x: Each[float]) -> Each[float]:
+    return {body} * float(sa.thread_id()) / float(sa.thread_count())
+"""
+"""A kernel that is launched besides being checked thread by thread, and reads thread numbers."""
+
+
+@pytest.mark.parametrize("body", ["sa.no_diff(gain * x) * x", "faded(gain, x)", "steep(gain * x)"])
+def test_check__a_kernel_that_reads_thread_numbers__counts_as_declared(checked: Checked, body: str) -> None:
+    results = checked(RAMP.replace("{body}", body))
+    assert set(results) == {"steep", "faded", "ramp"}
+    assert not {name: result.reason for name, result in results.items() if not result.verdict.good}
+
+
 def test_check__a_clipped_gradient__is_held_against_the_clip() -> None:
     results = by_name(check(parse_inputs([str(POLICIES)]), CheckOptions(only=("steep", "steep_norm"))))
     for result in results.values():

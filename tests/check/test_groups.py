@@ -279,6 +279,12 @@ def test_check__races_of_whole_groups__are_found_with_the_element(checked_once: 
     assert re.search(rf" {memory}\[\d+(, \d+)?\] ", failure.cause)
 
 
+def test_check__a_race_within_one_line__is_told_with_a_remedy_for_it(checked_once: Checked) -> None:
+    result = checked_once(HEAD + "".join(text for _, text in FAR.values()), samples=8)["added"]
+    assert "add up with sa.group_sum" in result.reason
+    assert "sa.barrier()" not in result.reason
+
+
 def test_check__kernels_without_groups_or_gradient__are_skipped(checked: Checked) -> None:
     text = "@sa.kernel\ndef alone(x: Each[int]) -> Each[int]:\n    return x + 1\n"
     assert checked(HEAD + text)["alone"].verdict is Verdict.SKIPPED

@@ -194,7 +194,7 @@ def a_loop_is_cut_short(x: Each[float], w: Tensor[float, 1]) -> Each[float]:
         s = s * w[j]
     return s
 """,
-        "loop runs longer",
+        "runs longer than its bound",
     ),
 }
 
@@ -212,7 +212,20 @@ def test_check__an_index_below_zero__is_told_with_a_remedy(checked: Checked) -> 
     result = checked(HEAD + text)["f"]
     assert result.verdict is Verdict.INCONCLUSIVE
     assert "index -4 is outside w" in result.reason
-    assert "--shape f.w=" in result.reason
+    assert "--shape f.w=16)" in result.reason
+
+
+def test_check__mirrored_indices__get_tensors_that_are_large_enough(checked: Checked) -> None:
+    text = """
+@sa.kernel
+def mirrored(x: Tensor[float, 1]) -> Each[float]:
+    total = 0.0
+    for k in range(-3, 4):
+        i = abs(2 * sa.thread_id() + k)
+        total += x[2 * x.shape[0] - 2 - i if i >= x.shape[0] else i] / (1.0 + k * k)
+    return total
+"""
+    assert checked(HEAD + text, samples=48)["mirrored"].verdict is Verdict.PASS
 
 
 def test_check__declared_shapes__win_over_found_ones(checked: Checked) -> None:

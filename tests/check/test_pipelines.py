@@ -286,6 +286,30 @@ def test_check__a_gradient_lost_between_right_stages__fails_and_says_so(
     assert "every stage is right by itself here: look at the values that pass between them" in failure.notes
 
 
+IGNORED = """
+@sa.kernel
+def root(x: Each[float]) -> Each[float]:
+    return x * sa.sqrt(x)
+
+
+@sa.kernel
+def chosen(x: Each[float], y: Each[float]) -> Sum[float]:
+    return x * x if x < 0.0 else x * y
+
+
+@sa.pipeline
+def p(x: Each[float]) -> Sum[float]:
+    return chosen(x, root(x))
+"""
+
+
+def test_check__a_value_that_is_not_finite_and_ignored_later__is_named_with_its_stage(checked: Checked) -> None:
+    result = checked(HEAD + IGNORED, only=("p",), samples=16)["p"]
+    failure = next(one for one in result.failures if one.leg is Leg.REVERSE and one.verdict is Verdict.FAIL)
+    (note,) = (note for note in failure.notes if note.startswith("stage 1, root, gives result["))
+    assert note.endswith("] = nan, which later stages ignore: its derivative is no number either")
+
+
 @pytest.mark.parametrize("name", ["vulkan", "cuda"])
 @pytest.mark.parametrize("which", ["textured", "several_results"])
 def test_check__a_pipeline_on_a_device__holds_its_float32_against_float64(
@@ -507,4 +531,4 @@ def test_check__a_loop_beyond_its_bound_in_a_pipeline_only__is_seen_and_its_stag
     assert results["within"].verdict.good, results["within"].reason
     assert results["beyond"].verdict is Verdict.FAIL
     (failure,) = (one for one in results["beyond"].failures if one.leg is Leg.BOUND)
-    assert "a loop of halve runs longer than its bound" in failure.message
+    assert "the loop of halve in line 13 runs longer than its bound" in failure.message

@@ -195,6 +195,7 @@ def h(x: float, n: int) -> float:
         assert results[name].verdict is Verdict.FAIL
         (failure,) = results[name].failures
         assert failure.leg is Leg.BOUND
+        assert failure.message.startswith("the loop in line 7 runs longer than its bound")
         assert failure.sample is not None
         assert failure.sample.inputs[-1].value == 9
     assert results["g"].verdict is Verdict.PASS

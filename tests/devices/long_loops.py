@@ -179,3 +179,25 @@ def unturned(x: Each[float], weights: Tensor[float, 1], n: Uniform[int]) -> Each
         a, b = turn(a, b, 0.1 * weights[k % 7])
         total += a * b / (1.0 + k)
     return total
+
+
+@sa.kernel
+def scattered(x: Each[float], n: Uniform[int]) -> Each[float]:
+    light = 0.0
+    t = 1.0
+    u = 1.0
+    events = 0
+    for k in sa.range(n, max_iters=MOST):
+        if k % 2 == 0:
+            half = 0.15 * x
+            alpha = half / (1.0 + k)
+        else:
+            alpha = 0.3 * x / (1.0 + k)
+        light += t * alpha
+        if k % 3 == 1:
+            continue
+        light += t * u * alpha * (1.0 + events % 4)
+        t *= 1.0 - alpha
+        u *= 1.0 + 0.1 * alpha
+        events += 1
+    return light + t * u

@@ -138,12 +138,26 @@ def unturned(x: complex, w: np.ndarray, n: int) -> complex:
     return s
 
 
-ALONE = (total, product, dark, recomputed, left, until, turned)
+def scattered(x: complex, w: np.ndarray, n: int) -> complex:
+    light, t, u, events = 0j, 1 + 0j, 1 + 0j, 0
+    for k in range(n):
+        alpha = (0.15 if k % 2 == 0 else 0.3) * x / (1 + k)
+        light += t * alpha
+        if k % 3 == 1:
+            continue
+        light += t * u * alpha * (1 + events % 4)
+        t *= 1 - alpha
+        u *= 1 + 0.1 * alpha
+        events += 1
+    return light + t * u
+
+
+ALONE = (total, product, dark, recomputed, left, until, turned, scattered)
 OF_SEVERAL_VALUES = (stepped, paired, traced, blended, added, unturned)
 """Loops that call functions that return several values."""
 REFERENCES = {f.__name__: f for f in (*ALONE, *OF_SEVERAL_VALUES)}
-ON_GPUS = ("dark", "left", "recomputed", "turned", *(f.__name__ for f in OF_SEVERAL_VALUES))
-ROUNDED = ("product", "turned", "stepped", "unturned")
+ON_GPUS = ("dark", "left", "recomputed", "turned", "scattered", *(f.__name__ for f in OF_SEVERAL_VALUES))
+ROUNDED = ("product", "turned", "stepped", "unturned", "scattered")
 """Loops in which the rounding of 100,000 floats adds up to more than the tolerance."""
 WITH_WEIGHTS = ("left", "until", "turned", "unturned")
 

@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import pytest
 
@@ -23,6 +25,9 @@ from slangad import (
     float2,
     float3,
 )
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 @sa.struct
@@ -71,6 +76,17 @@ def test_kernel__sum_over_threads__is_their_sum() -> None:
     light = np.arange(6.0).reshape(2, 3)
     expected = (light @ [1, 2, 3] - [1, 2]) ** 2
     assert fit(light, np.array([1.0, 2.0]), Material(float3(1, 2, 3), 0.5)) == expected.sum()
+
+
+def test_kernel__numbers_as_files_give_them__are_numbers(tmp_path: Path) -> None:
+    np.savez(tmp_path / "in.npz", scale=np.float32(2.0), roughness=0.25, albedo=np.ones(3, np.float32))
+    given = np.load(tmp_path / "in.npz")
+    m = {"albedo": given["albedo"][None], "roughness": given["roughness"][None]}
+    result, pairs, _ = shade(m, given["scale"])
+    assert pairs.tolist() == [[0.25, 2.0]]
+    assert result["albedo"].tolist() == [[2.0, 2.0, 2.0]]
+    one = {"albedo": given["albedo"], "roughness": given["roughness"]}
+    assert fit(np.ones((2, 3), np.float32), [1.0, 1.0], one) == 8.0
 
 
 def test_kernel__structs_of_arrays__in_and_out() -> None:

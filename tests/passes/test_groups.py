@@ -35,6 +35,16 @@ def rows(x: Each[float], w: Param[float], n: Uniform[int]) -> Each[float]:
     sa.barrier()
     return tile[1 - i, j] / sa.group_sum(1.0 + x * x)
 """
+FILLED = """
+@sa.kernel(group_size=(64,))
+def filled(x: Each[float]) -> Each[float]:
+    row = sa.Shared[float, 64]()
+    for k in range(64):
+        if k == sa.thread_id() % 64:
+            row[k] = x
+    sa.barrier()
+    return row[0] * x
+"""
 YAML = """slangad: 1
 kernels:
   rows:
@@ -155,3 +165,10 @@ def test_groups__second_derivatives__leave_the_kernel_out(tmp_path: Path, text: 
     (left,) = module.left_out
     assert (left.function, left.modes) == ("rows", ("hvp",))
     assert "compute together" in left.reason
+
+
+def test_loop__that_fills_memory_of_the_group__says_that_it_does(tmp_path: Path) -> None:
+    file = tmp_path / "rows.py"
+    file.write_text(HEAD + FILLED)
+    (loop,) = run_passes(load(file)).loops
+    assert (loop.way, loop.reason) == ("keep", "the loop stores into memory that the group shares")

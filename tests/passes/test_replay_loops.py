@@ -45,6 +45,8 @@ def choice(folder: Path, body: str) -> LoopChoice:
 DEEP = "    for j in range(3):\n        s = sa.sin(s + x)\n        if s > 3.0:\n            return s"
 """An inner loop that Slang keeps and that returns."""
 GUARD = "if t < 1e-4:\n        break"
+EVENT = "    s += 0.1 * t\n    if x < 0.1 * k:\n        continue\n    s += t\n"
+"""A sum, a branch that skips, and another sum."""
 WAYS = {
     "sum": ("for k in range(100):\n    s += sa.sin(x * k)", "sum", 0),
     "sum of a branch": ("for k in range(100):\n    if x > 0.1 * k:\n        s = a[k] + s", "sum", 0),
@@ -74,6 +76,29 @@ WAYS = {
     "other": ("for k in range(100):\n    s = sa.sin(s + x)", "recompute", 80),
     "negative guard": ("for k in range(100):\n    s += t\n    t *= x\n    if t < -1.0:\n        break", "invert", 80),
     "two products": ("for k in range(100):\n    s += t\n    t *= x\n    t *= x + k", "recompute", 80),
+    "products and a counter in a branch": (
+        f"n = 0\nu = 1.0\nfor k in range(100):\n{EVENT}    t *= x\n    u *= x + 1.0\n    n += 1\ns += u",
+        "invert",
+        160,
+    ),
+    "a branch in a branch": (
+        f"u = 1.0\nfor k in range(100):\n{EVENT}    if x > 2.0:\n        u *= x\n    else:\n        t *= x\ns += u",
+        "invert",
+        160,
+    ),
+    "locals of a branch and of an inner loop": (
+        (
+            "for k in range(100):\n    if x > 0.1 * k:\n        q = x * x\n        e = q + q\n    else:\n"
+            "        e = x\n    for i in range(3):\n        r = e * i\n        e += r\n    s += t * e\n    t *= 1.0 - e"
+        ),
+        "invert",
+        80,
+    ),
+    "a largest value in a branch": (
+        f"u = 1.0\nfor k in range(100):\n{EVENT}    t *= x\n    u = max(u, t)\ns += u",
+        "recompute",
+        160,
+    ),
     "read by itself": ("for k in range(100):\n    s += t\n    t *= 1.0 - t * x", "recompute", 80),
     "array that is only added to": (
         "y = Array[float, 2]()\nfor k in range(100):\n    s = sa.sin(s + x)\n    y[k % 2] += s\nt += y[0] * y[1]",
@@ -103,6 +128,11 @@ def test_choice__of_each_form__is_what_the_updates_allow(tmp_path: Path, name: s
     *_, found = passed(tmp_path, body).loops
     assert (found.way, found.kept) == (way, kept), found
     assert found.reason
+
+
+def test_reason__of_a_branch_with_several_updates__is_that_of_the_one_without_inverse(tmp_path: Path) -> None:
+    body, *_ = WAYS["a largest value in a branch"]
+    assert choice(tmp_path, body).reason == "u does not change by a sum or a product"
 
 
 def test_choice__of_passive_loop__is_none(tmp_path: Path) -> None:

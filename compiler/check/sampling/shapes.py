@@ -62,11 +62,19 @@ class ShapeSearch:
             if len(shape) != axes:
                 return f"{name} is declared to have the shape {show(shape)}, and has {axes} axes"
         extents = self._first()
+        refusal = ""
+        doublings = tol.SHAPE_DOUBLINGS
         for _ in range(tol.SHAPE_ROUNDS):
             least, most, share = self._reached(extents)
             wanted = self._wanted(extents, most)
+            if wanted == extents and share >= tol.SHAPE_INSIDE:
+                return extents
             if wanted == extents:
-                return extents if share >= tol.SHAPE_INSIDE else self._outside(extents, least, most)
+                refusal = refusal or self._outside(extents, least, most)
+                wanted = self._doubled(extents, least)
+                doublings -= 1
+                if wanted == extents or doublings < 0:
+                    return refusal
             large = next((n for n, shape in wanted.shapes.items() if math.prod(shape) > tol.TENSOR_MOST), "")
             if large:
                 return f"{large} would need the shape {show(wanted.shapes[large])}: {_remedy(self.kernel, large)}"
@@ -169,6 +177,19 @@ class ShapeSearch:
         texture = any(p.name == name and p.memory is Memory.TEXTURE2D for p in self.kernel.params)
         return max(size, most + 1) if texture or (name, axis) in self.asked else most + 1
 
+    def _doubled(self, extents: Extents, least: Mapping[tuple[str, int], int]) -> Extents:
+        """Return shapes that are larger where an index below 0 may depend on the extent: ``2 * n - 2 - i`` mirrors."""
+        ruled = {p.name for p in self.kernel.params if self._rules(p)}
+        kept = {*self.declared, *ruled}
+        shapes = {
+            name: tuple(
+                2 * size if name not in kept and (name, axis) in self.asked and least[name, axis] < 0 else size
+                for axis, size in enumerate(shape)
+            )
+            for name, shape in extents.shapes.items()
+        }
+        return Extents(extents.domain, shapes)
+
     def _outside(
         self, extents: Extents, least: Mapping[tuple[str, int], int], most: Mapping[tuple[str, int], int]
     ) -> str:
@@ -188,4 +209,6 @@ def show(shape: Shape) -> str:
 
 def _remedy(kernel: Kernel, name: str) -> str:
     place = f"{kernel.name}.{name or 'tensor'}"
-    return f"declare ranges of its indices, or its shape (--shape {place}=16x4)"
+    rank = next((rank_of(p.type) for p in kernel.params if p.name == name), 2)
+    example = show((16, *(4,) * (rank - 1)))
+    return f"declare ranges of its indices, or its shape (--shape {place}={example})"

@@ -114,7 +114,7 @@ def add_frozen_twins(module: ir.Module) -> TwinModule:
     if not kernels:
         return TwinModule(module, {}, clipped)
     maker = _Freezer(functions, touched)
-    frozen = [maker.frozen(functions[key]) for key in functions if key in touched]
+    frozen = [maker.frozen(functions[key]) for key in functions if key in touched and not key.startswith(LAUNCHED)]
     twins = [
         (None, _frozen_launch(kernel, maker))
         if is_launch(kernel)

@@ -1,9 +1,10 @@
 """Make twins that find loops which would run longer than their bound.
 
 On a device a loop stops at its bound, in the function and in its derivatives, so no comparison of derivatives notices.
-The twin allows every bounded loop one more iteration and raises a flag if the loop takes it:
+The twin allows every bounded loop one more iteration. If the loop takes it, the twin raises a flag: the line
+after that of the loop, or 1 for a loop in another file, as for those of Slang files.
 
-    while c limit 8: body        count = 0; while c limit 9: count += 1; if count > 8: exceed(); body
+    while c limit 8: body        count = 0; while c limit 9: count += 1; if count > 8: exceed(line + 1); body
 """
 
 from __future__ import annotations
@@ -23,9 +24,9 @@ if TYPE_CHECKING:
 
 _RESET, _EXCEED, _EXCEEDED = "check:reset", "check:exceed", "check:exceeded"
 _HELPERS: Final = {
-    _RESET: "check_flag = 0;\nreturn 0;",
-    _EXCEED: "check_flag = 1;\nreturn 0;",
-    _EXCEEDED: "return check_flag;",
+    _RESET: ((), "check_flag = 0;\nreturn 0;"),
+    _EXCEED: ((ir.Param("flag", INT),), "if (check_flag == 0)\n    check_flag = flag;\nreturn 0;"),
+    _EXCEEDED: ((), "return check_flag;"),
 }
 EXCEEDED: Final = "exceeded"
 """Begins the names of the twins' results."""
@@ -44,7 +45,7 @@ def watch_loops(module: ir.Module, kernels: tuple[ir.Kernel, ...]) -> tuple[ir.M
     if not watched:
         return module, {}
     called = touched - {k.function for k in kernels if k.function.startswith(LAUNCHED)}
-    twins = {key: _twin(functions[key], touched) for key in functions if key in called}
+    twins = {key: _twin(functions[key], touched, module.source) for key in functions if key in called}
     asked = [watching(functions[kernel.function], kernel, twins[kernel.function]) for kernel in watched]
     inlined = {kernel.function for kernel in watched if kernel.in_step}  # they have thread numbers
     kept = (twin for key, twin in twins.items() if key not in inlined)
@@ -70,7 +71,7 @@ def _is_bounded(loop: ir.For | ir.While) -> bool:
     return isinstance(loop, ir.While) or loop.bounded
 
 
-def _twin(function: ir.Function, touched: set[str]) -> ir.Function:
+def _twin(function: ir.Function, touched: set[str], source: str) -> ir.Function:
     def renamed(expr: ir.Expr) -> ir.Expr:
         if isinstance(expr, ir.Call) and expr.function in touched:
             return replace(expr, function=f"watched {expr.function}")
@@ -81,7 +82,7 @@ def _twin(function: ir.Function, touched: set[str]) -> ir.Function:
         function,
         key=f"watched {function.key}",
         name=f"{function.name}_watched",
-        body=_Watcher().block(body),
+        body=_Watcher(source).block(body),
         differentiable=False,
         derivative=ir.Automatic(),
         prefer="",
@@ -92,8 +93,9 @@ def _twin(function: ir.Function, touched: set[str]) -> ir.Function:
 
 @dataclass(slots=True)
 class _Watcher:
-    """Rewrites the loops of one function."""
+    """Rewrites the loops of one function; ``source`` is the file that is checked."""
 
+    source: str
     count: int = 0
 
     def block(self, body: tuple[ir.Stmt, ...]) -> tuple[ir.Stmt, ...]:
@@ -107,9 +109,10 @@ class _Watcher:
         self.count += 1
         count = ir.Var(f"check_turns_{self.count}", INT)
         over = ir.Binary(">", count, ir.Const(stmt.limit, INT), BOOL)
+        flag = ir.Const(1 + stmt.span.line * (stmt.span.file == self.source), INT)
         head = (
             ir.Assign(count, ir.Binary("+", count, ir.Const(1, INT), INT)),
-            ir.If(over, (ir.Let(f"check_over_{self.count}", INT, ir.Call(_EXCEED, (), INT)),), ()),
+            ir.If(over, (ir.Let(f"check_over_{self.count}", INT, ir.Call(_EXCEED, (flag,), INT)),), ()),
         )
         watched = replace(stmt, limit=stmt.limit + 1, body=(*head, *stmt.body))
         return ir.Let(count.name, INT, ir.Const(0, INT)), watched
@@ -117,8 +120,8 @@ class _Watcher:
 
 def helpers() -> Iterator[ir.Function]:
     """Yield the functions that lower the flag, raise it and return it."""
-    for key, text in _HELPERS.items():
-        yield ir.Function(key, key.replace(":", "_"), (), INT, ir.SlangBody(text), differentiable=False)
+    for key, (params, text) in _HELPERS.items():
+        yield ir.Function(key, key.replace(":", "_"), params, INT, ir.SlangBody(text), differentiable=False)
 
 
 def watching(function: ir.Function, kernel: ir.Kernel, twin: ir.Function) -> tuple[ir.Function, ir.Kernel]:

@@ -7,7 +7,7 @@ launch comes first.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.check import tolerances as tol
 from slangad.compiler.check.model.effort import timed_work
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
     Shape = tuple[int, ...]
 
+_NO_TWINS: Final = "Slang doesn't take the twins of it that a check needs"
+
 
 def functions_of(task: SubjectTask | PipelineTask, libraries: Libraries) -> SubjectFunctions | Reason:
     """Return the functions of a task, or why there are none."""
@@ -38,6 +40,8 @@ def functions_of(task: SubjectTask | PipelineTask, libraries: Libraries) -> Subj
     if task.twins.indices is not None:
         return _launched(task, task.twins.indices, libraries)
     frozen, watch, _, racing, waving = task.twins
+    if frozen is not None and not libraries.holding(frozen.name, f64=True):
+        return Reason(CheckOutcome.NO_TWIN, _NO_TWINS)
     f64 = libraries.thread(task.kernel)
     companions = Companions(
         libraries.thread(frozen) if frozen else None,
@@ -54,7 +58,7 @@ def functions_of(task: SubjectTask | PipelineTask, libraries: Libraries) -> Subj
 def _launched(task: SubjectTask, indices: Kernel, libraries: Libraries) -> SubjectFunctions | Reason:
     """Return the functions of a kernel that is checked launch by launch."""
     if not all(libraries.holding(kernel.name, f64=True) for kernel in task.twins if kernel is not None):
-        return Reason(CheckOutcome.NO_TWIN, "Slang doesn't take the twins of it that a check needs")
+        return Reason(CheckOutcome.NO_TWIN, _NO_TWINS)
     extents = _search(task, indices, libraries).find()
     if isinstance(extents, str):
         return Reason(CheckOutcome.NO_SHAPES, extents)

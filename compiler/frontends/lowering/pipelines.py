@@ -286,9 +286,8 @@ class _Lowering:
                 if reported:
                     raise Rejected("reported before")
                 message = f"'{ast.unparse(node)}' is no kernel"
-                raise self._error(
-                    "SA045", self.locations.span(node), message, f"a pipeline calls kernels and {BIN} only"
-                )
+                remedy = getattr(meaning, "help", "") or f"a pipeline calls kernels and {BIN} only"
+                raise self._error("SA045", self.locations.span(node), message, remedy)
 
     def _arguments(self, node: ast.Call, kernel: CalledKernel) -> list[Argument]:
         matched = self._matched(node, kernel)

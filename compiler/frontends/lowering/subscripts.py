@@ -131,7 +131,13 @@ def _entry(ctx: Context, node: ast.Subscript, value: ir.Expr, index_node: ast.ex
             return ir.Member(value, f"item{static}", value.type.elements[static], ctx.span(node))
         return ir.Index(value, ir.Const(static, types.INT, span, formula), element, ctx.span(node))
     if isinstance(value.type, types.Tuple):
-        raise ctx.error("SA025", span, "the index into several results must be a constant")
+        first = types.show(types.strengthen(value.type.elements[0]))
+        raise ctx.error(
+            "SA025",
+            span,
+            "the index into a tuple must be a constant",
+            help=f"an Array[{first}, {size}](…) takes any int, and so does a tuple that is a constant of the file",
+        )
     if index.type not in (types.INT, types.UINT, types.WEAK_INT):
         raise ctx.error(
             "SA025",

@@ -60,7 +60,9 @@ class PythonPipelineScope:
         if isinstance(value, (int, float, tuple)) or vocabulary.meaning_of(value) is None:
             self.world.bound[ast.unparse(node)] = vocabulary.constant_text(value)
             return ValueEntity(value)
-        return RefusedEntity(f"'{ast.unparse(node)}' is no kernel")
+        name = ast.unparse(node)
+        remedy = f"give the value a name before the pipeline: VALUE = {name}(…)" if isinstance(value, type) else ""
+        return RefusedEntity(f"'{name}' is no kernel", remedy)
 
     def _value(self, node: ast.expr) -> tuple[bool, object]:
         match node:

@@ -244,6 +244,8 @@ def from_host(value: object, type_: types.Type) -> object:
             return tuple(from_host(v, e) for v, e in zip(value, elements, strict=True))
         case types.Scalar() if isinstance(value, np.generic):
             return _number(value, type_)
+        case types.Scalar() if isinstance(value, np.ndarray) and value.ndim == 0:  # a number in a file of numpy
+            return _number(value.dtype.type(value), type_)
         case types.Vector() | types.Matrix() if isinstance(value, (list, tuple, np.ndarray)):
             return class_of(type_)(*np.asarray(value).ravel().tolist())
         case types.Struct(fields=fields) if isinstance(value, Mapping):

@@ -128,18 +128,24 @@ def obstacle(stmt: ir.For | ir.While) -> str:
         return "waits for the group"
     if any(isinstance(s, ir.Let) for s in inside):
         return "declares locals"
-    if any(isinstance(s, ir.Assign) and root(s.target) is None for s in inside):
-        return "stores into a tensor"
+    stores = [s.target for s in inside if isinstance(s, ir.Assign) and root(s.target) is None]
+    if stores:
+        shared = all(isinstance(to, ir.Read) and _is_shared(to) for to in stores)
+        return f"stores into {'memory that the group shares' if shared else 'a tensor'}"
     if isinstance(stmt, ir.For) and stmt.start.type != INT:
         return "counts with a type other than int"
     for expr in body_exprs((stmt,)):
         if type(expr) in _NEVER:
             return _NEVER[type(expr)]
-        if isinstance(expr, ir.Read) and isinstance(expr.source.type, Tensor) and expr.source.type.is_shared:
+        if isinstance(expr, ir.Read) and _is_shared(expr):
             return "reads memory that the group shares"
         if isinstance(expr.type, DiffPair) and isinstance(expr, ir.Var):
             return "has a local of a value with its tangent"
     return ""
+
+
+def _is_shared(place: ir.Read) -> bool:
+    return isinstance(place.source.type, Tensor) and place.source.type.is_shared
 
 
 def read_loop(

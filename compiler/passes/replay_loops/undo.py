@@ -25,6 +25,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.ir import nodes as ir
+from slangad.compiler.ir.assignment import sets_before_reading
 from slangad.compiler.ir.types import BOOL, DOUBLE, FLOAT, Vector, is_floating, is_integral
 from slangad.compiler.ir.walk import map_blocks, map_body_exprs, map_children, root, walk_stmts
 from slangad.compiler.passes.replay_loops.read import names_in, reads_of, stored_in
@@ -210,10 +211,13 @@ class _Solver:
         while moved:
             moved = False
             for number, step in list(waiting.items()):
-                at = _floors_at(body, number, floors)
-                if self._forward(step, known, made) or self._backward(step, known, made, at):
+                if self._forward(step, known, made):
                     moved = True
                     del waiting[number]
+                elif self._backward(step, known, made, _floors_at(body, number, floors)):
+                    moved = True
+                    if not self._updated_by(step, known):
+                        del waiting[number]
         return made, {name: known[name, 0] for name in after if (name, 0) in known}
 
     def _forward(self, step: _Step, known: Known, made: list[ir.Stmt]) -> bool:
@@ -239,49 +243,72 @@ class _Solver:
         """Return True if a local is not the same in all iterations."""
         return name in self.state or version > 0
 
-    def _backward(self, step: _Step, known: Known, made: list[ir.Stmt], floors: set[str]) -> bool:
-        """Undo an update if all else that it reads is known."""
-        for name, version in step.writes.items():
-            if (name, version) not in known or name not in self.state:
-                continue
-            earlier = step.reads.get(name)
-            if earlier is None or (name, earlier) in known:
-                continue
-            others = {n: v for n, v in step.reads.items() if n != name}
-            if any((n, v) not in known and self._varies(n, v) for n, v in others.items()):
-                continue
-            known_values = {n: known[n, v] for n, v in others.items() if (n, v) in known}
-            local = self.names.var(f"{name}_before", known[name, version].type)
-            if self._undo(step.stmt, name, known[name, version], local, known_values, made, floors):
-                known[name, earlier] = local
-                return True
-            self.names.release(local)
-        return False
+    def _updated_by(self, step: _Step, known: Known) -> list[str]:
+        """Return the locals that a statement updates and of which only the later value is known."""
+        return [
+            name
+            for name, version in step.writes.items()
+            if name in self.state and (name, version) in known
+            if name in step.reads and (name, step.reads[name]) not in known
+        ]
 
-    def _undo(
-        self, stmt: ir.Stmt, name: str, after: ir.Var, local: ir.Var, known_values: dict[str, ir.Var],
-        made: list[ir.Stmt],
+    def _backward(self, step: _Step, known: Known, made: list[ir.Stmt], floors: set[str]) -> bool:
+        """Undo the updates of a statement that can be undone with what is known."""
+        updated = self._updated_by(step, known)
+        others = {n: v for n, v in step.reads.items() if n not in updated}
+        unknown = {n for n, v in others.items() if (n, v) not in known and self._varies(n, v)}
+        known_values = {n: known[n, v] for n, v in others.items() if (n, v) in known}
+        after = {name: known[name, step.writes[name]] for name in updated}
+        before = {name: self.names.var(f"{name}_before", value.type) for name, value in after.items()}
+        match step.stmt:
+            case ir.Assign(ir.Var(name) as target, value) if before and not unknown:
+                inverse = self._inverse(value, target, after[name], floors)
+                found = set() if inverse is None else {name}
+                if inverse is not None:
+                    value = _with(inverse, {**known_values, after[name].name: after[name]})
+                    made.append(ir.Assign(before[name], value, step.stmt.span))
+            case ir.If() as branch if before:
+                made_there, found = self._undo_branch(branch, unknown, known_values, (after, before), floors)
+                made += made_there
+            case _:
+                found = set()
+        for name, local in before.items():
+            if name in found:
+                known[name, step.reads[name]] = local
+            else:
+                self.names.release(local)
+        return bool(found)
+
+    def _undo_branch(
+        self,
+        branch: ir.If,
+        unknown: set[str],
+        known_values: dict[str, ir.Var],
+        updates: tuple[dict[str, ir.Var], dict[str, ir.Var]],
         floors: set[str],
-    ) -> bool:  # fmt: skip
-        if isinstance(stmt, ir.Assign) and isinstance(stmt.target, ir.Var):
-            value = self._inverse(stmt.value, stmt.target, after, floors)
-            if value is None:
-                return False
-            made.append(ir.Assign(local, _with(value, {**known_values, after.name: after}), stmt.span))
-            return True
-        if not isinstance(stmt, ir.If):
-            return False
-        if name in names_in(stmt.condition):  # of the earlier value, which is not known yet
+    ) -> tuple[list[ir.Stmt], set[str]]:
+        """Undo the updates on both sides of a branch. Return the statements, and the locals that both find.
+
+        Args:
+            branch: The branch.
+            unknown: What it reads and what is not known. Statements that read none of it are undone.
+            known_values: What else it reads.
+            updates: The locals with the later values, and those that take the earlier ones.
+            floors: See ``block``.
+        """
+        after, before = updates
+        read = names_in(branch.condition)
+        for name in after.keys() & read:  # of the earlier value, which is not known yet
             self.reasons.setdefault(name, f"{name} decides how it changes")
-            return False
-        sides: list[Block] = []
-        for block in (stmt.then, stmt.other):
-            changed, values = self.block(block, known_values, {name: after}, floors)
-            if name not in values:
-                return False
-            sides.append((*changed, ir.Assign(local, values[name], stmt.span)))
-        made.append(ir.If(_with(stmt.condition, known_values), sides[0], sides[1], stmt.span))
-        return True
+        if read & (unknown | after.keys()):
+            return [], set()
+        inside = replace(self, state=self.state | unknown)
+        then, then_values = inside.block(branch.then, known_values, after, floors)
+        other, other_values = inside.block(branch.other, known_values, after, floors)
+        found = [name for name in after if name in then_values and name in other_values]
+        yes = (*then, *(ir.Assign(before[name], then_values[name], branch.span) for name in found))
+        no = (*other, *(ir.Assign(before[name], other_values[name], branch.span) for name in found))
+        return [ir.If(_with(branch.condition, known_values), yes, no, branch.span)] if found else [], set(found)
 
     def _inverse(self, value: ir.Expr, x: ir.Var, after: ir.Var, floors: set[str]) -> ir.Expr | None:
         """Return the earlier ``x`` of ``x = value``; None if ``value`` is no update that can be undone."""
@@ -332,8 +359,8 @@ def _floors_at(body: Block, number: int, floors: set[str]) -> set[str]:
 
 
 def _step(stmt: ir.Stmt, versions: dict[str, int], state: set[str]) -> _Step:
-    """Return a statement with its versions, and count those that it writes."""
-    reads = {name: versions.get(name, 0) for name in reads_of(stmt)}
+    """Return a statement with its versions, and count those that it writes. It does not read what it sets first."""
+    reads = {name: versions.get(name, 0) for name in reads_of(stmt) if not sets_before_reading((stmt,), name)}
     writes: dict[str, int] = {}
     for name in stored_in((stmt,)):
         if not (isinstance(stmt, ir.Assign) and isinstance(stmt.target, ir.Var)) and (

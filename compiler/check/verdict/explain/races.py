@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 _BARRIER: Final = "write sa.barrier() between both"
 _APART: Final = "give each thread an element of its own, or write sa.barrier() between"
+_AT_ONCE: Final = "add up with sa.group_sum, or give each thread an element of its own"
 _ANY: Final = (
     "an element is read in one thread and stored in another without sa.barrier() between, or two threads store to it"
 )
@@ -60,7 +61,9 @@ def cause_of(race: GroupRace | None) -> str:
     """Return a race in words, with the remedy; without one, what makes results depend on the order."""
     if race is None:
         return _ANY
-    return f"{race.words}: {_APART if race.both_store else _BARRIER}"
+    first, second = race.lines
+    remedy = _APART if race.both_store else _AT_ONCE if first == second != 0 else _BARRIER
+    return f"{race.words}: {remedy}"
 
 
 def _with_order(

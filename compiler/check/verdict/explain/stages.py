@@ -65,7 +65,9 @@ def _with_stage(failure: Failure, oracle: PipelineStages, seed: int) -> Failure:
     blamed_stages = list(blamed(oracle, row, mode, seed))
     if not blamed_stages:
         large = [one.shown for one in oracle.stages if len(one.plain.inputs.differentiable) > tol.STAGE_INPUTS]
-        note = "every stage is right by itself here: look at the values that pass between them"
+        note = _not_finite(oracle, row) or (
+            "every stage is right by itself here: look at the values that pass between them"
+        )
         if large:
             names = " and ".join(dict.fromkeys(large))
             note = (
@@ -79,6 +81,21 @@ def _with_stage(failure: Failure, oracle: PipelineStages, seed: int) -> Failure:
         message=f"{failure.message}: {names} {'is' if len(blamed_stages) == 1 else 'are'} to blame",
         notes=notes,
     )
+
+
+def _not_finite(oracle: PipelineStages, row: Floats) -> str:
+    """Return the note about the first stage with a result that is not finite at a sample; empty if there is none."""
+    for stage, runner, taken in oracle.taken(row):
+        results = runner.plain.results
+        with np.errstate(all="ignore"):
+            values = runner.plain.values(taken)[0]
+        for column in results.differentiable:
+            if not np.isfinite(values[column]):
+                return (
+                    f"stage {stage.number + 1}, {runner.shown}, gives {results.columns[column].path} = "
+                    f"{values[column]:g}, which later stages ignore: its derivative is no number either"
+                )
+    return ""
 
 
 def blamed(oracle: PipelineStages, row: Floats, mode: Mode, seed: int) -> Iterator[Blamed]:
