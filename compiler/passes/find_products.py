@@ -90,7 +90,7 @@ class _Finder:
     candidates: dict[str, ir.Buffer] = field(init=False)
     biases: dict[str, ir.Buffer] = field(init=False)
     of_any: bool = False
-    """Find the products that stay loops too: by matrices of any size, and of halfs."""
+    """Find the products that stay loops too: by matrices of any size, and those of factors that are converted."""
     left_out: dict[str, int] = field(default_factory=dict)
     _accesses: dict[str, tuple[Access, ...]] = field(default_factory=dict)
 
@@ -105,7 +105,7 @@ class _Finder:
         return known and isinstance(buffer.type, Tensor) and self._takes(buffer.type.element)
 
     def _takes(self, element: Type) -> bool:
-        return element == FLOAT or (self.of_any and element == HALF)
+        return element in (FLOAT, HALF)
 
     def run(self) -> ir.Module:
         """Return the module with the products, and the reasons why others stay loops."""
@@ -135,11 +135,8 @@ class _Finder:
 
     def _obstacle(self, key: str, shape: tuple[int, int]) -> str:
         """Return why the products of a tensor stay loops."""
-        tensor = next(b.type for b in self.module.buffers if b.key == key)
         if why := self._not_simple():
             return why
-        if isinstance(tensor, Tensor) and tensor.element == HALF:
-            return "its numbers are halfs"
         if sum(shape) > _MOST_ENTRIES:
             return f"its {shape[0]} rows and {shape[1]} columns are more than {_MOST_ENTRIES} together"
         if key in self.left_out:

@@ -15,6 +15,17 @@ def network(width: int, activation: str, hidden: int, precision: str, inputs: in
     return results
 
 
+def of_halfs(width: int, activation: str, hidden: int, precision: str):
+    """The same with weights and biases that are stored as halfs."""
+    Net = sa.nn.MLP([16, *[width] * hidden, 3], activation, storage=sa.half, precision=precision)
+
+    @sa.kernel
+    def stored(net: Param[Net], x: Each[Array[float, 16]]) -> Each[Array[float, 3]]:
+        return net(x)
+
+    return stored
+
+
 def uneven(first: int, second: int, third: int, group: int, precision: str):
     """A network with three hidden layers of different widths, in groups of at least some threads."""
     Net = sa.nn.MLP([16, first, second, third, 3], "tanh", precision=precision)
@@ -46,6 +57,11 @@ fu16 = uneven(16, 64, 16, 256, "float")
 fu33 = uneven(33, 16, 16, 256, "float")
 fu80 = uneven(64, 80, 48, 256, "float")
 uu80 = uneven(64, 80, 48, 256, "half")
+s17 = of_halfs(17, "tanh", 1, "half")
+s64 = of_halfs(64, "tanh", 2, "half")
+s128 = of_halfs(128, "tanh", 2, "half")
+sf17 = of_halfs(17, "tanh", 1, "float")
+sf64 = of_halfs(64, "tanh", 2, "float")
 digits = network(48, "tanh", 1, "float", 784)
 many = network(48, "tanh", 1, "float", 652)
 many_half = network(48, "tanh", 1, "half", 652)

@@ -9,6 +9,7 @@ import pytest
 import slangad as sa
 from slangad.compiler.errors.diagnostics import CompileError
 from slangad.compiler.frontends import load
+from slangad.compiler.ir.nodes import Accumulation
 from slangad.compiler.passes import run_passes
 
 if TYPE_CHECKING:
@@ -97,7 +98,13 @@ def test_reason__of_a_product_that_stays_loops__is_kept(
     assert next((b.why for b in made.buffers if b.name == "w"), "") == why
 
 
-def test_reason__of_a_matrix_of_halfs__is_kept(tmp_path: Path) -> None:
+def test_product__with_a_matrix_of_halfs__is_one_of_the_group(tmp_path: Path) -> None:
     params = "w: Param[Array[Array[sa.half, {columns}], {rows}]], x: Each[Array[float, {columns}]]"
     made = module(tmp_path, LOOPS.replace("w[i][j]", "float(w[i][j])"), 20, 5, params)
-    assert [b.why for b in made.buffers if b.name == "w"] == ["its numbers are halfs"]
+    assert [(b.accumulation, b.why) for b in made.buffers if b.name == "w"] == [(Accumulation.MATRIX, "")]
+
+
+def test_product__of_halfs__stays_loops(tmp_path: Path) -> None:
+    params = "w: Param[Array[Array[sa.half, {columns}], {rows}]], x: Each[Array[sa.half, {columns}]]"
+    made = module(tmp_path, LOOPS.replace("w[i][j] * x[j]", "float(w[i][j] * x[j])"), 20, 5, params)
+    assert [b.accumulation.is_matrix for b in made.buffers if b.name == "w"] == [False]

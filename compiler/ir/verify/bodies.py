@@ -12,6 +12,7 @@ from slangad.compiler.ir.default_types import COMPARISONS
 from slangad.compiler.ir.types import (
     BOOL,
     FLOAT,
+    HALF,
     INT,
     Array,
     DiffPair,
@@ -219,10 +220,14 @@ def _linear(expr: ir.Linear) -> Iterator[Diagnostic]:
     if not isinstance(expr.type, Array):
         yield Diagnostic("SA901", f"a product that is a {show(expr.type)}", expr.span)
     else:
-        yield from _same(expr, Array(source.element, expr.type.size), "a product")
-    yield from _same(expr.value, Array(source.element, expr.columns), "the factor of a product")
-    if expr.bias is not None:
-        yield from _same(expr.bias, Tensor(source.element, len(expr.bias_indices) + 1), "the bias of a product")
+        yield from _same(expr, Array(FLOAT, expr.type.size), "a product")
+    yield from _same(expr.value, Array(FLOAT, expr.columns), "the factor of a product")
+    tensors = [(source, source.rank)]
+    if expr.bias is not None and isinstance(expr.bias.type, Tensor):
+        tensors.append((expr.bias.type, len(expr.bias_indices) + 1))
+    for tensor, rank in tensors:
+        if tensor.element not in (FLOAT, HALF) or tensor.rank != rank:
+            yield Diagnostic("SA901", f"a matrix or a bias of a product that is {show(tensor)}", expr.span)
 
 
 def _kind(expr: ir.Expr) -> Iterator[Diagnostic]:
