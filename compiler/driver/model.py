@@ -116,6 +116,7 @@ class KernelSummary:
         accumulation: The way the gradient of each parameter is summed (``emit.entry_points.accumulations``).
         deciding: For some of them, the expression that decided it.
         product_of: The kernel with whose Hessian its gradients are products.
+        unordered: The memory of its groups whose gradient is added up in any order (``driver.unordered_sums``).
     """
 
     name: str
@@ -124,6 +125,7 @@ class KernelSummary:
     accumulation: Mapping[str, str] = field(default_factory=dict)
     deciding: Mapping[str, str] = field(default_factory=dict)
     product_of: str = ""
+    unordered: Mapping[str, Span] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
