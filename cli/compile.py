@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from slangad.compiler.driver.inputs import Input
     from slangad.compiler.driver.model import CompiledInput, Destination, Emit, Options
     from slangad.compiler.driver.up_to_date import CurrentInput
+    from slangad.compiler.emit.model import EntryPoint
     from slangad.compiler.ir.nodes import Module
 
 DEFAULT_MODES = ("forward", "backward", "jvp")
@@ -335,7 +336,7 @@ def _dumper(session: Session, wanted: Sequence[str]) -> Callable[[str, Module], 
 
 
 def _print_accumulation(session: Session, one: CompiledInput) -> None:
-    """Print, with -v, how the gradient of each parameter is added up, and in groups of how many threads."""
+    """Print, with -v, how the gradient of each parameter is added up, and what groups of how many threads do."""
     if session.verbosity < 1:
         return
     from slangad.compiler.emit.entry_points.accumulations import SCATTERED, WORDS, means, products
@@ -352,10 +353,7 @@ def _print_accumulation(session: Session, one: CompiledInput) -> None:
             session.say(f"{kernel.name}.{name}: {way} ({WORDS[way]}{why})", level=1)
         for entry in one.slang.entries:
             if entry.kernel == kernel.name and entry.work is ThreadWork.STRIDED:
-                tile = " x ".join(str(size) for size in entry.tile)
-                walk = f"that walk the domain in tiles of {tile}" if tile else "along one axis"
-                walk += f", {entry.elements} elements a thread" if entry.elements > 1 else ""
-                session.say(f"{entry.name}: adds up in groups of {entry.group_size[0]} threads {walk}", level=1)
+                session.say(f"{entry.name}: {_work_of_groups(entry, kernel.block)}", level=1)
     ways = {way for kernel in one.slang.kernels for way in kernel.accumulation.values()}
     for title, asked, words_of in (
         ("shared, together and scatter", SCATTERED, means),
@@ -367,6 +365,22 @@ def _print_accumulation(session: Session, one: CompiledInput) -> None:
             targets_by_words.setdefault(words_of(macros_for(target, one.slang.defined)), []).append(target)
         for words, targets in targets_by_words.items():
             session.say(f"{title} on {', '.join(targets)}: {words}", level=1)
+
+
+def _work_of_groups(entry: EntryPoint, block: tuple[int, ...]) -> str:
+    """Return what the groups of an entry point do, of how many threads, and how they walk the domain."""
+    work = {
+        "multiplies matrices": entry.products > 0,
+        "computes together": bool(block),
+        "adds up": entry.adds_up,
+    }
+    kind, extents = ("tiles", entry.tile) if entry.tile else ("blocks", block)
+    walk = (
+        f"that walk the domain in {kind} of {' x '.join(map(str, extents))}" if len(extents) > 1 else "along one axis"
+    )
+    walk += f", {entry.elements} elements a thread" if entry.elements > 1 else ""
+    done = " and ".join(words for words, is_done in work.items() if is_done)
+    return f"{done} in groups of {entry.group_size[0]} threads {walk}"
 
 
 def _print_loops(session: Session, one: CompiledInput) -> None:

@@ -167,6 +167,7 @@ def _record(description: Description, absent: list[str]) -> dict[str, object]:
                 dict(kernel.deciding),
                 kernel.product_of,
                 _places(kernel.unordered),
+                kernel.block,
             )
             for kernel in description.kernels
         ],
@@ -222,8 +223,10 @@ def _description(record: dict[str, Any]) -> Description:
         sources=tuple(source for source, _ in record["sources"]),
         bound=tuple((name, value) for name, value in record["bound"]),
         kernels=tuple(
-            KernelSummary(name, Span(*place), _spans(scalars), summed, deciding, product_of, _spans(unordered))
-            for name, place, scalars, summed, deciding, product_of, unordered in record["kernels"]
+            KernelSummary(
+                name, Span(*place), _spans(scalars), summed, deciding, product_of, _spans(unordered), tuple(block)
+            )
+            for name, place, scalars, summed, deciding, product_of, unordered, block in record["kernels"]
         ),
         emitted=emitted,
         cached=True,

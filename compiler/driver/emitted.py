@@ -110,6 +110,7 @@ def _description(module: Module) -> Description:
                 deciding(module, kernel),
                 kernel.product_of,
                 unordered_sums(module, kernel),
+                kernel.group_size if kernel.in_step else (),
             )
             for kernel in module.kernels
         ),

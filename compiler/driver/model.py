@@ -117,6 +117,7 @@ class KernelSummary:
         deciding: For some of them, the expression that decided it.
         product_of: The kernel with whose Hessian its gradients are products.
         unordered: The memory of its groups whose gradient is added up in any order (``driver.unordered_sums``).
+        block: The extents of the block of the domain that a group computes together; () if threads compute alone.
     """
 
     name: str
@@ -126,6 +127,7 @@ class KernelSummary:
     deciding: Mapping[str, str] = field(default_factory=dict)
     product_of: str = ""
     unordered: Mapping[str, Span] = field(default_factory=dict)
+    block: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

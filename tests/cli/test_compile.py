@@ -101,6 +101,30 @@ def test_compile__verbose__tells_in_groups_of_how_many_threads_sums_are_made(pro
     assert not any("forward" in line for line in said)
 
 
+def test_compile__verbose__tells_what_groups_do(project: Project) -> None:
+    head = "import slangad as sa\nfrom slangad import Array, Each, Param\n"
+    net = "Net = sa.nn.MLP([8, 16, 1])\n@sa.kernel\ndef net(x: Each[Array[float, 8]], m: Param[Net]) -> Each[float]:\n"
+    blur = "@sa.kernel(dims=2, group_size=(4, 8))\ndef blur(x: Each[float], p: Param[float]) -> Each[float]:\n"
+    row = "@sa.kernel(group_size=(32,))\ndef row(x: Each[float]) -> Each[float]:\n    return x / sa.group_sum(x)\n"
+    body = f"    return m(x)[0]\n{blur}    return p * sa.group_max(x)\n{row}"
+    project.write("groups.py", head + net + body)
+    multiplied = "multiplies matrices{} in groups of 256 threads along one axis"
+    together = "computes together{} in groups of 32 threads that walk the domain in blocks of 4 x 8"
+    for _ in range(2):  # the second time the description comes from the cache
+        said = project.run("compile", "-v", "--emit", "slang", "groups.py").stderr.splitlines()
+        assert [line for line in said if " in groups of " in line] == [
+            f"net_forward: {multiplied.format('')}",
+            f"net_backward: {multiplied.format(' and adds up')}",
+            f"net_jvp: {multiplied.format('')}",
+            f"blur_forward: {together.format('')}",
+            f"blur_backward: {together.format(' and adds up')}",
+            f"blur_jvp: {together.format('')}",
+            "row_forward: computes together in groups of 32 threads along one axis",
+            "row_backward: computes together in groups of 32 threads along one axis",
+            "row_jvp: computes together in groups of 32 threads along one axis",
+        ]
+
+
 def test_compile__tile_of_a_kernel__is_in_what_verbose_says_and_in_the_manifest(project: Project) -> None:
     text = "import slangad as sa\n"
     for tile, name in (((8, 32), "blocks"), ("rows", "rows")):
