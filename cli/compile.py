@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import re
+from collections import Counter
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
@@ -384,12 +385,19 @@ def _work_of_groups(entry: EntryPoint, block: tuple[int, ...]) -> str:
 
 
 def _print_loops(session: Session, one: CompiledInput) -> None:
-    """Print, with -v, how reverse mode gets the states of each loop, what each thread keeps, and why."""
-    for choice in one.slang.loops:
+    """Print, with -v, how reverse mode gets the states of each loop, what each thread keeps, and why.
+
+    One loop may have several ways: kernels call copies of functions for their memory.
+    """
+    at = Counter((choice.span.file, choice.span.line, choice.span.column) for choice, _ in one.slang.loops)
+    for choice, kernels in one.slang.loops:
         none = "keeps what Slang needs of every iteration" if choice.way == "keep" else "keeps nothing"
         kept = f"keeps {choice.kept} bytes" if choice.kept else none
         place = f"{choice.span.file}:{choice.span.line}"
-        session.say(f"{place}: loop of {choice.function}: {choice.way}, {kept} ({choice.reason})", level=1)
+        several = at[choice.span.file, choice.span.line, choice.span.column] > 1
+        where = f" in {', '.join(kernels)}" if kernels and several else ""
+        where = " in no kernel" if one.slang.kernels and not kernels else where
+        session.say(f"{place}: loop of {choice.function}{where}: {choice.way}, {kept} ({choice.reason})", level=1)
 
 
 def _summary(
