@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import re
+from collections import Counter
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from slangad.compiler.driver.inputs import Input
     from slangad.compiler.driver.model import CompiledInput, Destination, Emit, Options
     from slangad.compiler.driver.up_to_date import CurrentInput
+    from slangad.compiler.emit.model import EntryPoint
     from slangad.compiler.ir.nodes import Module
 
 DEFAULT_MODES = ("forward", "backward", "jvp")
@@ -335,7 +337,7 @@ def _dumper(session: Session, wanted: Sequence[str]) -> Callable[[str, Module], 
 
 
 def _print_accumulation(session: Session, one: CompiledInput) -> None:
-    """Print, with -v, how the gradient of each parameter is added up, and in groups of how many threads."""
+    """Print, with -v, how the gradient of each parameter is added up, and what groups of how many threads do."""
     if session.verbosity < 1:
         return
     from slangad.compiler.emit.entry_points.accumulations import SCATTERED, WORDS, means, products
@@ -352,10 +354,7 @@ def _print_accumulation(session: Session, one: CompiledInput) -> None:
             session.say(f"{kernel.name}.{name}: {way} ({WORDS[way]}{why})", level=1)
         for entry in one.slang.entries:
             if entry.kernel == kernel.name and entry.work is ThreadWork.STRIDED:
-                tile = " x ".join(str(size) for size in entry.tile)
-                walk = f"that walk the domain in tiles of {tile}" if tile else "along one axis"
-                walk += f", {entry.elements} elements a thread" if entry.elements > 1 else ""
-                session.say(f"{entry.name}: adds up in groups of {entry.group_size[0]} threads {walk}", level=1)
+                session.say(f"{entry.name}: {_work_of_groups(entry, kernel.block)}", level=1)
     ways = {way for kernel in one.slang.kernels for way in kernel.accumulation.values()}
     for title, asked, words_of in (
         ("shared, together and scatter", SCATTERED, means),
@@ -369,13 +368,36 @@ def _print_accumulation(session: Session, one: CompiledInput) -> None:
             session.say(f"{title} on {', '.join(targets)}: {words}", level=1)
 
 
+def _work_of_groups(entry: EntryPoint, block: tuple[int, ...]) -> str:
+    """Return what the groups of an entry point do, of how many threads, and how they walk the domain."""
+    work = {
+        "multiplies matrices": entry.products > 0,
+        "computes together": bool(block),
+        "adds up": entry.adds_up,
+    }
+    kind, extents = ("tiles", entry.tile) if entry.tile else ("blocks", block)
+    walk = (
+        f"that walk the domain in {kind} of {' x '.join(map(str, extents))}" if len(extents) > 1 else "along one axis"
+    )
+    walk += f", {entry.elements} elements a thread" if entry.elements > 1 else ""
+    done = " and ".join(words for words, is_done in work.items() if is_done)
+    return f"{done} in groups of {entry.group_size[0]} threads {walk}"
+
+
 def _print_loops(session: Session, one: CompiledInput) -> None:
-    """Print, with -v, how reverse mode gets the states of each loop, what each thread keeps, and why."""
-    for choice in one.slang.loops:
+    """Print, with -v, how reverse mode gets the states of each loop, what each thread keeps, and why.
+
+    One loop may have several ways: kernels call copies of functions for their memory.
+    """
+    at = Counter((choice.span.file, choice.span.line, choice.span.column) for choice, _ in one.slang.loops)
+    for choice, kernels in one.slang.loops:
         none = "keeps what Slang needs of every iteration" if choice.way == "keep" else "keeps nothing"
         kept = f"keeps {choice.kept} bytes" if choice.kept else none
         place = f"{choice.span.file}:{choice.span.line}"
-        session.say(f"{place}: loop of {choice.function}: {choice.way}, {kept} ({choice.reason})", level=1)
+        several = at[choice.span.file, choice.span.line, choice.span.column] > 1
+        where = f" in {', '.join(kernels)}" if kernels and several else ""
+        where = " in no kernel" if one.slang.kernels and not kernels else where
+        session.say(f"{place}: loop of {choice.function}{where}: {choice.way}, {kept} ({choice.reason})", level=1)
 
 
 def _summary(

@@ -25,9 +25,12 @@ def write_plan(session: Session, arguments: CompileArguments, options: Options) 
     from slangad.compiler.driver.compile import describe
     from slangad.compiler.driver.inputs import parse_inputs
     from slangad.compiler.driver.ninja_plan import FILE_NAME, PlanWords, ninja_plan
+    from slangad.compiler.driver.unordered_sums import refuse_unordered
     from slangad.compiler.driver.write_files import write_files
 
     described = describe(parse_inputs(arguments["inputs"], included=False), options)
+    if options.deterministic:
+        refuse_unordered(described)
     output = Path(arguments["output"]).as_posix()
     own = tuple(_words(arguments))
     targets = tuple(word for target in options.targets for word in ("-t", target))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from slangad.compiler.driver.unordered_sums import refuse_unordered_in
 from slangad.compiler.driver.unsupported import refuse_on
 from slangad.compiler.emit.model import Mode
 from slangad.compiler.errors.diagnostics import CompileError, Diagnostic, nearest_of
@@ -72,9 +73,13 @@ class RunnableProgram:
         """Compile entry points for a device.
 
         Raises:
-            CompileError: A kernel calls functions of double that the device doesn't have.
+            CompileError: A kernel calls functions of double that the device doesn't have, or has a gradient that can't
+                be deterministic.
         """
-        refuse_on(device.name, self.module, {e.kernel for e in self.emitted.entry_points if e.symbol in entries})
+        loaded = [entry for entry in self.emitted.entry_points if entry.symbol in entries]
+        refuse_on(device.name, self.module, {entry.kernel for entry in loaded})
+        if self.options.deterministic:
+            refuse_unordered_in(self.module, loaded)
         return device.load(self.emitted, self.source, entries)
 
 

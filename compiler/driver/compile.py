@@ -17,6 +17,7 @@ from slangad.compiler.driver.merge_failures import MISSING_TOOL
 from slangad.compiler.driver.model import finish
 from slangad.compiler.driver.outputs import outputs_of, refuse_equal_names
 from slangad.compiler.driver.slang_compilers import SlangCompilers
+from slangad.compiler.driver.unordered_sums import refuse_unordered
 from slangad.compiler.driver.unsupported import refuse_unsupported
 from slangad.compiler.driver.user_entries import with_user_entries
 from slangad.compiler.errors.diagnostics import CompileError, Diagnostic, ToolchainError
@@ -81,6 +82,8 @@ def compile_inputs(
         steps = [_wrapped(item, options, compilers) for item in inputs]
         emitted = _all_emitted(steps)
         refuse_equal_names(emitted, headers=headers)
+        if options.deterministic:
+            refuse_unordered(emitted)
         refuse_specializations((slang.module for slang in emitted if slang.module is not None), options.specialize)
         jobs = [job_of(slang, options) for slang in emitted if slang.entries and options.targets]
         codes = dict(zip((job.name for job in jobs), compilers.compile(jobs, progress), strict=True))

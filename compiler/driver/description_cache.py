@@ -27,7 +27,7 @@ from slangad.compiler.slang_text.endings import is_slang
 from slangad.compiler.toolchain.identity import own_code
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from slangad.compiler.driver.inputs import Input
     from slangad.compiler.driver.model import CompileSteps, Options
@@ -162,10 +162,12 @@ def _record(description: Description, absent: list[str]) -> dict[str, object]:
             (
                 kernel.name,
                 _place(kernel.span),
-                {name: _place(span) for name, span in kernel.scalars.items()},
+                _places(kernel.scalars),
                 dict(kernel.accumulation),
                 dict(kernel.deciding),
                 kernel.product_of,
+                _places(kernel.unordered),
+                kernel.block,
             )
             for kernel in description.kernels
         ],
@@ -183,6 +185,14 @@ def _record(description: Description, absent: list[str]) -> dict[str, object]:
 
 def _place(span: Span) -> list[object]:
     return [span.file, span.line, span.column, span.end_line, span.end_column]
+
+
+def _places(spans: Mapping[str, Span]) -> dict[str, list[object]]:
+    return {name: _place(span) for name, span in spans.items()}
+
+
+def _spans(places: Mapping[str, list[Any]]) -> dict[str, Span]:
+    return {name: Span(*place) for name, place in places.items()}
 
 
 def _parameter_record(p: EntryParameter) -> tuple[object, ...]:
@@ -213,8 +223,10 @@ def _description(record: dict[str, Any]) -> Description:
         sources=tuple(source for source, _ in record["sources"]),
         bound=tuple((name, value) for name, value in record["bound"]),
         kernels=tuple(
-            KernelSummary(name, Span(*place), {scalar: Span(*at) for scalar, at in scalars.items()}, *ways)
-            for name, place, scalars, *ways in record["kernels"]
+            KernelSummary(
+                name, Span(*place), _spans(scalars), summed, deciding, product_of, _spans(unordered), tuple(block)
+            )
+            for name, place, scalars, summed, deciding, product_of, unordered, block in record["kernels"]
         ),
         emitted=emitted,
         cached=True,

@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from slangad.compiler.driver.model import Description, EmittedInput, KernelSummary
+from slangad.compiler.driver.unordered_sums import unordered_sums
 from slangad.compiler.driver.unsupported import first_uses, supported_targets
 from slangad.compiler.emit import emit_module
 from slangad.compiler.emit.model import symbols
@@ -108,6 +109,8 @@ def _description(module: Module) -> Description:
                 accumulations(module, kernel),
                 deciding(module, kernel),
                 kernel.product_of,
+                unordered_sums(module, kernel),
+                kernel.group_size if kernel.in_step else (),
             )
             for kernel in module.kernels
         ),

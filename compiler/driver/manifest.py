@@ -52,7 +52,7 @@ def input_record(slang: EmittedInput, outputs: Sequence[Output], sources: Sequen
         "files": [_file_record(output) for output in outputs if output.kind in _FILES],
         "kernels": kernel_records(slang, outputs),
         "pipelines": dict(slang.description.pipelines),
-        "loops": [_loop_record(choice) for choice in slang.loops],
+        "loops": [_loop_record(choice, kernels) for choice, kernels in slang.loops],
         "left_out": [_left_out_record(left) for left in slang.description.left_out],
     }
 
@@ -93,8 +93,8 @@ def _left_out_record(left: LeftOut) -> Record:
     }
 
 
-def _loop_record(choice: LoopChoice) -> Record:
-    """Return how reverse mode gets the states of a loop; ``kept`` are bytes of each thread."""
+def _loop_record(choice: LoopChoice, kernels: tuple[str, ...]) -> Record:
+    """Return how reverse mode gets the states of a loop that some kernels run; ``kept`` are bytes of each thread."""
     return {
         "function": choice.function,
         "line": choice.span.line,
@@ -103,6 +103,7 @@ def _loop_record(choice: LoopChoice) -> Record:
         "every": choice.every,
         "limit": choice.limit,
         "reason": choice.reason,
+        "kernels": list(kernels),
     }
 
 

@@ -116,6 +116,8 @@ class KernelSummary:
         accumulation: The way the gradient of each parameter is summed (``emit.entry_points.accumulations``).
         deciding: For some of them, the expression that decided it.
         product_of: The kernel with whose Hessian its gradients are products.
+        unordered: The memory of its groups whose gradient is added up in any order (``driver.unordered_sums``).
+        block: The extents of the block of the domain that a group computes together; () if threads compute alone.
     """
 
     name: str
@@ -124,6 +126,8 @@ class KernelSummary:
     accumulation: Mapping[str, str] = field(default_factory=dict)
     deciding: Mapping[str, str] = field(default_factory=dict)
     product_of: str = ""
+    unordered: Mapping[str, Span] = field(default_factory=dict)
+    block: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,12 +217,13 @@ class EmittedInput:
         return tuple(kernel for kernel in self.description.kernels if not wanted or kernel.name in wanted)
 
     @property
-    def loops(self) -> tuple[LoopChoice, ...]:
-        """The loops that the kernels to compile run; all loops if the user named no kernel."""
+    def loops(self) -> tuple[tuple[LoopChoice, tuple[str, ...]], ...]:
+        """The loops that the kernels to compile run, each with these kernels; all loops if the user named no kernel."""
         wanted = {kernel.name for kernel in self.kernels}
-        chosen = {k.name for k in self.description.kernels if k.name in wanted or k.product_of in wanted}
-        all_ = not self.input.kernels
-        return tuple(loop for loop, kernels in self.description.loops if all_ or not chosen.isdisjoint(kernels))
+        described = {k.name: k.product_of or k.name for k in self.description.kernels}
+        runs = ((loop, dict.fromkeys(described[name] for name in names)) for loop, names in self.description.loops)
+        chosen = ((loop, tuple(name for name in names if name in wanted)) for loop, names in runs)
+        return tuple((loop, names) for loop, names in chosen if names or not self.input.kernels)
 
 
 @dataclass(frozen=True, slots=True)

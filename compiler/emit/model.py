@@ -216,6 +216,11 @@ class EntryPoint:
         return self.work in (ThreadWork.STRIDED, ThreadWork.TOTALS)
 
     @property
+    def adds_up(self) -> bool:
+        """True if its threads add up sums, gradients or outputs."""
+        return bool(self.totals or self.tile) or any(p.is_total for p in self.parameters)
+
+    @property
     def elements(self) -> int:
         """The elements of the domain that a thread has of a tile at a time."""
         return max(1, math.prod(self.tile) // math.prod(self.group_size)) if self.tile else 1

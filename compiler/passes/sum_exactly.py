@@ -5,7 +5,7 @@
 Sums over all threads are repeatable already, and so are sums of integers and the work of a single thread. The gradient
 of a written element comes from the one thread that stored it. Values that threads add to an output are sums, too.
 Loops that a group runs for a tile add up in their waves first, in a fixed order. docs/decisions/memory.md describes
-exact sums.
+exact sums. The driver refuses gradients of memory that a group shares (``driver.unordered_sums``).
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from slangad.compiler.errors.diagnostics import CompileError, Diagnostic
 from slangad.compiler.ir.nodes import Accumulation
 from slangad.compiler.ir.types import Tensor, carries_gradient
 
@@ -24,16 +23,7 @@ _IN_ANY_ORDER: Final = (Accumulation.SCATTER, Accumulation.SHARED, Accumulation.
 
 
 def sum_exactly(module: Module) -> Module:
-    """Return the module with exact sums for every gradient that threads add to in any order.
-
-    Raises:
-        CompileError: Threads add up the gradient of memory that their group shares.
-    """
-    for memory in module.shared:
-        if carries_gradient(memory.type.element):
-            message = f"the gradient of '{memory.name}' is added up in any order"
-            help_ = "leave out --deterministic, or use group_sum and the like, which add up in a fixed order"
-            raise CompileError([Diagnostic("SA309", message, memory.span, "memory of the group", help_)])
+    """Return the module with exact sums for every gradient of a buffer that threads add to in any order."""
     return replace(module, buffers=tuple(map(_exact, module.buffers)))
 
 

@@ -58,6 +58,47 @@ def render(x: sa.Each[float], y: sa.Param[float]) -> sa.Mean[float]:
 def whole(x: sa.Each[float], y: sa.Param[float]) -> sa.Mean[float]:
     return render(x, y)
 """
+TWO_MISTAKES = """
+import slangad as sa
+from slangad import Each, Param, float2
+
+
+@sa.differentiable
+def inner(x: float) -> float:
+    return x * x
+
+
+@inner.backward
+def inner_bwd(x: float, d_out: float):
+    return 3.0 * x * d_out
+
+
+@sa.function
+def back(x: float, v: float, h: float) -> tuple[float, float]:
+    return x - h * v, v + h * sa.sin(x)  # of the later x
+
+
+@sa.kernel
+def swing(start: Each[float2], h: Param[float]) -> Each[float]:
+    x = start.x
+    v = start.y
+    e = 0.0
+    for _ in sa.range(12, inverse=back):
+        v = v - h * sa.sin(x)
+        x = x + h * v
+        e += inner(x)
+    return e
+
+
+@sa.kernel
+def calls(x: Each[float]) -> Each[float]:
+    return inner(x)
+
+
+@sa.pipeline
+def whole(start: Each[float2], h: Param[float]) -> Each[float]:
+    return swing(start, h)
+"""
 WRITTEN = """
 [BackwardDerivative(inner_bwd)] [Differentiable] float inner(float x) { return x * x; }
 void inner_bwd(inout DifferentialPair<float> x, float d) { x = diffPair(x.p, 3.0 * x.p * d); }
@@ -87,6 +128,19 @@ def test_check__a_wrong_function_is_called__its_callers_fail_because_of_it_in_on
     (failure,) = results["inner"].failures
     assert "forward mode has the same error" in failure.notes
     assert sum(leg.state is LegState.DISAGREES for leg in results["inner"].legs) == 2
+
+
+def test_check__a_caller_whose_modes_disagree__has_a_mistake_of_its_own(checked: Checked) -> None:
+    results = checked(TWO_MISTAKES)
+    assert all(results[name].verdict is Verdict.FAIL for name in ("inner", "swing", "calls"))
+    assert {name: result.because for name, result in results.items() if result.because} == {
+        "calls": ("inner",),
+        "whole": ("inner", "swing"),
+    }
+    notes = results["swing"].failures[0].notes
+    assert "it calls 'inner', which is wrong too; but only here do forward and reverse mode disagree" in notes
+    corrected = checked(TWO_MISTAKES.replace("h * sa.sin(x)  #", "h * sa.sin(x - h * v)  #"), only=("inner", "swing"))
+    assert corrected["swing"].because == ("inner",)
 
 
 def test_check__a_caller_by_itself__is_shown_in_full(checked: Checked) -> None:

@@ -101,6 +101,30 @@ def test_compile__verbose__tells_in_groups_of_how_many_threads_sums_are_made(pro
     assert not any("forward" in line for line in said)
 
 
+def test_compile__verbose__tells_what_groups_do(project: Project) -> None:
+    head = "import slangad as sa\nfrom slangad import Array, Each, Param\n"
+    net = "Net = sa.nn.MLP([8, 16, 1])\n@sa.kernel\ndef net(x: Each[Array[float, 8]], m: Param[Net]) -> Each[float]:\n"
+    blur = "@sa.kernel(dims=2, group_size=(4, 8))\ndef blur(x: Each[float], p: Param[float]) -> Each[float]:\n"
+    row = "@sa.kernel(group_size=(32,))\ndef row(x: Each[float]) -> Each[float]:\n    return x / sa.group_sum(x)\n"
+    body = f"    return m(x)[0]\n{blur}    return p * sa.group_max(x)\n{row}"
+    project.write("groups.py", head + net + body)
+    multiplied = "multiplies matrices{} in groups of 256 threads along one axis"
+    together = "computes together{} in groups of 32 threads that walk the domain in blocks of 4 x 8"
+    for _ in range(2):  # the second time the description comes from the cache
+        said = project.run("compile", "-v", "--emit", "slang", "groups.py").stderr.splitlines()
+        assert [line for line in said if " in groups of " in line] == [
+            f"net_forward: {multiplied.format('')}",
+            f"net_backward: {multiplied.format(' and adds up')}",
+            f"net_jvp: {multiplied.format('')}",
+            f"blur_forward: {together.format('')}",
+            f"blur_backward: {together.format(' and adds up')}",
+            f"blur_jvp: {together.format('')}",
+            "row_forward: computes together in groups of 32 threads along one axis",
+            "row_backward: computes together in groups of 32 threads along one axis",
+            "row_jvp: computes together in groups of 32 threads along one axis",
+        ]
+
+
 def test_compile__tile_of_a_kernel__is_in_what_verbose_says_and_in_the_manifest(project: Project) -> None:
     text = "import slangad as sa\n"
     for tile, name in (((8, 32), "blocks"), ("rows", "rows")):
@@ -131,7 +155,7 @@ def test_compile__verbose__tells_what_each_loop_keeps(project: Project) -> None:
         ]
     first, second = project.manifest("build/loops.manifest.json")["inputs"][0]["loops"]
     facts = {"function": "f", "line": 5, "way": "recompute", "kept": 60, "every": 10, "limit": 50}
-    assert first == facts | {"reason": "keep=10 says so"}
+    assert first == facts | {"reason": "keep=10 says so", "kernels": ["f"]}
     assert (second["way"], second["kept"], second["every"]) == ("sum", 0, 0)
 
 
@@ -200,6 +224,46 @@ def test_compile__verbose_of_one_kernel__tells_of_the_loops_that_it_runs(project
             assert [int(line.split(":")[1]) for line in said if "loop of" in line] == of_loops
     (one,) = project.manifest("build/loops.g.manifest.json")["inputs"]
     assert [loop["line"] for loop in one["loops"]] == [5, 17]
+
+
+IN_MEMORY = """import slangad as sa
+from slangad import Array, Each, Param
+
+@sa.struct
+class Table:
+    w: Array[float, 100]
+    def at(self, x: float) -> float:
+        s = x
+        for k in range(100):
+            s = s * sa.exp(-0.01 * self.w[k] * x)
+        return s
+
+@sa.differentiable
+def shade(x: float, t: Table) -> float:
+    return t.at(x)
+
+@sa.kernel
+def f(x: Each[float], t: Param[Table]) -> Each[float]:
+    return shade(x, t)
+
+@sa.kernel
+def g(x: Each[float]) -> Each[float]:
+    return x
+"""
+
+
+def test_compile__verbose_of_a_function_in_several_forms__tells_which_one_kernels_run(project: Project) -> None:
+    project.write("forms.py", IN_MEMORY)
+    ways = {"in no kernel": "keep, keeps 400 bytes", "in f": "invert, keeps 80 bytes"}
+    for _ in range(2):  # the second time the description comes from the cache
+        said = project.run("compile", "-v", "--emit", "slang", "forms.py").stderr.splitlines()
+        found = [line.partition(" (")[0] for line in said if "loop of" in line]
+        assert found == [f"forms.py:9: loop of Table_at {where}: {way}" for where, way in ways.items()]
+        said = project.run("compile", "-v", "--emit", "slang", "forms.py:f").stderr.splitlines()
+        (line,) = [line.partition(" (")[0] for line in said if "loop of" in line]
+        assert line == "forms.py:9: loop of Table_at: invert, keeps 80 bytes"
+    (one,) = project.manifest("build/forms.manifest.json")["inputs"]
+    assert [(loop["way"], loop["kernels"]) for loop in one["loops"]] == [("keep", []), ("invert", ["f"])]
 
 
 def test_compile__verbose__tells_what_each_target_has_for_scattered_gradients(project: Project) -> None:

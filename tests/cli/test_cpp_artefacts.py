@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import subprocess
 from typing import TYPE_CHECKING
 
@@ -257,3 +258,59 @@ def test_cpp__libraries_with_kernels_of_one_name__link_in_namespaces_of_their_ow
     printed = subprocess.run([project.folder / "program"], capture_output=True, text=True, check=True).stdout
     assert [float(word) for word in printed.split()] == pytest.approx([0.25, 1.5])
     assert "is not a C++ namespace" in project.run("compile", "fit.py", "--namespace", "a b", code=2).stderr
+
+
+ODD = """from typing import Annotated, Any
+import slangad as sa
+from slangad import Array, Each, Param, float3
+
+@sa.kernel
+def odd(x: Each[float], net: Param[Annotated[Any, sa.nn.MLP([1, 33, 3], activation="tanh")]]) -> Each[float3]:
+    y = net(Array[float, 1](x))
+    return float3(y[0], y[1], y[2])
+"""
+OF_ODD = """#include "odd.slangad.hpp"
+#include <cstdio>
+int main()
+{
+    std::vector<float> x = {0.5f}, w1(33), b1(33, 0.25f), w2(99, 0.5f), b2(3), seed(3, 1.0f);
+    for (int i = 0; i < 33; ++i)
+        w1[i] = 0.0625f * i;
+    std::vector<float> d_x(1), d_w1(33), d_b1(33), d_w2(99), d_b2(3);
+    slangad::odd::Inputs inputs;
+    inputs.x = x;
+    inputs.net_l1_w = w1;
+    inputs.net_l1_b = b1;
+    inputs.net_l2_w = w2;
+    inputs.net_l2_b = b2;
+    slangad::odd::Gradients gradients;
+    gradients.cotangent_result = seed;
+    gradients.grad_x = d_x;
+    gradients.grad_net_l1_w = d_w1;
+    gradients.grad_net_l1_b = d_b1;
+    gradients.grad_net_l2_w = d_w2;
+    gradients.grad_net_l2_b = d_b2;
+    slangad::odd::backward(inputs, gradients, {1});
+    for (float d : d_w2)
+        std::printf("%.9g\\n", d);
+}
+"""
+
+
+@pytest.mark.parametrize("options", ["g++ -O2", "g++ -O3", "g++ -O2 -march=native", "clang++ -O2"])
+@pytest.mark.parametrize("emit", [("library",), ("header", "artefacts")])
+def test_cpp__layer_of_33_inputs__has_its_gradient_with_strict_aliasing(
+    project: Project, tool: Callable[[str], str], options: str, emit: tuple[str, ...]
+) -> None:
+    compiler, *flags = options.split()
+    command = [tool(compiler), "-std=c++17", "-Wall", "-Wextra", "-Werror", *flags]
+    project.write("odd.py", ODD)
+    project.run("compile", "odd.py", "-t", "cpp", *(word for kind in emit for word in ("--emit", kind)))
+    project.write("main.cpp", OF_ODD)
+    sources = [str(path) for path in (project.folder / "build").glob("*.cpp")]
+    command += ["-Ibuild", "main.cpp", *sources, "-o", "program", "-pthread"]
+    built = subprocess.run(command, cwd=project.folder, capture_output=True, text=True, check=False)
+    assert built.returncode == 0, built.stderr[-3000:]
+    printed = subprocess.run([project.folder / "program"], capture_output=True, text=True, check=True).stdout
+    expected = 3 * [math.tanh(0.5 * 0.0625 * i + 0.25) for i in range(33)]
+    assert [float(word) for word in printed.split()] == pytest.approx(expected, rel=1e-5)

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import pytest
 
-from slangad.compiler.errors.diagnostics import ToolchainError
+import slangad as sa
+from slangad.compiler.errors.diagnostics import CompileError, ToolchainError
 from slangad.compiler.runtime.device.open import open_device
 
 if TYPE_CHECKING:
@@ -32,8 +33,8 @@ CANCELLING: Final = ("--set", "at=[0,0,0]", "--set", "g=[1e30,1,-1e30]", "--set"
 """The exact sum is 1; that of floats, and of doubles, is 0."""
 
 
-def run(project: Project, *words: str) -> subprocess.CompletedProcess[str]:
-    return project.run(*words, SLANGAD_CACHE_DIR=os.environ["SLANGAD_CACHE_DIR"])
+def run(project: Project, *words: str, code: int = 0) -> subprocess.CompletedProcess[str]:
+    return project.run(*words, code=code, SLANGAD_CACHE_DIR=os.environ["SLANGAD_CACHE_DIR"])
 
 
 @pytest.fixture
@@ -110,3 +111,50 @@ def test_train__twice_on_vulkan__gives_the_same_bits(project: Project) -> None:
     assert losses[0] == losses[1]
     assert trained[0]["w"].tobytes() == trained[1]["w"].tobytes()
     assert not np.array_equal(trained[0]["w"], w)
+
+
+BESIDE_SHARED: Final = """
+import slangad as sa
+from slangad import Each
+
+@sa.kernel(group_size=(4,))
+def total(x: Each[float]) -> Each[float]:
+    return sa.group_sum(x * x) * x
+
+@sa.kernel(group_size=(4,))
+def first(x: Each[float]) -> Each[float]:
+    row = sa.Shared[float, 4]()
+    row[sa.thread_id() % 4] = x * x
+    sa.barrier()
+    return row[0] * x
+"""
+REFUSED: Final = "shade.py:11:11: error[SA309]: the gradient of 'row' is added up in any order"
+
+
+def test_shared_memory_of_another_kernel__compile__is_not_refused(project: Project) -> None:
+    project.write("shade.py", BESIDE_SHARED)
+    for _ in range(2):  # the second one finds the description in the cache
+        run(project, "compile", "shade.py:total", "--deterministic", "--emit", "slang")
+        run(project, "compile", "shade.py:first", "--deterministic", "--mode", "forward")
+        for word in ("shade.py:first", "shade.py"):
+            for more in ((), ("--plan", "ninja"), ("-o", "-")):
+                failed = run(project, "compile", word, "--deterministic", *more, code=1)
+                assert failed.stderr.count(REFUSED) == 1
+
+
+def test_shared_memory_of_another_kernel__run__is_not_refused(project: Project) -> None:
+    project.write("shade.py", BESIDE_SHARED)
+    words = ("--mode", "backward", "--deterministic", "--device", "cpu", "--set", "x=[1,2,3,4]", "-o", "o.npz")
+    run(project, "run", "shade.py:total", *words)
+    with np.load(project.folder / "o.npz") as arrays:
+        np.testing.assert_allclose(arrays["grad.x"], 30 + 2 * 10 * np.arange(1.0, 5))
+    assert REFUSED in run(project, "run", "shade.py:first", *words, code=1).stderr
+
+
+def test_shared_memory_of_another_kernel__load__is_not_refused(project: Project) -> None:
+    loaded = sa.load(project.write("shade.py", BESIDE_SHARED), device="cpu", deterministic=True)
+    x = np.arange(1.0, 5, dtype=np.float32)
+    np.testing.assert_allclose(loaded.total.backward(x).grad.x, 30 + 2 * 10 * x)
+    np.testing.assert_allclose(loaded.first(x), x)
+    with pytest.raises(CompileError, match="SA309"):
+        loaded.first.backward(x)

@@ -108,6 +108,78 @@ def test_images__have_the_gradients_of_float64__also_where_nothing_passes(
     along(lambda arrays: rendered(arrays, wide, 120, left, skips=skips), given, dict(found.grad), rng)
 
 
+def counted(kernel: str, given: Arrays, seed: np.ndarray, most: int) -> np.ndarray:
+    """An image whose rays count the gaussians that they meet: nothing, or the sixth, ends a ray; or places weigh."""
+    row, column = np.meshgrid(*(np.arange(n) for n in given["gain"].shape), indexing="ij")
+    start, limited = given["first"][row // 16, column // 16], kernel == "limited"
+    count = np.minimum(given["first"][row // 16, column // 16 + 1] - start, most)
+    light, through, going = 0j * seed, 0j * row + 1, np.ones(row.shape, bool)
+    number, bright = np.zeros(row.shape, int), np.zeros(row.shape, bool)
+    for k in range(count.max()):
+        g = given["order"][np.minimum(start + k, len(given["order"]) - 1)]
+        x, y = column - given["mean"][g][..., 0], row - given["mean"][g][..., 1]
+        q = given["conic"][g]
+        power = -0.5 * (q[..., 0] * x * x + q[..., 2] * y * y) - q[..., 1] * x * y
+        alpha = least(given["opacity"][g] * np.exp(power), 0.99)
+        if limited:
+            alpha = np.where((power.real > 0) | (alpha.real < 1 / 255), 0, alpha)
+            going &= (through * (1 - alpha)).real >= 0.05
+        alpha = np.where((k < count) & going, alpha, 0)
+        weight = 1 / (1 + 0.25 * number) if kernel == "faded" else np.ones(row.shape)
+        light = light + given["color"][g] * (alpha * through * weight)[..., None]
+        through = through * (1 - alpha)
+        number += alpha.real > (0 if limited else 0.01)
+        bright |= alpha.real > 0.5
+        going &= (number < 6) | (not limited)
+    image = given["gain"][..., None] * (light + given["behind"] * through[..., None]) * seed
+    shown = np.where(bright, 1, 0.5) if kernel == "counted" else np.ones(row.shape)
+    return image * (shown * (1 if kernel == "faded" else 1 + 0.125 * number))[..., None]
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("opacity", [(0.05, 0.4), (0.9, 3.0)], ids=["glass", "opaque"])
+@pytest.mark.parametrize("kernel", ["counted", "limited", "faded"])
+def test_images__that_count_what_rays_meet__have_the_gradients_of_float64(
+    cxx: object, device: str, shape: tuple[int, int], kernel: str, opacity: tuple[float, float]
+) -> None:
+    rng = np.random.default_rng(shape)
+    given = splats(shape, opacity, rng)
+    seed = floats(rng, -1, 1, *shape, 3)
+    found = loaded(FILE, device)[kernel].backward(**given, most=120, cotangent=seed)
+    along(lambda arrays: counted(kernel, arrays, seed.astype(np.float64), 120), given, dict(found.grad), rng)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("shape", SHAPES)
+def test_sums__that_a_counter_ends__have_the_gradients_of_float64(
+    cxx: object, device: str, shape: tuple[int, int]
+) -> None:
+    rng = np.random.default_rng(shape)
+    given = lists(shape, 70, rng) | {
+        "mean": floats(rng, 0, 1, 70, 2) * np.float32(shape[::-1]),
+        "power": floats(rng, -1, 1, 70),
+    }
+    seed = floats(rng, -1, 1, *shape)
+    row, column = np.meshgrid(*(np.arange(n) for n in shape), indexing="ij")
+    start = given["first"][row // 16, column // 16]
+    count = given["first"][row // 16, column // 16 + 1] - start
+
+    def value(arrays: Arrays) -> np.ndarray:
+        total, met = 0j * row, np.zeros(row.shape, int)
+        for k in range(count.max()):
+            g = arrays["order"][np.minimum(start + k, len(arrays["order"]) - 1)]
+            x, y = column - arrays["mean"][g][..., 0], row - arrays["mean"][g][..., 1]
+            square = x * x + y * y
+            near_ = (k < count) & (met < 7) & (square.real <= 300)
+            total = total + np.where(near_, arrays["power"][g] / (1 + square), 0)
+            met += near_
+        return total * met * seed.astype(np.float64)
+
+    found = loaded(FILE, device)["nearest"].backward(**given, cotangent=seed)
+    along(value, given, dict(found.grad), rng)
+
+
 def repeated(device: str, kernel: str, given: Arrays, **more: object) -> Arrays:
     """The gradients of a kernel with ``--deterministic``, the same bits five times."""
     found, *others = (loaded(FILE, device, deterministic=True)[kernel].backward(**given, **more) for _ in range(5))

@@ -170,3 +170,122 @@ def gaussians(
         light += color[g] * (alpha * through)
         through = left
     return gain * (light + behind * through)
+
+
+@sa.kernel(dims=2)
+def counted(
+    order: NoDiff[Tensor[int, 1]],
+    first: NoDiff[Tensor[int, 2]],
+    mean: Tensor[float2, 1],
+    conic: Tensor[float3, 1],
+    color: Tensor[float3, 1],
+    opacity: Tensor[float, 1],
+    gain: Each[float],
+    behind: Param[float3],
+    most: Uniform[int],
+) -> Each[float3]:
+    """An image, and the number of gaussians that a ray meets; nothing ends the loop."""
+    row, column = sa.thread_id(0), sa.thread_id(1)
+    start = first[row // 16, column // 16]
+    light = float3(0.0, 0.0, 0.0)
+    through = 1.0
+    number = 0
+    bright = False
+    for k in sa.range(min(first[row // 16, column // 16 + 1] - start, most), max_iters=300):
+        g = order[start + k]
+        alpha = min(opacity[g] * bell(float2(column, row) - mean[g], conic[g]), 0.99)
+        light += color[g] * (alpha * through)
+        through *= 1.0 - alpha
+        bright = bright or alpha > 0.5
+        if alpha > 0.01:
+            number += 1
+    shown = gain if bright else 0.5 * gain
+    return shown * (light + behind * through) * (1.0 + 0.125 * float(number))
+
+
+@sa.kernel(dims=2)
+def limited(
+    order: NoDiff[Tensor[int, 1]],
+    first: NoDiff[Tensor[int, 2]],
+    mean: Tensor[float2, 1],
+    conic: Tensor[float3, 1],
+    color: Tensor[float3, 1],
+    opacity: Tensor[float, 1],
+    gain: Each[float],
+    behind: Param[float3],
+    most: Uniform[int],
+) -> Each[float3]:
+    """The loop of 3-D Gaussian splatting over the first gaussians that a ray meets: a counter ends it."""
+    row, column = sa.thread_id(0), sa.thread_id(1)
+    start = first[row // 16, column // 16]
+    light = float3(0.0, 0.0, 0.0)
+    through = 1.0
+    number = 0
+    for k in sa.range(min(first[row // 16, column // 16 + 1] - start, most), max_iters=300):
+        g = order[start + k]
+        d, q = float2(column, row) - mean[g], conic[g]
+        power = -0.5 * (q.x * d.x * d.x + q.z * d.y * d.y) - q.y * d.x * d.y
+        if power > 0.0:
+            continue
+        alpha = min(opacity[g] * sa.exp(power), 0.99)
+        if alpha < 1.0 / 255.0:
+            continue
+        left = through * (1.0 - alpha)
+        if left < 0.05:
+            break
+        light += color[g] * (alpha * through)
+        through = left
+        number += 1
+        if number >= 6:
+            break
+    return gain * (light + behind * through) * (1.0 + 0.125 * float(number))
+
+
+@sa.kernel(dims=2)
+def faded(
+    order: NoDiff[Tensor[int, 1]],
+    first: NoDiff[Tensor[int, 2]],
+    mean: Tensor[float2, 1],
+    conic: Tensor[float3, 1],
+    color: Tensor[float3, 1],
+    opacity: Tensor[float, 1],
+    gain: Each[float],
+    behind: Param[float3],
+    most: Uniform[int],
+) -> Each[float3]:
+    """Each gaussian that a ray meets weighs by its place among them: reverse mode counts backward."""
+    row, column = sa.thread_id(0), sa.thread_id(1)
+    start = first[row // 16, column // 16]
+    light = float3(0.0, 0.0, 0.0)
+    through = 1.0
+    number = 0
+    for k in sa.range(min(first[row // 16, column // 16 + 1] - start, most), max_iters=300):
+        g = order[start + k]
+        alpha = min(opacity[g] * bell(float2(column, row) - mean[g], conic[g]), 0.99)
+        weight = 1.0 / (1.0 + 0.25 * float(number))
+        light += color[g] * (alpha * through * weight)
+        through *= 1.0 - alpha
+        if alpha > 0.01:
+            number += 1
+    return gain * (light + behind * through)
+
+
+@sa.kernel(dims=2)
+def nearest(
+    order: NoDiff[Tensor[int, 1]], first: NoDiff[Tensor[int, 2]], mean: Tensor[float2, 1], power: Tensor[float, 1]
+) -> Each[float]:
+    """A sum of the first seven sources in the list that are near."""
+    row, column = sa.thread_id(0), sa.thread_id(1)
+    start = first[row // 16, column // 16]
+    total = 0.0
+    met = 0
+    for k in sa.range(first[row // 16, column // 16 + 1] - start, max_iters=300):
+        g = order[start + k]
+        d = float2(column, row) - mean[g]
+        if sa.dot(d, d) > 300.0:
+            continue
+        total += power[g] / (1.0 + sa.dot(d, d))
+        met += 1
+        if met >= 7:
+            break
+    return total * float(met)

@@ -73,6 +73,24 @@ WAYS = {
     "leapfrog": ("for _ in sa.range(100, keep=0):\n    s -= sa.sin(t) * x\n    t += s * 0.1", "invert", 0),
     "leapfrog by default": ("for _ in range(100):\n    s -= sa.sin(t) * x\n    t += s * 0.1", "recompute", 160),
     "integer": ("n = 3\nfor _ in range(100):\n    s += sa.sin(x * n)\n    n = n + 7", "invert", 0),
+    "integers that only integers read": (
+        (
+            "n, m, b = 0, 1, False\nfor k in range(100):\n    b = b or t < 0.5\n    c = m + k\n"
+            "    if m < c:\n        m = c\n    n = max(n, k)\n    s += t\n    t *= x\ns += n * m if b else 0.0"
+        ),
+        "invert",
+        80,
+    ),
+    "an integer that is divided by": (
+        "n = 9\nm = 0\nfor k in range(100):\n    m = k // n\n    n = n * 3\n    s += t\n    t *= x\ns += m",
+        "recompute",
+        160,
+    ),
+    "an integer index": (
+        "n = 0\nl = Array[int, 9]()\nfor k in range(100):\n    l[n] = k\n    n = n * 3 & 7\n    t *= x\ns += l[0]",
+        "recompute",
+        160,
+    ),
     "other": ("for k in range(100):\n    s = sa.sin(s + x)", "recompute", 80),
     "negative guard": ("for k in range(100):\n    s += t\n    t *= x\n    if t < -1.0:\n        break", "invert", 80),
     "two products": ("for k in range(100):\n    s += t\n    t *= x\n    t *= x + k", "recompute", 80),

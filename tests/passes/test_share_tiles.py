@@ -94,6 +94,26 @@ def test_share_tiles__a_list_of_a_tile__is_run_by_groups(tmp_path: Path) -> None
     assert loops(tmp_path, late.replace("left < 1e-4", "weight < 1e-4")) == 0
 
 
+COUNTERS = {
+    "counts": ("n = 0\n", "n += 1\n"),
+    "counts what is seen": ("n = 0\n", "if alpha > 0.1:\n            n += 1\n"),
+    "is ended by its counter": ("n = 0\n", "n += 1\n        if n >= 8 or through < 1e-4:\n            break\n"),
+    "remembers an index": ("n = 0\n", "if alpha > 0.1:\n            n = g\n"),
+    "remembers a condition": ("n = False\n", "n = n or alpha > 0.1\n"),
+    "has the largest index": ("n = 0\n", "n = max(n, g)\n"),
+}
+
+
+@pytest.mark.parametrize("name", COUNTERS)
+def test_share_tiles__a_list_with_a_counter__is_run_by_groups(tmp_path: Path, name: str) -> None:
+    start, update = COUNTERS[name]
+    floor = "        if through < 1e-4:\n            break\n" if "break" in update else ""
+    text = TEXT.replace("    through = 1.0\n", f"    through = 1.0\n    {start}")
+    text = text.replace(UPDATE, f"{UPDATE}{floor}        {update}").replace("* weight", "* (weight if n else 1.0)")
+    text = text.replace("(weight if n else", "(weight if n > 0 else") if "False" not in start else text
+    assert loops(tmp_path, text) == 1
+
+
 @pytest.mark.parametrize(("old", "new", "why"), OTHERS.values(), ids=OTHERS)
 def test_share_tiles__other_loops__are_left_to_threads_for_a_reason(
     tmp_path: Path, old: str, new: str, why: str

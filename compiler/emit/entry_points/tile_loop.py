@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING
 from slangad.compiler.emit.entry_points.calls import print_call
 from slangad.compiler.emit.entry_points.tile_memory import PrintedTileLoop, field_of, fields_of_entry
 from slangad.compiler.emit.model import Mode
+from slangad.compiler.emit.print.differentials import is_own_differential
 from slangad.compiler.ir.types import Struct
 from slangad.compiler.passes.share_tiles import ELEMENTS
 
@@ -267,7 +268,7 @@ class _Printer:
 
     def _differential(self, type_: Type, name: str) -> str:
         """Return the declaration of a local for the gradient of a state."""
-        if self.tile.loop.stops:  # a field has no gradient, so that the differential is another struct
+        if not is_own_differential(type_):
             return f"{self.names.spell(type_)}.Differential {name}"
         return self.names.spell.declare(type_, name)
 
@@ -279,16 +280,20 @@ class _Printer:
         writer.line(f"for (uint {m} = 0; {m} < {ELEMENTS}; ++{m})")
         with writer.block():
             writer.line(f"{names.spell(enter.result)} {entry} = {local('entries')}[0];")
-            writer.line(f"{names.spell.declare(state_type, d_state)} = {local('d_states')}[0];")
+            into, out_of = (
+                ("", "") if is_own_differential(state_type) else (names.from_differential, names.to_differential)
+            )
+            writer.line(f"{names.spell.declare(state_type, d_state)} = {into}({local('d_states')}[0]);")
             with self._one_of_elements():
                 writer.line(f"{entry} = {local('entries')}[{n}];")
-                writer.line(f"{d_state} = {local('d_states')}[{n}];")
+                writer.line(f"{d_state} = {into}({local('d_states')}[{n}]);")
             given = ", ".join((f"{entry}.{field_of(names, loop.enter, 0)}", *self._outer(run.params[1:])))
             writer.line(f"{names.spell(run.result)} {end} = {names.call(run)}({given});")
             others = ", ".join((*self._outer(tail.params[:-3]), end, local("begin"), d_state))
             writer.line(f"{names.spell(tail.result)} {local('tail')} = {names.call(tail)}({others});")
             with self._one_of_elements():
-                writer.line(f"{local('d_states')}[{n}] = {local('tail')}.{field_of(names, loop.tail, 0)};")
+                tail_state = f"{local('tail')}.{field_of(names, loop.tail, 0)}"
+                writer.line(f"{local('d_states')}[{n}] = {out_of}({tail_state});")
                 writer.line(f"{local('states')}[{n}] = {local('tail')}.{field_of(names, loop.tail, 1)};")
 
     @contextmanager

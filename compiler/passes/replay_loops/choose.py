@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.ir import nodes as ir
 from slangad.compiler.ir.build import Fresh
-from slangad.compiler.ir.types import Array, Tuple, is_floating
-from slangad.compiler.ir.walk import root, stmt_exprs, walk_stmts
+from slangad.compiler.ir.types import Array, Tuple, carries_gradient, is_floating
+from slangad.compiler.ir.walk import blocks, root, stmt_exprs, walk, walk_stmts
 from slangad.compiler.passes.replay_loops.read import (
     inverse_of,
     is_active_loop,
@@ -31,6 +31,8 @@ from slangad.compiler.passes.replay_loops.read import (
 from slangad.compiler.passes.replay_loops.undo import LEAST, NoUndo, Undo, undo_iteration
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from slangad.compiler.ir.build import Block
     from slangad.compiler.passes.replay_loops.read import Loop
 
@@ -44,6 +46,11 @@ SHARED: Final = 64
 Above it, adding up their gradients in each iteration costs more than the state that Slang keeps. Larger: loops over
 arrays, such as layers of networks, get derivatives of their own.
 """
+_SAFE: Final = (
+    ir.Const, ir.ConstantRef, ir.Var, ir.Unary, ir.Binary, ir.Ternary, ir.Cast, ir.Construct, ir.Member, ir.Swizzle,
+    ir.NoDiff,
+)  # fmt: skip
+"""Expressions that have a value whatever their operands are, except for divisions of integers."""
 MOST: Final = 65536
 """Bytes. Slang keeps no more of a loop for each thread, whatever gradients cost. Larger: stacks overflow."""
 
@@ -175,17 +182,29 @@ def _condition(loop: Loop) -> ir.Expr | None:
 
 
 def _needed(loop: Loop) -> tuple[ir.Var, ...]:
-    """Return the state that anything reads, except sums: ``x = x + e``, where ``e`` does not read ``x``."""
+    """Return the state that anything reads, except sums: ``x = x + e``, where ``e`` does not read ``x``.
+
+    Integers and bools that only integers and bools are computed from are not read either, such as the index of the
+    brightest entry: no gradient depends on them.
+    """
     condition = _condition(loop)
-    read = names_in(condition) if condition is not None else set()
-    read |= _read_in(loop.body)
+    asked = names_in(condition) if condition is not None else set()
+    targets = (root(s.target) for s in walk_stmts(loop.body) if isinstance(s, ir.Assign))
+    idle = {t.name for t in targets if t is not None and not carries_gradient(t.type)}
+    read = asked | _read_in(loop.body, idle)
+    while idle & read:
+        idle -= read
+        read = asked | _read_in(loop.body, idle)
     return tuple(v.local for v in loop.state if v.local.name in read)
 
 
-def _read_in(body: Block) -> set[str]:
-    """Return the locals whose values statements read, without those that are only added to."""
+def _read_in(body: Block, idle: set[str]) -> set[str]:
+    """Return the locals whose values statements read, without those that are only added to.
+
+    Statements that only compute ``idle`` locals don't count.
+    """
     result: set[str] = set()
-    for stmt in walk_stmts(body):
+    for stmt in _counting(body, idle):
         match stmt:
             case ir.Assign(target=ir.Var() as target, value=value):
                 result |= names_in(value) - ({target.name} if _adds(value, target) else set())
@@ -199,6 +218,43 @@ def _read_in(body: Block) -> set[str]:
                 for expr in stmt_exprs(stmt):
                     result |= names_in(expr)
     return result
+
+
+def _counting(body: Block, idle: set[str]) -> Iterator[ir.Stmt]:
+    """Yield the statements of a block, nested ones included, that do more than compute ``idle`` locals."""
+    for stmt in body:
+        if _is_idle(stmt, idle):
+            continue
+        yield stmt
+        for block in blocks(stmt):
+            yield from _counting(block, idle)
+
+
+def _is_idle(stmt: ir.Stmt, idle: set[str]) -> bool:
+    """Return True if a statement only computes ``idle`` locals, and has a result whatever values it begins with.
+
+    Indices and divisions of integers could fail for other values.
+    """
+    match stmt:
+        case ir.Assign(target=ir.Var(name), value=value):
+            return name in idle and all(map(_is_safe, walk(value)))
+        case ir.If(condition, then, other):
+            return all(map(_is_safe, walk(condition))) and all(_is_idle(s, idle) for s in (*then, *other))
+        case ir.Comment():
+            return True
+        case _:
+            return False
+
+
+def _is_safe(expr: ir.Expr) -> bool:
+    """Return True if an expression has a value whatever its operands are."""
+    match expr:
+        case ir.Binary(op="/" | "//" | "%"):
+            return is_floating(expr.type)
+        case ir.Intrinsic(name=name):
+            return name in ("min", "max", "abs", "sign")
+        case _:
+            return isinstance(expr, _SAFE)
 
 
 def _indices(target: ir.Expr) -> list[ir.Expr]:

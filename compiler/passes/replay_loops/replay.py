@@ -10,7 +10,7 @@ from slangad.compiler.errors.diagnostics import CompileError, Diagnostic
 from slangad.compiler.ir import nodes as ir
 from slangad.compiler.ir.build import Fresh, add, fresh_keys, zero
 from slangad.compiler.ir.gradient_flow import Carrying, is_differentiated
-from slangad.compiler.ir.types import BOOL, Void
+from slangad.compiler.ir.types import BOOL, Struct, Void
 from slangad.compiler.ir.walk import body_exprs, map_blocks, root, statements, walk_stmts
 from slangad.compiler.passes.mark_no_diff import mark_kernel_params
 from slangad.compiler.passes.replay_loops.choose import Plan, Unsuitable, adds_only, choose
@@ -215,7 +215,9 @@ class _Scope:
         self.all.choices.append(self._choice(stmt, plan))
 
     def _choice(self, stmt: ir.For | ir.While, plan: Plan) -> ir.LoopChoice:
-        facts = (self.of.name, plan.way, plan.kept, plan.every, plan.reason, stmt.limit, stmt.span)
+        first = self.of.params[0].type if self.of.owner and self.of.params else None
+        name = f"{first.name}_{self.of.name}" if isinstance(first, Struct) else self.of.name
+        facts = (name, plan.way, plan.kept, plan.every, plan.reason, stmt.limit, stmt.span)
         return ir.LoopChoice(*facts, self.of.key)
 
     def _call(self, loop: Loop, plan: Plan) -> Block:

@@ -10,7 +10,7 @@ from slangad.compiler.ir import nodes as ir
 from slangad.compiler.ir.build import Fresh, fresh_keys
 from slangad.compiler.ir.calls import reached_in_order, value_callees
 from slangad.compiler.ir.gradient_flow import Carrying
-from slangad.compiler.ir.types import Struct, Tensor, is_floating
+from slangad.compiler.ir.types import BOOL, Struct, Tensor, Vector, is_floating, is_integral
 from slangad.compiler.ir.walk import body_exprs, statements, walk_stmts
 from slangad.compiler.passes.classify_accesses import blocks_of
 from slangad.compiler.passes.lower_tuples import lower_tuples
@@ -107,12 +107,12 @@ class _Sharer:
         given = Arguments.of(stmt.value, self.functions, loop.key)
         if taken is None:
             raise NotShared("an iteration does not read memory in one place, at indices that all states have")
-        floats = _is_float(taken.item.type) and _is_float(given.state.type, but=loop.stops)
+        floats = _is_float(taken.item.type) and _is_float(given.state.type, integers=True)
         passive = given.passive and all(is_passive(p) for p in taken.step.params[2:] if p.name in taken.outer)
         carrying = Carrying(replace(function, body=before), self.functions)
         uniform = (given.count, *(given.shared[name] for name in taken.outer))
         _require(
-            (floats, "its state, or what it reads with a gradient, is not of floats alone"),
+            (floats, "its state is not of floats, integers and bools, or what it reads with a gradient not of floats"),
             (passive, "a gradient flows into it from outside, not only from memory"),
             (not carrying.carries(given.state), "a gradient flows into its state from before it"),
             (self._in_common(function, uniform), "elements of a tile have iterations or indices of their own"),
@@ -158,10 +158,16 @@ def _require(*conditions: tuple[bool, str]) -> None:
             raise NotShared(why)
 
 
-def _is_float(type_: Type, but: str = "") -> bool:
-    """Return True if a type is its own differential. A field named ``but`` does not count."""
+def _is_float(type_: Type, *, integers: bool = False) -> bool:
+    """Return True if a type is its own differential; with ``integers``, but for fields of integers and bools."""
     match type_:
         case Struct(fields=fields):
-            return all(not f.no_diff and _is_float(f.type) for f in fields if f.name != but)
+            active = (f for f in fields if not (integers and _is_integer(f.type)))
+            return all(not f.no_diff and _is_float(f.type) for f in active)
         case _:
             return is_floating(type_)
+
+
+def _is_integer(type_: Type) -> bool:
+    """Return True for integers, bools and vectors of them, which have no gradient."""
+    return is_integral(type_) or type_ == BOOL or (isinstance(type_, Vector) and type_.element == BOOL)

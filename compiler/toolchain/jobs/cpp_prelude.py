@@ -1,14 +1,19 @@
 """Add the functions that Slang's C++ prelude lacks to emitted C++ text.
 
 Every ``cpp`` artefact begins with that prelude. It lacks, or misspells, some operators and functions that Slang's code
-calls, so correct programs would not compile; others are slow. All corrections stay within their line, so line numbers
-do not change. A prelude that already has a function keeps it.
+calls, so correct programs would not compile; others are slow. All corrections but the first lines stay within their
+line. A prelude that already has a function keeps it.
 """
 
 from __future__ import annotations
 
 from typing import Final
 
+_NO_STRICT_ALIASING: Final = b"""#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC optimize ("no-strict-aliasing") // else GCC 12 drops stores that are read
+#endif
+"""
+"""First lines of every text. They stand outside the guard of the prelude, for texts that another one includes."""
 _SLIPS: Final = (
     (b"result[i].rows[i][j] = op thisVal.rows[i][j];", b"result.rows[i][j] = op thisVal.rows[i][j];"),
     (b"double F64_log10(float f)", b"double F64_log10(double f)"),
@@ -45,7 +50,10 @@ _END: Final = b"\n#endif"
 
 
 def with_whole_prelude(code: bytes) -> bytes:
-    """Fill the holes: operators of matrices and halfs, functions of doubles, ``sign`` and ``mad`` of ints."""
+    """Fill the holes: operators of matrices and halfs, functions of doubles, ``sign`` and ``mad`` of ints.
+
+    GCC compiles the text without strict aliasing, whatever its options.
+    """
     prelude, end, body = code.rpartition(_END)
     for old, new in (*_SLIPS, *_CALLS):
         prelude = prelude.replace(old, new)
@@ -59,7 +67,7 @@ def with_whole_prelude(code: bytes) -> bytes:
         for line in (_FLOAT_VECTORS, _VECTOR_REMAINDERS, b" " + _FLOAT_MATRICES[1:], _MATRIX_REMAINDERS):
             before = _HALF_REMAINDER if line is _VECTOR_REMAINDERS else b" "
             prelude = prelude.replace(line, line + before + line.strip().replace(b"float", b"half"), 1)
-    return prelude + end + body
+    return _NO_STRICT_ALIASING + prelude + end + body
 
 
 def split_prelude(code: bytes) -> tuple[bytes, bytes]:

@@ -1,8 +1,9 @@
 """Find functions that are wrong because of a callee, and instances that are wrong like another one.
 
 A caller's automatic derivative uses those of its callees, so it is wrong if one of them is. That is one mistake, not
-two. A caller with custom derivatives is never excused. Instances of one generic function share its text, and so its
-mistakes.
+two. A caller with custom derivatives is never excused. Nor is one whose modes disagree if those of its callees agree:
+if each part of a function has the same derivative in both modes, so has the function. So something else is wrong, such
+as a loop's inverse. Instances of one generic function share its text, and so its mistakes.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from slangad.compiler.check.model.names import LAUNCHED, OF_STAGE, TWIN
 from slangad.compiler.ir.calls import closure, policy_of, surrogates, value_callees
 from slangad.compiler.ir.nodes import Automatic, Subgradient
-from slangad.compiler.report.model import Leg, NoteKind, Verdict
+from slangad.compiler.report.model import Leg, LegState, NoteKind, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -43,14 +44,19 @@ def with_causes_in_callees(results: Sequence[Result], subjects: Sequence[Subject
     functions = {function.key: function for function in module.functions}
     wrong = {k for k, result in enumerate(results) if is_derivative(result)}
     calls = {k: set(called(subjects, k, functions, module)) & wrong for k in wrong}
-    roots = _roots({k: _because(k, calls[k], results) for k in wrong})
+    because = {k: _because(k, calls[k], results) for k in wrong}
+    unexplained = {k: callees for k, callees in because.items() if callees and not _explain(k, callees, results)}
+    because |= {k: [] for k in unexplained}
+    roots = _roots(because)
     made = list(results)
+    for k, callees in unexplained.items():
+        made[k] = _with_note(results[k], tuple(results[b].function for b in callees))
     alike = _alike(roots, subjects, results)
     roots -= alike.keys()
     for k, first in alike.items():
         made[k] = _excused(results[k], (results[first].function,), _ALIKE.format(results[first].function))
     for k in wrong - roots - alike.keys():
-        culprits = _because(k, calls[k], results)
+        culprits = because[k]
         names = tuple(results[b].function for b in culprits if b in roots) or tuple(
             results[b].function for b in culprits
         )
@@ -95,9 +101,29 @@ def _because(number: int, called: Iterable[int], results: Sequence[Result]) -> l
     return sorted(k for k in called if results[k].verdict in _HARDER[results[number].verdict])
 
 
+def _explain(number: int, callees: Iterable[int], results: Sequence[Result]) -> bool:
+    """Return False if the modes of a function disagree, though those of its wrong callees agree."""
+
+    def states(k: int) -> set[LegState]:
+        return {leg.state for leg in results[k].legs if leg.leg is Leg.TRANSPOSE}
+
+    agree = all(states(k) == {LegState.AGREES} for k in callees)
+    return not (agree and states(number) == {LegState.DISAGREES})
+
+
+def _with_note(result: Result, names: Sequence[str]) -> Result:
+    """Return a result whose first failure says that its callees are wrong too."""
+    note = f"it calls {_shown(names)}, which is wrong too; but only here do forward and reverse mode disagree"
+    first, *others = result.failures
+    return replace(result, failures=(replace(first, notes=(*first.notes, note)), *others))
+
+
+def _shown(names: Sequence[str]) -> str:
+    return " and ".join(f"'{name}'" for name in names)
+
+
 def _reason(names: Sequence[str]) -> str:
-    shown = " and ".join(f"'{name}'" for name in names)
-    return f"its derivative is made from that of {shown}, which is wrong: correct that first, and check again"
+    return f"its derivative is made from that of {_shown(names)}, which is wrong: correct that first, and check again"
 
 
 def called(
