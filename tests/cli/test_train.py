@@ -209,6 +209,25 @@ def test_train__on_a_terminal__shows_loss_and_psnr(project: Project, picture: np
     assert re.search(rf"loss [\d.e-]+  PSNR {last} dB", text)
 
 
+@pytest.mark.parametrize(
+    ("mode", "remedy"),
+    [
+        ("RGBA", 'declare float4, or convert it with Pillow, .convert("RGB")'),
+        ("L", 'declare float, or convert it with Pillow, .convert("RGB")'),
+    ],
+)
+def test_train__picture_with_other_channels__says_how_to_convert_it(project: Project, mode: str, remedy: str) -> None:
+    Image.new("RGB", (5, 6)).convert(mode).save(project.folder / "photo.png")
+    command = ("train", f"{PICTURE}:by_l2", "--image", "image=photo.png", *BEGIN, "--device", "cpu", "--lr", "0.1")
+    ended = project.run(*command, code=1, SLANGAD_CACHE_DIR=os.environ["SLANGAD_CACHE_DIR"])
+    assert f"then those of one float[3]; of a picture: {remedy}" in ended.stderr
+
+
+def test_train__checkpoint_every_without_a_file__is_refused(project: Project) -> None:
+    ended = project.run("train", f"{PICTURE}:by_l2", "--checkpoint-every", "5", code=2)
+    assert "--checkpoint-every needs --checkpoint FILE." in ended.stderr
+
+
 def test_train__psnr_of_an_objective_that_has_none__is_refused(project: Project, picture: np.ndarray[Any, Any]) -> None:
     command = ("train", f"{PICTURE}:penalised", "--image", "image=image.png", *BEGIN, "--device", "cpu", "--lr", "0.1")
     ended = project.run(*command, "--psnr", "1", code=1, SLANGAD_CACHE_DIR=os.environ["SLANGAD_CACHE_DIR"])
