@@ -65,6 +65,11 @@ _INTERNAL = Translation(
     "the Slang compiler failed on this program: {text}",
     "this is a defect of Slang; the notes say where. Other targets, or simpler code at that place, may work",
 )
+_DEFECTS = {
+    "createSet called with non-global operands": "a method is called through a parameter of an interface's type, and takes "
+    "or returns a vector: make the function generic, f<T : IShape>(T shape) in place of f(IShape shape)",
+}
+"""Known constructs behind internal errors of Slang 2026.12, by a part of the text."""
 _TOOL = Translation("SA242", "{text}", "see `slangad doctor` for what is installed")
 
 _BY_CODE: dict[int, Translation] = {
@@ -95,6 +100,13 @@ def translation_of(code: int, text: str, *, is_error: bool) -> Translation:
         if lacking:
             return Translation(_TARGET.code, f"the type {lacking[1]} is not available on this target", _TARGET.help)
         text = text.rpartition(" unexpected: ")[2]
+        remedy = remedy_of_defect(text)
+        known = Translation(known.code, known.text, f"this is a defect of Slang: {remedy}") if remedy else known
     quoted = re.search(r"[`']([^`']+)[`']", text)
     name = quoted[1] if quoted else "a function"
     return Translation(known.code, known.text.replace("{name}", name).replace("{text}", text), known.help)
+
+
+def remedy_of_defect(text: str) -> str:
+    """Return the construct that causes an internal error of Slang, and what to write; nothing if it is unknown."""
+    return next((remedy for part, remedy in _DEFECTS.items() if part in text), "")
