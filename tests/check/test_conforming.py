@@ -82,5 +82,11 @@ def test_check__vectors_through_a_parameter_of_an_interface__has_the_generic_fun
     (tmp_path / "shapes.slang").write_text(SHAPES, encoding="utf-8")
     results = by_name(check(parse_inputs([str(tmp_path / "shapes.slang")]), CheckOptions(samples=16)))
     assert results["near<Ball>"].verdict is Verdict.PASS
-    assert "createSet called with non-global operands" in results["far"].reason  # a version that compiles it needs no remedy
-    assert results["far"].failures[0].cause.endswith("make the function generic, f<T : IShape>(T shape) in place of f(IShape shape)")
+    assert (
+        "createSet called with non-global operands" in results["far"].reason
+    )  # a version that compiles it needs no remedy
+    assert (
+        results["far"]
+        .failures[0]
+        .cause.endswith("make the function generic, f<T : IShape>(T shape) in place of f(IShape shape)")
+    )

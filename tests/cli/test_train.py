@@ -352,6 +352,14 @@ def test_train__loss_that_is_not_finite__stops_and_writes_nothing(project: Proje
     assert not (project.folder / "loss.json").exists()
 
 
+def test_train__loss_of_the_start_that_is_not_finite__names_the_start_and_the_data(project: Project) -> None:
+    np.savez(project.folder / "image.npz", image=np.full((2, 2, 3), np.nan, "f4"))
+    command = ("train", f"{PICTURE}:by_l2", "-i", "image.npz", "--allow-nan", *BEGIN, "--device", "cpu", "--lr", "0.1")
+    ended = project.run(*command, code=1, SLANGAD_CACHE_DIR=os.environ["SLANGAD_CACHE_DIR"])
+    assert "error[SA421]: the loss is nan at step 0" in ended.stderr
+    assert "look for NaN, zeros and large numbers in these and in the data" in ended.stderr
+
+
 @pytest.mark.parametrize(
     ("name", "more", "message"),
     [

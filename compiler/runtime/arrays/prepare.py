@@ -258,7 +258,9 @@ def _of_picture(place: ArrayKey, shape: Shape) -> str:
     """Return what to do with a picture that has other channels: grey, colours, or colours and transparency."""
     found, right = shape[2:], place.part.shape
     known = found in _PICTURE_MODES and right in _PICTURE_MODES and len(shape) >= 2
-    if place.value.axes != 2 or not known or found == right or not is_floating(place.part.scalar):
+    if place.role is not ParameterRole.INPUT or place.value.axes != 2 or not known or found == right:
+        return ""
+    if not is_floating(place.part.scalar):
         return ""
     declared = f"{place.part.scalar.name}{''.join(map(str, found))}"
     return f'; of a picture: declare {declared}, or convert it with Pillow, .convert("{_PICTURE_MODES[right]}")'

@@ -66,8 +66,8 @@ _INTERNAL = Translation(
     "this is a defect of Slang; the notes say where. Other targets, or simpler code at that place, may work",
 )
 _DEFECTS = {
-    "createSet called with non-global operands": "a method is called through a parameter of an interface's type, and takes "
-    "or returns a vector: make the function generic, f<T : IShape>(T shape) in place of f(IShape shape)",
+    "createSet called with non-global operands": "a method is called through a parameter of an interface's type, and "
+    "takes or returns a vector: make the function generic, f<T : IShape>(T shape) in place of f(IShape shape)",
 }
 """Known constructs behind internal errors of Slang 2026.12, by a part of the text."""
 _TOOL = Translation("SA242", "{text}", "see `slangad doctor` for what is installed")
