@@ -95,7 +95,9 @@ def kernel_params(world: YamlWorld, node: MappingNode) -> tuple[KernelParam, ...
     before = len(world.problems)
     declared = read_params(world, node)
     params = [_param(world, p) for p in declared]
-    return None if len(world.problems) != before or lacks_params(node, declared) else tuple(p for p in params if p is not None)
+    if len(world.problems) != before or lacks_params(node, declared):
+        return None
+    return tuple(p for p in params if p is not None)
 
 
 def kernel_results(world: YamlWorld, node: MappingNode) -> tuple[KernelResult, ...] | None:
