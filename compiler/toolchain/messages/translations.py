@@ -60,6 +60,12 @@ _TARGET = Translation(
     "{text}",
     "omit this target, or avoid the feature; see `slangad explain SA209`",
 )
+_CPU_HELP = "C++ has no wave operations, group barriers and atomics: omit this target, or run it on a GPU: --device vulkan"
+_NO_ENTRY = Translation(
+    "SA200",
+    "{text}",
+    "if the file has this function, Slang has one of that name too, such as step: give the entry point another name",
+)
 _INTERNAL = Translation(
     "SA210",
     "the Slang compiler failed on this program: {text}",
@@ -74,6 +80,7 @@ _TOOL = Translation("SA242", "{text}", "see `slangad doctor` for what is install
 
 _BY_CODE: dict[int, Translation] = {
     30510: _LOOP,
+    38000: _NO_ENTRY,
     41022: _CALL,
     41031: _ASSIGNMENT,
     41025: _OUT,
@@ -102,6 +109,8 @@ def translation_of(code: int, text: str, *, is_error: bool) -> Translation:
         text = text.rpartition(" unexpected: ")[2]
         remedy = remedy_of_defect(text)
         known = Translation(known.code, known.text, f"this is a defect of Slang: {remedy}") if remedy else known
+    if known is _TARGET and "'cpp' compilation target" in text:
+        known = Translation(known.code, known.text, _CPU_HELP)
     quoted = re.search(r"[`']([^`']+)[`']", text)
     name = quoted[1] if quoted else "a function"
     return Translation(known.code, known.text.replace("{name}", name).replace("{text}", text), known.help)
