@@ -60,7 +60,7 @@ _TARGET = Translation(
     "{text}",
     "omit this target, or avoid the feature; see `slangad explain SA209`",
 )
-_CPU_HELP = "C++ has no wave operations, group barriers and atomics: omit this target, or run it on a GPU: --device vulkan"
+_CPU_HELP = "C++ has no waves, barriers and atomics: omit this target, or run it on a GPU: --device vulkan"
 _NO_ENTRY = Translation(
     "SA200",
     "{text}",
