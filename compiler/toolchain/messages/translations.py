@@ -38,7 +38,11 @@ _OUT = Translation(
     "the derivative is lost at this out argument, which can't hold one",
     "pass a local variable and copy it afterwards",
 )
-_NO_DIFF = Translation("SA205", "no_diff has no meaning here", "put it around a call inside a differentiable function")
+_NO_DIFF = Translation(
+    "SA205",
+    "no_diff has no meaning here",
+    "put it around a call inside a differentiable function; around a value, in Slang, write detach(x)",
+)
 _SIGNATURE = Translation(
     "SA206",
     "a custom derivative does not fit its function",
