@@ -214,9 +214,20 @@ def at{width}(x: Each[Array[float, {width}]], net: Param[Annotated[Any, sa.nn.ML
 def test_library__networks__compile_without_warnings(tmp_path: Path, tool: Callable[[str], str], level: str) -> None:
     path = tmp_path / "nets.py"
     path.write_text(NETWORKS + "\n".join(NETWORK.format(width=width) for width in (33, 48, 64)), encoding="utf-8")
+    _compile_strictly(path, tmp_path, tool("g++"), level)
+
+
+def test_library__lists_by_tile__compile_without_warnings(tmp_path: Path, tool: Callable[[str], str]) -> None:
+    path = Path(__file__).parents[2] / "samples/splats/splats.py"
+    _compile_strictly(path, tmp_path, tool("g++"), "-O2")
+
+
+def _compile_strictly(path: Path, folder: Path, compiler: str, level: str) -> None:
+    """Compile the library of a description; warnings are errors."""
     (compiled,) = compile_inputs(parse_inputs([str(path)]), Options(targets=("cpp",)))
-    (tmp_path / "nets.slangad.hpp").write_text(header_text(compiled, library=True), encoding="utf-8")
-    (tmp_path / "nets.slangad.cpp").write_bytes(library_text(compiled))
-    command = [tool("g++"), *STRICT, level, "-fno-strict-aliasing", "-c", "nets.slangad.cpp"]
-    built = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    name = f"{path.stem}.slangad"
+    (folder / f"{name}.hpp").write_text(header_text(compiled, library=True), encoding="utf-8")
+    (folder / f"{name}.cpp").write_bytes(library_text(compiled))
+    command = [compiler, *STRICT, level, "-fno-strict-aliasing", "-c", f"{name}.cpp"]
+    built = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     assert built.returncode == 0, built.stderr[-3000:]
