@@ -134,8 +134,9 @@ def train_command(session: Session, **arguments: Unpack[TrainArguments]) -> None
 
     if arguments["output_format"] == "json" and os.environ.get("RANK", "0") == "0":
         session.document = {}
-    if arguments["resume"] and arguments["checkpoint"] is None:
-        raise click.UsageError("--resume needs --checkpoint FILE.")
+    for option in ("resume", "checkpoint_every"):
+        if arguments[option] and arguments["checkpoint"] is None:
+            raise click.UsageError(f"--{option.replace('_', '-')} needs --checkpoint FILE.")
     _refuse_overwriting(arguments)
     if arguments["output"] is not None:
         check_output(arguments["output"])

@@ -17,6 +17,9 @@ from slangad.compiler.api.readable_errors import readable_errors
 from slangad.compiler.driver.inputs import Input
 from slangad.compiler.driver.model import Options
 from slangad.compiler.frontends.python.live import LiveDescription
+from slangad.compiler.lang.decorators.resolve import annotations_of
+from slangad.compiler.lang.decorators.struct import described_struct
+from slangad.compiler.lang.types.annotations import memory_annotation
 from slangad.compiler.runtime.device.table import AUTO
 from slangad.compiler.toolchain.cache import default_cache
 
@@ -85,4 +88,12 @@ def _described(value: Described, sampled_names: frozenset[str] | None, *, determ
     options = Options(targets=(), cache=default_cache(), deterministic=deterministic)
     program = read_program(Input(Path(live.file), live=live), options)
     runs = live.name in program.plans or live.name in program.pipelines
-    return _Kept(live, program, loaded_from(program, live.name, AUTO) if runs else None)
+    only = replace(loaded_from(program, live.name, AUTO), structs=_structs_of(value)) if runs else None
+    return _Kept(live, program, only)
+
+
+def _structs_of(value: Described) -> dict[str, type]:
+    """Return the struct classes of an object's parameters, as they were when it was defined."""
+    annotations = annotations_of(value.python, value.frame_locals, getattr(value, "owner", None))
+    classes = {name: memory_annotation(a).value for name, a in annotations.items() if name != "return"}
+    return {name: cls for name, cls in classes.items() if isinstance(cls, type) and described_struct(cls) is not None}

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 from slangad.compiler.api.outcome import Outcome
 from slangad.compiler.api.program import read_program
 from slangad.compiler.api.readable_errors import readable_errors
+from slangad.compiler.api.replaced_structs import refuse_replaced_structs
 from slangad.compiler.api.travel import with_products_of_object
 from slangad.compiler.driver.inputs import Input
 from slangad.compiler.driver.model import Options
@@ -90,6 +91,8 @@ class LoadedKernel:
     """The calls that can be repeated."""
     functions: dict[tuple[str, str], Callable[..., Any]] = field(default_factory=dict, compare=False)
     """The functions that torch and JAX differentiate, by library and device."""
+    structs: Mapping[str, type] = field(default_factory=dict, compare=False)
+    """The struct classes of the parameters of a decorated object."""
 
     def __repr__(self) -> str:
         takes = ", ".join(f"{v.name}: {v.memory.value} {v.shown}" for v in self.signature.parameters)
@@ -98,7 +101,14 @@ class LoadedKernel:
     def __getstate__(self) -> dict[str, object]:
         """Return what pickle keeps: nothing that is on a device."""
         second = with_products_of_object(self.program, self.second)
-        return {**self.__dict__, "loaded": {}, "second": second, "prepared": PreparedCalls(), "functions": {}}
+        return {
+            **self.__dict__,
+            "loaded": {},
+            "second": second,
+            "prepared": PreparedCalls(),
+            "functions": {},
+            "structs": {},
+        }
 
     @property
     def signature(self) -> KernelSignature:
@@ -314,6 +324,7 @@ class LoadedKernel:
         """Return arguments as arrays by key.
 
         Raises:
+            InputError: A struct is of a class that was defined again.
             TypeError: There are too many, or one is given twice.
         """
         leaves = self._leaves
@@ -331,6 +342,8 @@ class LoadedKernel:
             bound = inspect.Signature(python).bind_partial(*args, **{n: v for n, v in plain.items() if n in known})
         except TypeError as error:
             raise TypeError(f"{self.signature.name}: {error}") from None
+        with readable_errors():
+            refuse_replaced_structs(self.signature.name, self.structs, bound.arguments)
         return flatten_named("", bound.arguments, self.signature) | stray
 
     @cached_property

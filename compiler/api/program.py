@@ -142,6 +142,7 @@ def _plans(emitted: EmittedModule, module: Module) -> dict[str, KernelPlan]:
             signature,
             {mode: tuple(e for e in emitted.entry_points if e.kernel == name and e.mode is mode) for mode in Mode},
             fields,
+            {mode: left.reason for left in module.left_out if left.span == signature.span for mode in left.modes},
         )
         for name, signature in signatures(module).items()
     }

@@ -25,6 +25,7 @@ from slangad.compiler.ir.targets import TARGETS
 from slangad.compiler.slang_text.endings import is_slang
 from slangad.compiler.slang_text.search import shown_path
 from slangad.compiler.toolchain.messages.messages import to_diagnostics
+from slangad.compiler.toolchain.messages.translations import remedy_of_defect
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -177,7 +178,7 @@ def _left_out(slang: EmittedInput) -> Iterable[Diagnostic]:
         what = [f"the {' and '.join(left.modes)} kernel of"] if left.modes else []
         where = [f"for {', '.join(left.targets)}"] if left.targets else []
         message = " ".join([*what, left.function, "is left out", *where]) + f": {left.reason}"
-        yield Diagnostic("SA084", message, left.span, severity=Severity.NOTE)
+        yield Diagnostic("SA084", message, left.span, severity=Severity.NOTE, help=remedy_of_defect(left.reason))
 
 
 def _locate(slang: EmittedInput, file: str, line: int, column: int) -> Span | None:

@@ -68,3 +68,25 @@ def test_check__types_in_the_folders_of_imports__are_found_behind_those_of_the_i
     results = run(tmp_path / "own", "2.0", include_dirs=(str(tmp_path / "own"), str(far)), only=("wild",))
     (wild,) = results.values()
     assert (wild.function, wild.verdict) == ("wild<Fixed>", Verdict.PASS)
+
+
+SHAPES = """
+interface IShape : IDifferentiable { [Differentiable] float at(float3 p); }
+struct Ball : IShape { float r; [Differentiable] float at(float3 p) { return dot(p, p) - r * r; } }
+[Differentiable] float far(IShape s, float3 p) { return s.at(p); }
+[Differentiable] float near<T : IShape>(T s, float3 p) { return s.at(p); }
+"""
+
+
+def test_check__vectors_through_a_parameter_of_an_interface__has_the_generic_function_as_remedy(tmp_path: Path) -> None:
+    (tmp_path / "shapes.slang").write_text(SHAPES, encoding="utf-8")
+    results = by_name(check(parse_inputs([str(tmp_path / "shapes.slang")]), CheckOptions(samples=16)))
+    assert results["near<Ball>"].verdict is Verdict.PASS
+    assert (
+        "createSet called with non-global operands" in results["far"].reason
+    )  # a version that compiles it needs no remedy
+    assert (
+        results["far"]
+        .failures[0]
+        .cause.endswith("make the function generic, f<T : IShape>(T shape) in place of f(IShape shape)")
+    )

@@ -270,3 +270,38 @@ def test_check__a_ripple_that_a_derivative_leaves_out__fails_unless_it_is_as_fin
     text = "".join(RIPPLE.replace("NAME", f"f{k}").replace("HEIGHT", f"1e-{k}") for k in (5, 6, 7))
     results = checked(text, ".slang", ranges=(("f7.x", 0.0, 1e-4),))
     assert {name: result.verdict for name, result in results.items()} == dict.fromkeys(("f5", "f6", "f7"), Verdict.FAIL)
+
+
+COLOUR = """
+[Differentiable]
+float3 colour(float3 dir, float3 c0, float3 c1)
+{
+    float3 n = normalize(dir);
+    return max(0.28 * c0 - 0.48 * n.y * c1 + 0.5, 0.0);
+}
+
+float3 halved(float3 dir, float3 c0)
+{
+    return max(normalize(dir) * c0 + 0.5, 0.0);
+}
+
+[BackwardDerivativeOf(halved)]
+void halved_bwd(inout DifferentialPair<float3> dir, inout DifferentialPair<float3> c0, float3 d)
+{
+    float3 n = normalize(dir.p);
+    float3 on = select(n * c0.p + 0.5 > 0.0, d, float3(0.0));
+    float3 dn = on * c0.p;
+    dir = diffPair(dir.p, (dn - n * dot(n, dn)) / length(dir.p));
+    c0 = diffPair(c0.p, 0.5 * on * n);
+}
+"""
+
+
+def test_check__result_that_hides_nan_on_its_way__accuses_no_finite_derivative_of_it(
+    checked: Checked,
+) -> None:
+    results = checked(COLOUR, ".slang")
+    assert results["colour"].verdict.value == "UNGUARDED"
+    assert [failure.verdict.value for failure in results["colour"].failures] == ["UNGUARDED", "UNGUARDED"]
+    assert {str(failure.found) for failure in results["colour"].failures} == {"nan"}
+    assert results["halved"].verdict.value == "FAIL"

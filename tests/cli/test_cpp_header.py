@@ -194,3 +194,40 @@ def test_header__packed_buffers__are_bound_as_reflection_says(tmp_path: Path, to
     command = [tool("g++"), *STRICT, "-fsyntax-only", "main.cpp"]
     checked = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert checked.returncode == 0, checked.stderr[-3000:]
+
+
+NETWORKS = """
+from typing import Annotated, Any
+
+import slangad as sa
+from slangad import Array, Each, Param
+
+"""
+NETWORK = """
+@sa.kernel
+def at{width}(x: Each[Array[float, {width}]], net: Param[Annotated[Any, sa.nn.MLP([{width}, {width}])]]) -> Each[float]:
+    return net(x)[0]
+"""
+
+
+@pytest.mark.parametrize("level", ["-O1", "-O2", "-O3"])
+def test_library__networks__compile_without_warnings(tmp_path: Path, tool: Callable[[str], str], level: str) -> None:
+    path = tmp_path / "nets.py"
+    path.write_text(NETWORKS + "\n".join(NETWORK.format(width=width) for width in (33, 48, 64)), encoding="utf-8")
+    _compile_strictly(path, tmp_path, tool("g++"), level)
+
+
+def test_library__lists_by_tile__compile_without_warnings(tmp_path: Path, tool: Callable[[str], str]) -> None:
+    path = Path(__file__).parents[2] / "samples/splats/splats.py"
+    _compile_strictly(path, tmp_path, tool("g++"), "-O2")
+
+
+def _compile_strictly(path: Path, folder: Path, compiler: str, level: str) -> None:
+    """Compile the library of a description; warnings are errors."""
+    (compiled,) = compile_inputs(parse_inputs([str(path)]), Options(targets=("cpp",)))
+    name = f"{path.stem}.slangad"
+    (folder / f"{name}.hpp").write_text(header_text(compiled, library=True), encoding="utf-8")
+    (folder / f"{name}.cpp").write_bytes(library_text(compiled))
+    command = [compiler, *STRICT, level, "-fno-strict-aliasing", "-c", f"{name}.cpp"]
+    built = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert built.returncode == 0, built.stderr[-3000:]

@@ -509,3 +509,20 @@ def test_output__that_ends_in_png__is_a_picture(project: Project, cxx: object) -
     project.run(*words, "-o", "image.png")
     image[0, 0], image[5, 7] = 255, 128
     np.testing.assert_array_equal(np.asarray(Image.open(project.folder / "image.png")), image)
+
+
+ONE_MODE = """
+namespace odd
+{
+    [ForwardDerivative(twice_fwd)] float twice(float x) { return x + x; }
+    DifferentialPair<float> twice_fwd(DifferentialPair<float> x) { return diffPair(x.p + x.p, x.d + x.d); }
+}
+"""
+
+
+def test_run__mode_that_a_slang_function_lacks__has_the_reason(project: Project) -> None:
+    project.write("odd.slang", ONE_MODE)
+    words = ("run", "odd.slang:odd_twice", "--random", "0", "--domain", "2", "--device", "cpu")
+    ended = project.run(*words, "--mode", "backward", code=1)
+    assert "odd_twice has no backward mode: it has a forward derivative alone: add [Differentiable]" in ended.stderr
+    project.run(*words, "--set", "tangent.x=[1,1]", "--mode", "jvp")

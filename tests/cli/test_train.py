@@ -209,6 +209,25 @@ def test_train__on_a_terminal__shows_loss_and_psnr(project: Project, picture: np
     assert re.search(rf"loss [\d.e-]+  PSNR {last} dB", text)
 
 
+@pytest.mark.parametrize(
+    ("mode", "remedy"),
+    [
+        ("RGBA", 'declare float4, or convert it with Pillow, .convert("RGB")'),
+        ("L", 'declare float, or convert it with Pillow, .convert("RGB")'),
+    ],
+)
+def test_train__picture_with_other_channels__says_how_to_convert_it(project: Project, mode: str, remedy: str) -> None:
+    Image.new("RGB", (5, 6)).convert(mode).save(project.folder / "photo.png")
+    command = ("train", f"{PICTURE}:by_l2", "--image", "image=photo.png", *BEGIN, "--device", "cpu", "--lr", "0.1")
+    ended = project.run(*command, code=1, SLANGAD_CACHE_DIR=os.environ["SLANGAD_CACHE_DIR"])
+    assert f"then those of one float[3]; of a picture: {remedy}" in ended.stderr
+
+
+def test_train__checkpoint_every_without_a_file__is_refused(project: Project) -> None:
+    ended = project.run("train", f"{PICTURE}:by_l2", "--checkpoint-every", "5", code=2)
+    assert "--checkpoint-every needs --checkpoint FILE." in ended.stderr
+
+
 def test_train__psnr_of_an_objective_that_has_none__is_refused(project: Project, picture: np.ndarray[Any, Any]) -> None:
     command = ("train", f"{PICTURE}:penalised", "--image", "image=image.png", *BEGIN, "--device", "cpu", "--lr", "0.1")
     ended = project.run(*command, "--psnr", "1", code=1, SLANGAD_CACHE_DIR=os.environ["SLANGAD_CACHE_DIR"])
@@ -331,6 +350,14 @@ def test_train__loss_that_is_not_finite__stops_and_writes_nothing(project: Proje
     assert "error[SA421]: the loss is " in ended.stderr
     assert not (project.folder / "out.npz").exists()
     assert not (project.folder / "loss.json").exists()
+
+
+def test_train__loss_of_the_start_that_is_not_finite__names_the_start_and_the_data(project: Project) -> None:
+    np.savez(project.folder / "image.npz", image=np.full((2, 2, 3), np.nan, "f4"))
+    command = ("train", f"{PICTURE}:by_l2", "-i", "image.npz", "--allow-nan", *BEGIN, "--device", "cpu", "--lr", "0.1")
+    ended = project.run(*command, code=1, SLANGAD_CACHE_DIR=os.environ["SLANGAD_CACHE_DIR"])
+    assert "error[SA421]: the loss is nan at step 0" in ended.stderr
+    assert "look for NaN, zeros and large numbers in these and in the data" in ended.stderr
 
 
 @pytest.mark.parametrize(

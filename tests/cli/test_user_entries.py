@@ -127,3 +127,20 @@ def test_compile__an_entry_point_without_parameters__is_compiled(project: Projec
     project.write("f.slang", WITHOUT_PARAMETERS)
     project.run("compile", "f.slang:main", "-t", "spirv")
     assert [name for name in project.files() if name.endswith(".spv")] == ["f.main.spv"]
+
+
+@pytest.mark.parametrize(
+    ("name", "body", "remedy"),
+    [
+        ("step", "result[0] = 1.0;", "give the entry point another name"),
+        ("main", "GroupMemoryBarrierWithGroupSync(); result[0] = 1.0;", "run it on a GPU: --device vulkan"),
+    ],
+)
+def test_run__an_entry_point_that_slang_does_not_compile__has_a_remedy(
+    project: Project, name: str, body: str, remedy: str, cxx: object
+) -> None:
+    del cxx
+    head = 'RWStructuredBuffer<float> result;\n[shader("compute")]\n[numthreads(4, 1, 1)]\n'
+    project.write("f.slang", f"{head}void {name}() {{ {body} }}\n")
+    ended = project.run("run", f"f.slang:{name}", "--shape", "result=1", "--device", "cpu", code=1)
+    assert remedy in ended.stderr

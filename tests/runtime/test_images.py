@@ -33,6 +33,29 @@ def test_picture__of_16_bits__goes_from_0_to_1(tmp_path: Path) -> None:
     np.testing.assert_array_equal(read_images([("x", tmp_path / "a.png")])["x"], stored.astype(np.float32) / 65535)
 
 
+def test_picture__of_floats__has_its_numbers(tmp_path: Path) -> None:
+    stored = np.random.default_rng(5).uniform(-1.0, 3.0, (5, 7)).astype(np.float32)
+    Image.fromarray(stored).save(tmp_path / "a.tiff")
+    np.testing.assert_array_equal(read_images([("x", tmp_path / "a.tiff")])["x"], stored)
+
+
+def test_picture__of_integers_of_32_bits__is_refused(tmp_path: Path) -> None:
+    Image.fromarray(np.array([[0, 1, 70000]], np.int32)).save(tmp_path / "a.tiff")
+    with pytest.raises(CompileError, match="nothing says which of them is white"):
+        read_images([("x", tmp_path / "a.tiff")])
+
+
+@pytest.mark.parametrize("orientation", [1, 3, 6, 8])
+def test_photo__of_a_turned_camera__is_upright(tmp_path: Path, orientation: int) -> None:
+    picture = Image.fromarray(NUMBERS[..., :3], "RGB")
+    exif = picture.getexif()
+    exif[0x0112] = orientation
+    picture.save(tmp_path / "a.png", exif=exif)
+    turns = {1: 0, 3: 2, 6: 3, 8: 1}[orientation]
+    expected = np.rot90(NUMBERS[..., :3], turns).astype(np.float32) / 255
+    np.testing.assert_array_equal(read_images([("x", tmp_path / "a.png")])["x"], expected)
+
+
 def test_picture__of_other_modes__has_three_channels_or_four_or_is_grey(tmp_path: Path) -> None:
     palette = Image.fromarray(NUMBERS[..., :3], "RGB").quantize(8)
     palette.save(tmp_path / "a.png")

@@ -104,6 +104,28 @@ def test_cells__a_name_that_changes_later__compiles_again(notebook: Notebook) ->
     assert again == 9.0
 
 
+STRUCT_CELL = """
+@sa.struct
+class Lens:
+    f: float
+    def at(self, x: float) -> float:
+        return x * self.f * FACTOR
+"""
+
+
+def test_cells__a_struct_that_is_defined_again__is_refused_by_an_earlier_kernel(notebook: Notebook) -> None:
+    kernel = "@sa.kernel\ndef fit(lens: Param[Lens], x: Each[float]) -> Sum[float]:\n    return lens.at(x)\n"
+    call = "fit.forward(Lens(2.0), [1.0, 2.0], device='cpu').result"
+    notebook.run(STRUCT_CELL.replace("FACTOR", "1.0"))
+    assert notebook.run(kernel + call) == 6.0
+    notebook.run(STRUCT_CELL.replace("FACTOR", "1.0"))
+    assert notebook.run(call) == 6.0
+    notebook.run(STRUCT_CELL.replace("FACTOR", "10.0"))
+    with pytest.raises(InputError, match="lens is of a class Lens that was defined after fit"):
+        notebook.run(call)
+    assert notebook.run(kernel + call) == 60.0
+
+
 def test_cells__an_array_that_changes_in_place__compiles_again(notebook: Notebook) -> None:
     notebook.run(
         "W = np.float32([1, 2])\n@sa.kernel\ndef k(x: Each[float]) -> Each[float]:\n    return W[0] * x + W[1]"

@@ -132,7 +132,7 @@ class Describer:
         degenerate = self.drawn.degenerate
         samples = np.flatnonzero(where.any(axis=(1, 2)))
         sample = int(samples[np.argmin(degenerate[samples].sum(axis=1))])
-        row, column = (int(k) for k in np.argwhere(where[sample])[0])
+        row, column = (int(k) for k in np.argwhere(where[sample] & ~np.isfinite(self.jacobians[leg][sample]))[0])
         found = float(self.jacobians[leg][sample, row, column])
         inputs = [self._inputs(sample)[k] for k in np.flatnonzero(degenerate[sample])]
         what = f"d {self.rows[row]} / d {self.columns[column].path} in {_MODES[leg]} is {shown(found)}"

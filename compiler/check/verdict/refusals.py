@@ -14,6 +14,7 @@ from slangad.compiler.check.subjects.undeclared import remedy
 from slangad.compiler.check.verdict.decide import failure_of, without_numbers
 from slangad.compiler.emit.model import Mode
 from slangad.compiler.report.model import Failure, Leg, Note, NoteKind, Result
+from slangad.compiler.toolchain.messages.translations import remedy_of_defect
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -157,7 +158,9 @@ def _not_on_cpu(plan: SubjectPlan, refusal: Refusal, alike: Refusal, module: Mod
 def _failure(refusal: Refusal, plan: SubjectPlan, module: Module) -> Failure:
     message = f"{_named(refusal, plan)} does not compile: {refusal.reason}"
     if not refusal.cpp:
-        return failure_of(Disagreement(Leg.COMPILE, CheckOutcome.NOT_COMPILED, message), plan.command)
+        defect = remedy_of_defect(refusal.reason)
+        cause = f"a defect of Slang: {defect}" if defect else ""
+        return failure_of(Disagreement(Leg.COMPILE, CheckOutcome.NOT_COMPILED, message, cause=cause), plan.command)
     message = f"{_named(refusal, plan)} does not compile, neither as C++ nor for SPIR-V: {refusal.reason}"
     cause = f"a defect of Slang, for GPUs too: {_remedy(refusal, module)}"
     notes = (f"c++: {refusal.reason}", f"SPIR-V: {refusal.elsewhere}") if refusal.elsewhere else ()

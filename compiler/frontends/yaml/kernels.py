@@ -15,7 +15,7 @@ from slangad.compiler.frontends.kernel_rules.memories import (
     yaml_spelling,
 )
 from slangad.compiler.frontends.yaml.nodes import MappingNode, ScalarNode, SequenceNode, entries_of
-from slangad.compiler.frontends.yaml.signatures import Declared, ranges_of, read_params, result_words
+from slangad.compiler.frontends.yaml.signatures import Declared, lacks_params, ranges_of, read_params, result_words
 from slangad.compiler.frontends.yaml.world import Routine
 from slangad.compiler.ir.nodes import KernelParam, KernelResult, Memory
 from slangad.compiler.lang.decorators.kernels import GROUP_SIZES, MAX_GROUP, tile_fault
@@ -47,6 +47,8 @@ def declare_kernel(world: YamlWorld, name: str, key: ScalarNode, node: MappingNo
     dims = _whole(node.get("dims"), 1)
     group_size = _group_size(world, node.get("group_size"))
     tile = _tile(world, node.get("tile"), dims, group_size)
+    if lacks_params(node, declared):
+        return None
     ranges = ranges_of(world, node, declared)
     if results is None or len(world.problems) != before:
         return None
@@ -91,8 +93,11 @@ def _param(world: YamlWorld, declared: Declared) -> KernelParam | None:
 def kernel_params(world: YamlWorld, node: MappingNode) -> tuple[KernelParam, ...] | None:
     """Return the parameters of a kernel or pipeline; None after all their errors were reported."""
     before = len(world.problems)
-    params = [_param(world, p) for p in read_params(world, node)]
-    return None if len(world.problems) != before else tuple(p for p in params if p is not None)
+    declared = read_params(world, node)
+    params = [_param(world, p) for p in declared]
+    if len(world.problems) != before or lacks_params(node, declared):
+        return None
+    return tuple(p for p in params if p is not None)
 
 
 def kernel_results(world: YamlWorld, node: MappingNode) -> tuple[KernelResult, ...] | None:

@@ -97,7 +97,8 @@ def _add(world: YamlWorld, kernels: list[DeclaredKernel], key: ScalarNode, inter
         assert routine is not None  # noqa: S101  (as above)
         world.methods[first, rest[0]] = _with_range(world, routine, key, rest[1:], interval)
     elif first in world.structs:
-        world.problems.error("SA064", key.span, f"'{first}' has no such method", help="struct.method.parameter")
+        if world.structs[first].type is not None and (first, *rest[:1]) not in world.methods:
+            world.problems.error("SA064", key.span, f"'{first}' has no such method", help="struct.method.parameter")
     elif first not in world.functions and first not in world.kernels:
         near = did_you_mean(first[:64], [*world.functions, *world.kernels])
         world.problems.error("SA064", key.span, f"there is no function '{first[:64]}'", label="unknown", help=near)

@@ -18,7 +18,7 @@ from slangad.compiler.ir.types import Struct, Tuple, Type
 from slangad.compiler.lang.decorators.struct import CALL, CALL_IN_SLANG
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from slangad.compiler.frontends.yaml.world import YamlWorld
 
@@ -45,7 +45,7 @@ def declare_function(
     params = [_parameter(world, p) for p in declared]
     result = _result(world, node)
     differentiable = flag(node, "differentiable", default="extern" not in node)
-    if result is None or len(world.problems) != before:
+    if result is None or len(world.problems) != before or lacks_params(node, declared):
         return None
     function_key = f"{owner.key}.{name}" if owner is not None else world.key(name)
     shown = CALL_IN_SLANG if owner is not None and name == CALL else name
@@ -79,6 +79,11 @@ def read_params(world: YamlWorld, node: MappingNode, taken: tuple[str, ...] = ()
         else:
             result.append(declared)
     return result
+
+
+def lacks_params(node: MappingNode, declared: Sequence[Declared]) -> bool:
+    """Return True if parameters were left out, as those of a struct that was refused."""
+    return len(declared) != sum(1 for _ in entries_of(node.get("params")))
 
 
 def _declared(world: YamlWorld, key: ScalarNode, value: Node) -> Declared | None:

@@ -249,7 +249,9 @@ def convert(value: object, type_: types.Type) -> object:
             | types.Void()
         ):
             if try_type_of(value) != type_:
-                raise TypeError(f"{shown(value)} is not {types.show(type_)}")
+                found, right = shown(value), types.show(type_)
+                again = f"the {right} that it was defined with: define it again too" if found == right else right
+                raise TypeError(f"{found} is not {again}")
             return copy(value)
         case _:
             assert_never(type_)

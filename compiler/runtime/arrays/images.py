@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     from PIL.Image import Image
 
-_KEPT: Final = ("L", "RGB", "RGBA")
+_KEPT: Final = ("L", "RGB", "RGBA", "F", "I")
 _CHANNELS: Final = (1, 3, 4)
 _OTHERS: Final = frozenset((".jpg", ".jpeg", ".gif", ".bmp", ".tif", ".tiff", ".webp", ".exr", ".hdr", ".pfm", ".svg"))
 
@@ -25,6 +25,7 @@ _OTHERS: Final = frozenset((".jpg", ".jpeg", ".gif", ".bmp", ".tif", ".tiff", ".
 def read_images(named: Iterable[tuple[str, Path]]) -> dict[str, npt.NDArray[Any]]:
     """Return pictures by key: rows from the top, numbers as stored, divided by the largest possible one.
 
+    Numbers of pictures of floats stay as they are. Photos are upright, as their EXIF orientation says.
     Grey pictures have the shape (height, width); others have an axis of 3 channels, or of 4 with transparency.
 
     Raises:
@@ -37,23 +38,34 @@ def _read(path: Path) -> npt.NDArray[Any]:
     import numpy as np
 
     try:
-        from PIL import Image, UnidentifiedImageError
+        from PIL import Image, ImageOps, UnidentifiedImageError
     except ImportError:
         raise unreadable(path, "pictures need Pillow", "pip install 'slangad[images]'") from None
     try:
-        with Image.open(path) as picture:
-            if picture.mode.startswith("I;16"):
-                return np.asarray(picture, np.float32) / 65535
-            return np.asarray(_with_known_channels(picture), np.float32) / 255
+        with Image.open(path) as stored:
+            white = np.float32(_white(path, stored))
+            return np.asarray(_with_known_channels(ImageOps.exif_transpose(stored)), np.float32) / white
     except UnidentifiedImageError:
         raise unreadable(path, "it is no picture that Pillow reads") from None
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
         raise unreadable(path, getattr(error, "strerror", None) or str(error)) from None
 
 
+def _white(path: Path, picture: Image) -> int:
+    """Return the number that becomes 1.
+
+    Raises:
+        CompileError: The numbers have 32 bits: nothing says which of them is white.
+    """
+    if picture.mode == "I" and picture.format != "PNG":
+        why = "its numbers have 32 bits, and nothing says which of them is white"
+        raise unreadable(path, why, "write them as floats to an .npz file, and give that with -i")
+    return {"F": 1, "I": 65535}.get(picture.mode.partition(";")[0], 255)
+
+
 def _with_known_channels(picture: Image) -> Image:
     """Return a picture of grey, of colours, or of colours and transparency."""
-    if picture.mode in _KEPT:
+    if picture.mode in _KEPT or picture.mode.startswith("I;16"):
         return picture
     if picture.mode == "1":
         return picture.convert("L")

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, SupportsIndex
 
 from slangad.compiler.emit.model import ParameterRole
 from slangad.compiler.errors.diagnostics import CompileError, Diagnostic, Severity
+from slangad.compiler.ir.types import is_floating
 from slangad.compiler.runtime.arrays.array_keys import PREFIXES, array_keys, known_keys, shape_of
 from slangad.compiler.runtime.arrays.conversion import NAMES, MisfitError, convert
 
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 
 MAX_SCALARS: Final = 2**32 - 1
 """Scalars of one buffer, since kernels count them in 32 bits."""
+_PICTURE_MODES: Final[Mapping[Shape, str]] = {(): "L", (3,): "RGB", (4,): "RGBA"}
+"""Pillow's names for pictures with these axes after rows and columns."""
 
 
 class InputError(CompileError, ValueError):
@@ -207,7 +210,7 @@ class _Preparation:
             right = (*front, *place.part.shape)
             fits = len(shape) == len(right) and all(r in (s, *"nmkl") for s, r in zip(shape, right, strict=True))
             if not fits:
-                self._problem("SA412", f"{place.key} has shape {shape}, not {_tuple(right)}", _explained(place))
+                self._problem("SA412", f"{place.key} has shape {shape}, not {_tuple(right)}", _explained(place, shape))
             elif value.texture is not None and 0 in shape and place.role is ParameterRole.INPUT:
                 help_ = "give one of at least 1x1 texels: there is nothing to sample otherwise"
                 self._problem("SA412", f"{place.key} has shape {shape}, a texture without texels", help_)
@@ -241,12 +244,26 @@ def _tuple(extents: tuple[object, ...]) -> str:
     return f"({', '.join(map(str, extents))}{',' if len(extents) == 1 else ''})"
 
 
-def _explained(place: ArrayKey) -> str:
+def _explained(place: ArrayKey, shape: Shape) -> str:
+    """Return what the axes are, for an array of this other shape."""
     inner = f"{place.part.scalar.name}{''.join(f'[{n}]' for n in place.part.shape)}"
     if not place.value.axes:
         return f"it is one {inner} for all elements"
     axes = f"{_axes(place.value.axes)} of elements"
-    return f"{axes} first, then those of one {inner}" if place.part.shape else f"{axes}, each one {inner}"
+    explained = f"{axes} first, then those of one {inner}" if place.part.shape else f"{axes}, each one {inner}"
+    return explained + _of_picture(place, shape)
+
+
+def _of_picture(place: ArrayKey, shape: Shape) -> str:
+    """Return what to do with a picture that has other channels: grey, colours, or colours and transparency."""
+    found, right = shape[2:], place.part.shape
+    known = found in _PICTURE_MODES and right in _PICTURE_MODES and len(shape) >= 2
+    if place.role is not ParameterRole.INPUT or place.value.axes != 2 or not known or found == right:
+        return ""
+    if not is_floating(place.part.scalar):
+        return ""
+    declared = f"{place.part.scalar.name}{''.join(map(str, found))}"
+    return f'; of a picture: declare {declared}, or convert it with Pillow, .convert("{_PICTURE_MODES[right]}")'
 
 
 def _axes(count: int) -> str:

@@ -74,22 +74,31 @@ _MOST_WORDS: Final = (1 << 32) // _BYTES
 
 @dataclass(frozen=True, slots=True)
 class KernelPlan:
-    """A kernel to run: its signature, its entry points by mode, and the Slang names of its structs' fields."""
+    """A kernel to run.
+
+    Attributes:
+        signature: Its signature.
+        entries: Its entry points by mode.
+        fields: The Slang names of its structs' fields.
+        lacking: The reasons of modes that it does not have, by the mode's name.
+    """
 
     signature: KernelSignature
     entries: Mapping[Mode, tuple[EntryPoint, ...]]
     fields: FieldNames
+    lacking: Mapping[str, str] = field(default_factory=dict)
 
     def require(self, mode: RunMode) -> None:
         """Refuse a mode that the kernel doesn't have.
 
         Raises:
-            CompileError: No gradient flows through it.
+            CompileError: No gradient flows through it, or Slang knows no such derivative.
         """
         missing = [step.value for step in mode.steps if not self.entries.get(step)]
         if missing:
             name = self.signature.name
-            message = f"{name} has no {missing[0]} mode: no gradient flows from its parameters to its results"
+            reason = self.lacking.get(missing[0], "no gradient flows from its parameters to its results")
+            message = f"{name} has no {missing[0]} mode: {reason}"
             raise CompileError([Diagnostic("SA417", message, self.signature.span, help=f"it has: {self._modes()}")])
 
     def _modes(self) -> str:

@@ -89,6 +89,8 @@ def _refuse_lost(trainer: Trainer) -> None:
         before = f"; it was {trainer.losses[-2]:g} before" if len(trainer.losses) > 1 else ""
         message = f"the loss is {trainer.losses[-1]} at step {trainer.step}{before}"
         help_ = "a smaller --lr may help; `slangad check` looks for derivatives that are wrong"
+        if not before:
+            help_ = "it is that of the starting values: look for NaN, zeros and large numbers in these and in the data"
         raise CompileError([Diagnostic("SA421", message, trainer.runnable.pipeline.span, help=help_)])
 
 

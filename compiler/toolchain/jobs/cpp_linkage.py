@@ -21,9 +21,11 @@ _QUIET: Final = b"""
 #if defined(__GNUC__)
 #pragma GCC diagnostic ignored "-Wunused-function"
 #pragma GCC diagnostic ignored "-Wunused-parameter"
+#pragma GCC diagnostic ignored "-Wtype-limits"
 #endif
 """
-"""Slang's prelude has functions that a text may not use, and its functions have parameters that they do not read."""
+"""Slang's prelude has functions that a text may not use, and its functions have parameters that they do not read. The
+text has constants in place of generic arguments, so it may ask if an unsigned number is at least 0."""
 
 
 def with_internal_linkage(code: bytes) -> bytes:

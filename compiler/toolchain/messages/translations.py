@@ -38,7 +38,11 @@ _OUT = Translation(
     "the derivative is lost at this out argument, which can't hold one",
     "pass a local variable and copy it afterwards",
 )
-_NO_DIFF = Translation("SA205", "no_diff has no meaning here", "put it around a call inside a differentiable function")
+_NO_DIFF = Translation(
+    "SA205",
+    "no_diff has no meaning here",
+    "put it around a call inside a differentiable function; around a value, in Slang, write detach(x)",
+)
 _SIGNATURE = Translation(
     "SA206",
     "a custom derivative does not fit its function",
@@ -60,15 +64,27 @@ _TARGET = Translation(
     "{text}",
     "omit this target, or avoid the feature; see `slangad explain SA209`",
 )
+_CPU_HELP = "C++ has no waves, barriers and atomics: omit this target, or run it on a GPU: --device vulkan"
+_NO_ENTRY = Translation(
+    "SA200",
+    "{text}",
+    "if the file has this function, Slang has one of that name too, such as step: give the entry point another name",
+)
 _INTERNAL = Translation(
     "SA210",
     "the Slang compiler failed on this program: {text}",
     "this is a defect of Slang; the notes say where. Other targets, or simpler code at that place, may work",
 )
+_DEFECTS = {
+    "createSet called with non-global operands": "a method is called through a parameter of an interface's type, and "
+    "takes or returns a vector: make the function generic, f<T : IShape>(T shape) in place of f(IShape shape)",
+}
+"""Known constructs behind internal errors of Slang 2026.12, by a part of the text."""
 _TOOL = Translation("SA242", "{text}", "see `slangad doctor` for what is installed")
 
 _BY_CODE: dict[int, Translation] = {
     30510: _LOOP,
+    38000: _NO_ENTRY,
     41022: _CALL,
     41031: _ASSIGNMENT,
     41025: _OUT,
@@ -95,6 +111,15 @@ def translation_of(code: int, text: str, *, is_error: bool) -> Translation:
         if lacking:
             return Translation(_TARGET.code, f"the type {lacking[1]} is not available on this target", _TARGET.help)
         text = text.rpartition(" unexpected: ")[2]
+        remedy = remedy_of_defect(text)
+        known = Translation(known.code, known.text, f"this is a defect of Slang: {remedy}") if remedy else known
+    if known is _TARGET and "'cpp' compilation target" in text:
+        known = Translation(known.code, known.text, _CPU_HELP)
     quoted = re.search(r"[`']([^`']+)[`']", text)
     name = quoted[1] if quoted else "a function"
     return Translation(known.code, known.text.replace("{name}", name).replace("{text}", text), known.help)
+
+
+def remedy_of_defect(text: str) -> str:
+    """Return the construct that causes an internal error of Slang, and what to write; nothing if it is unknown."""
+    return next((remedy for part, remedy in _DEFECTS.items() if part in text), "")
