@@ -124,9 +124,11 @@ def _products(
 
 def _refuse_unknown(item: Input, known: Collection[str], left_out: Collection[LeftOut]) -> None:
     """Refuse names of kernels and pipelines that are not there."""
+    from slangad.compiler.driver.user_entries import user_entries
+
     unknown = [name for name in item.kernels if name not in known]
     if unknown:
-        help_ = nearest_of(unknown[0], known)
+        help_ = nearest_of(unknown[0], (*known, *user_entries(item.path)))
         notes = tuple(f"{o.function} is left out: {o.reason}" for o in left_out if o.function in unknown)
         message = f"{item.path} has no kernel called {unknown[0]}"
         raise CompileError([Diagnostic("SA403", message, help=help_, notes=notes)])

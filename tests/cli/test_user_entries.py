@@ -144,3 +144,8 @@ def test_run__an_entry_point_that_slang_does_not_compile__has_a_remedy(
     project.write("f.slang", f"{head}void {name}() {{ {body} }}\n")
     ended = project.run("run", f"f.slang:{name}", "--shape", "result=1", "--device", "cpu", code=1)
     assert remedy in ended.stderr
+
+
+def test_run__a_name_close_to_an_entry_point__suggests_it(project: Project) -> None:
+    project.write("f.slang", TEXT)
+    assert "did you mean main?" in project.run("run", "f.slang:mian", code=1).stderr
