@@ -8,8 +8,9 @@ In a kernel over a domain of two axes, with ``i, j`` the thread's index:
     photo[i, j] * photo[i + 1, j]     ->  scatter    anything else
     w[table[i, j]]                    ->  scatter
 
-The sources of an index are found through locals, calls and loops. Only ``own`` must be certain, because its sums have
-no protection against other threads. ``together`` is a hint: a wave looks if its threads have the same element.
+The sources of an index are found through locals, calls and loops. ``own`` must be certain, because its sums have no
+protection against other threads, and ``shared``, because groups multiply by a matrix that all threads read
+(``find_products``). ``together`` is a hint: a wave looks if its threads have the same element.
 """
 
 from __future__ import annotations

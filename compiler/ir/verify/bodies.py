@@ -222,12 +222,11 @@ def _linear(expr: ir.Linear) -> Iterator[Diagnostic]:
     else:
         yield from _same(expr, Array(FLOAT, expr.type.size), "a product")
     yield from _same(expr.value, Array(FLOAT, expr.columns), "the factor of a product")
-    tensors = [(source, source.rank)]
-    if expr.bias is not None and isinstance(expr.bias.type, Tensor):
-        tensors.append((expr.bias.type, len(expr.bias_indices) + 1))
-    for tensor, rank in tensors:
-        if tensor.element not in (FLOAT, HALF) or tensor.rank != rank:
-            yield Diagnostic("SA901", f"a matrix or a bias of a product that is {show(tensor)}", expr.span)
+    if source.element not in (FLOAT, HALF):
+        yield Diagnostic("SA901", f"a product of {show(source)}", expr.span)
+    biases = [Tensor(element, len(expr.bias_indices) + 1) for element in (FLOAT, HALF)]
+    if expr.bias is not None and expr.bias.type not in biases:
+        yield Diagnostic("SA901", f"the bias of a product is {show(expr.bias.type)}", expr.span)
 
 
 def _kind(expr: ir.Expr) -> Iterator[Diagnostic]:

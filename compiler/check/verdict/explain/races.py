@@ -26,9 +26,14 @@ if TYPE_CHECKING:
     from slangad.compiler.report.model import Failure
 
 
-_BARRIER: Final = "write sa.barrier() between both"
-_APART: Final = "give each thread an element of its own, or write sa.barrier() between"
-_AT_ONCE: Final = "add up with sa.group_sum, or give each thread an element of its own"
+_OWN: Final = "give each thread an element of its own"
+_REMEDIES: Final = {
+    (True, True): _OWN,
+    (True, False): f"{_OWN}, or write sa.barrier() between",
+    (False, True): f"add up with sa.group_sum, or {_OWN}",
+    (False, False): "write sa.barrier() between both",
+}
+"""By whether both threads store, and whether they do so in one line, within which no barrier can stand."""
 _ANY: Final = (
     "an element is read in one thread and stored in another without sa.barrier() between, or two threads store to it"
 )
@@ -62,8 +67,7 @@ def cause_of(race: GroupRace | None) -> str:
     if race is None:
         return _ANY
     first, second = race.lines
-    remedy = _APART if race.both_store else _AT_ONCE if first == second != 0 else _BARRIER
-    return f"{race.words}: {remedy}"
+    return f"{race.words}: {_REMEDIES[race.both_store, first == second != 0]}"
 
 
 def _with_order(
