@@ -117,8 +117,8 @@ LINKED = {
     "results_16": {"l1": NONE, "l2": NONE},  # few units: nothing is gained
     "results_64_64": {"l1": FIRST, "l2": INNER, "l3": LAST},
     "results_128_128": {"l1": FIRST, "l2": INNER, "l3": LAST},
-    "results_48_128_96": {"l1": NONE, "l2": FIRST, "l3": INNER, "l4": LAST},  # Vulkan's units take the first alone
-    "results_128_144_32": {"l1": FIRST, "l2": LAST, "l3": NONE, "l4": NONE},
+    "results_48_128_96": {"l1": FIRST, "l2": INNER, "l3": INNER, "l4": LAST},
+    "results_128_144_32": {"l1": NONE, "l2": NONE, "l3": NONE, "l4": NONE},  # Vulkan's units take the first and the last
     "without_gradient": {"l1": NONE, "l2": NONE, "l3": NONE},
     "mixed": {"l1": FIRST, "l2": INNER, "l3": LAST, "l4": NONE},
 }
