@@ -118,7 +118,7 @@ LINKED = {
     "results_64_64": {"l1": FIRST, "l2": INNER, "l3": LAST},
     "results_128_128": {"l1": FIRST, "l2": INNER, "l3": LAST},
     "results_48_128_96": {"l1": FIRST, "l2": INNER, "l3": INNER, "l4": LAST},
-    "results_128_144_32": {"l1": NONE, "l2": NONE, "l3": NONE, "l4": NONE},  # Vulkan's units take the first and the last
+    "results_128_144_32": {"l1": NONE, "l2": NONE, "l3": NONE, "l4": NONE},  # Vulkan takes the outer ones
     "without_gradient": {"l1": NONE, "l2": NONE, "l3": NONE},
     "mixed": {"l1": FIRST, "l2": INNER, "l3": LAST, "l4": NONE},
 }
