@@ -102,10 +102,7 @@ class _Finder:
     def _is_candidate(self, buffer: ir.Buffer) -> bool:
         many = (ir.Accumulation.SHARED, ir.Accumulation.TOGETHER, ir.Accumulation.SCATTER, ir.Accumulation.SUM)
         known = buffer.kernel == self.kernel.name and buffer.accumulation in many and bool(buffer.extents)
-        return known and isinstance(buffer.type, Tensor) and self._takes(buffer.type.element)
-
-    def _takes(self, element: Type) -> bool:
-        return element in (FLOAT, HALF)
+        return known and isinstance(buffer.type, Tensor) and buffer.type.element in (FLOAT, HALF)
 
     def run(self) -> ir.Module:
         """Return the module with the products, and the reasons why others stay loops."""

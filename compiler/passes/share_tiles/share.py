@@ -159,7 +159,7 @@ def _require(*conditions: tuple[bool, str]) -> None:
 
 
 def _is_float(type_: Type, *, integers: bool = False) -> bool:
-    """Return True if a type is its own differential; with ``integers``, but for fields of integers and bools."""
+    """Return True if a type is its own differential. With ``integers``, fields of integers and bools do not count."""
     match type_:
         case Struct(fields=fields):
             active = (f for f in fields if not (integers and _is_integer(f.type)))
