@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import TYPE_CHECKING, Final
 
@@ -23,6 +24,7 @@ from slangad.compiler.emit.print.formulas import spelled
 from slangad.compiler.emit.print.functions import print_doc
 from slangad.compiler.emit.print.gathers import print_gather
 from slangad.compiler.emit.print.method_wrappers import name_wrappers, print_wrappers
+from slangad.compiler.emit.print.tables import element_of, flat_tables, print_row_functions, sizes_of
 from slangad.compiler.emit.text.literals import literal
 from slangad.compiler.emit.text.names import NameScope
 from slangad.compiler.emit.text.types import TypeSpeller
@@ -78,6 +80,7 @@ def emit_module(module: ir.Module) -> EmittedModule:
         probe.print(writer)
     _print_functions(names, writer, module, memory, modes)
     print_wrappers(names, writer, module, modes)
+    print_row_functions(names, writer, module)
     accessors.print_functions(writer)
     writer.append(entries_text)
     return EmittedModule(
@@ -119,6 +122,7 @@ def name_module(module: ir.Module, scope: NameScope) -> ModuleNames:
         wrappers=name_wrappers(module, scope),
         integers=_integers(module),
         layers=layers_of(module),
+        tables={c.key: scope.fresh(f"{constants[c.key]}_rows") for c in flat_tables(module)},
     )
 
 
@@ -240,9 +244,12 @@ def _used(module: ir.Module) -> tuple[ir.ConstantDef, ...]:
 def _print_constants(names: ModuleNames, writer: Writer, constants: tuple[ir.ConstantDef, ...]) -> None:
     writer.gap()
     for constant in constants:
-        declared = names.spell.declare(constant.type, names.constants[constant.key])
+        type_ = constant.type
+        if constant.key in names.tables:
+            type_ = types.Array(element_of(type_), math.prod(sizes_of(type_)))
+        declared = names.spell.declare(type_, names.constants[constant.key])
         with writer.origin(constant.span):
-            writer.line(f"static const {declared} = {_initial(constant.type, list(constant.values))};")
+            writer.line(f"static const {declared} = {_initial(type_, list(constant.values))};")
 
 
 def _initial(type_: types.Type, values: list[int | float | bool]) -> str:

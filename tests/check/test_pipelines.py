@@ -73,6 +73,41 @@ def used_twice(x: Each[float], k: Param[float]) -> Sum[float]:
     s = total(y)
     return total(weigh(scale(y, k), s))
 """,
+    "added_up": """
+@sa.kernel
+def add_sines(x: Each[float], out: OutTensor[float, 1]):
+    out[sa.thread_id() // 2] += sa.sin(x)
+
+
+@sa.pipeline
+def added_up(x: Tensor[float, 1], out: OutTensor[float, 1], other: OutTensor[float, 1]) -> Sum[float]:
+    add_sines(x, out)
+    for k in range(2):
+        add_sines(out, other)
+    return total(other)
+""",
+    "written_over": """
+@sa.kernel
+def put_some(x: Each[float], first: Uniform[int], out: OutTensor[float, 1]):
+    i = sa.thread_id()
+    if i % 3 != first:
+        out[i] = x * x
+
+
+@sa.kernel
+def put_last(x: Each[float], k: Param[float], out: OutTensor[float, 1]):
+    i = sa.thread_id()
+    if i > 1:
+        out[i] = k * x
+
+
+@sa.pipeline
+def written_over(x: Tensor[float, 1], k: Param[float], out: OutTensor[float, 1]) -> Sum[float]:
+    put_some(x, 0, out)
+    put_last(x, k, out)
+    put_some(x, 1, out)
+    return total(out)
+""",
     "gathered": """
 @sa.kernel
 def gather(i: Each[int], w: Tensor[float, 1]) -> Each[float]:
@@ -359,6 +394,21 @@ def test_check__ranges__hold_as_declared_for_kernels_and_as_said_for_the_pipelin
     values = {value.path: value.value for sample in result.samples for value in sample.inputs}
     assert 2.0 <= values["k"] <= 3.0
     assert 5.0 <= values["x[4]"] <= 6.0
+
+
+def test_check__a_pipeline_that_is_finite_nowhere__is_inconclusive(checked: Checked) -> None:
+    source = """
+@sa.kernel
+def root(x: Each[float], k: Param[float]) -> Each[float]:
+    return sa.sqrt(-1.0 - k * k - x * x)
+
+
+@sa.pipeline
+def nowhere(x: Each[float], k: Param[float]) -> Sum[float]:
+    return total(root(x, k))
+"""
+    result = checked(HEAD + source, only=("nowhere",))["nowhere"]
+    assert result.verdict is Verdict.INCONCLUSIVE, result.reason
 
 
 def test_check__a_pipeline_without_gradient__is_skipped(checked: Checked) -> None:

@@ -136,9 +136,10 @@ class LaunchRunner:
         """The number of threads of a launch."""
         return math.prod(self.extents.domain)
 
-    def values(self, rows: Floats) -> Floats:
-        """Return the results without derivatives."""
-        return self._run(Mode.FORWARD, {Role.INPUT: rows}, Role.RESULT)
+    def values(self, rows: Floats, before: Floats | None = None) -> Floats:
+        """Return the results without derivatives. ``before``: what tensors that are written hold; zeros unless given."""
+        held: Columns = {} if before is None else {Role.RESULT: before}
+        return self._run(Mode.FORWARD, {Role.INPUT: rows, **held}, Role.RESULT)
 
     def moved(self, rows: Floats, base: Floats) -> Floats:
         """Return the results at rows, with frozen parts as they are at ``base``. The kernel is a twin that freezes."""
@@ -369,6 +370,8 @@ class _Launches:
             return self.columns[Role.COTANGENT][:, start:end]
         if in_place and role in (Role.RESULT, Role.RESULT_TANGENT):
             return self._inputs(Role.INPUT if role is Role.RESULT else Role.TANGENT, inputs[name, path], dtype)
+        if role is Role.RESULT and role in self.columns and self._is_written(name):
+            return self.columns[role][:, slice(*results[name, path])]
         return None
 
     def _inputs(self, role: ParameterRole, place: tuple[int, int], dtype: type[np.generic]) -> Array:
@@ -387,9 +390,13 @@ class _Launches:
         return max(1, end - start)
 
     def read(self, wanted: ParameterRole) -> Floats:
-        """Return the written values by column; zeros where nothing was written, NaN where a tape was too short."""
+        """Return the written values by column; NaN where a tape was too short.
+
+        Where nothing was written, they are what was there before, or zeros.
+        """
         table = self.runner.inputs if wanted is Role.GRADIENT else self.runner.results
-        values = np.zeros((self.count, len(table.columns)))
+        before = self.columns.get(Role.RESULT) if wanted is Role.RESULT else None
+        values = np.zeros((self.count, len(table.columns))) if before is None else before.copy()
         for (role, name, path), array in self.arrays.items():
             key_role = Role.GRADIENT if role is Role.ADJOINT else role
             if key_role is wanted and (name, path) in table.stretches:

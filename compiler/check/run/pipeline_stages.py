@@ -100,7 +100,7 @@ class PipelineStages:
         flow = self.flow
         for stage, runner in zip(flow.stages, self.stages, strict=True):
             taken = self._taken(stage, runner.oracle, values, pairs=True)
-            self._keep(stage, runner.oracle, runner.oracle.values(taken), values)
+            self._run(stage, runner.oracle, taken, values)
         return self._read(flow, values)[1::2]
 
     def taken(self, rows: Floats) -> Iterator[tuple[StageFlow, StageRunner, Floats]]:
@@ -109,7 +109,7 @@ class PipelineStages:
         for stage, runner in zip(self.flow.stages, self.stages, strict=True):
             taken = self._taken(stage, runner.plain, values, pairs=False)
             yield stage, runner, taken
-            self._keep(stage, runner.plain, runner.plain.values(taken), values)
+            self._run(stage, runner.plain, taken, values)
 
     def inside(self, rows: Floats) -> npt.NDArray[np.bool_]:
         """Return True for each row at which no index leads outside a tensor or an array, and all lists have room."""
@@ -171,13 +171,22 @@ class PipelineStages:
                     at += end - start
         return taken
 
-    def _keep(
-        self, stage: StageFlow, runner: LaunchRunner | ListRunner, values_of_stage: Floats, values: Values
-    ) -> None:
-        for use in (*stage.makes, *(use for use in stage.uses if use.made)):
-            for part in use.value.parts:
-                start, end = runner.results.stretches[use.value.name, part.path]
-                values[use.made or use.version, part.path] = values_of_stage[:, start:end]
+    def _run(self, stage: StageFlow, runner: LaunchRunner | ListRunner, taken: Floats, values: Values) -> None:
+        """Compute a stage's results. What earlier stages wrote to its tensors stays, where it doesn't write."""
+        places = [
+            ((use.version, part.path), (use.made or use.version, part.path), runner.results.stretches[name, part.path])
+            for use in (*stage.makes, *(use for use in stage.uses if use.made))
+            for name, part in ((use.value.name, part) for part in use.value.parts)
+        ]
+        before = np.zeros((len(taken), len(runner.results.columns)))
+        for earlier, _, (start, end) in places:
+            before[:, start:end] = values.get(earlier, 0.0)
+        if isinstance(runner, ListRunner) or not before.any():
+            made = runner.values(taken)
+        else:
+            made = runner.values(taken, before)
+        for _, later, (start, end) in places:
+            values[later] = made[:, start:end]
 
     def _read(self, flow: GradientFlow, values: Values) -> Floats:
         count = len(next(iter(values.values())))

@@ -126,7 +126,9 @@ class RowDevice:
         self.run(launches)
 
     def run(self, planned: Iterable[Planned]) -> None:
-        """Run launches and the steps between them."""
+        """Run launches and the steps between them, if there are rows."""
+        if not self.rows:
+            return
         with np.errstate(all="ignore"):
             for one in planned:
                 if isinstance(one, KernelLaunch):

@@ -28,7 +28,9 @@ class ModuleNames:
     ``converters`` has the two conversions between a type and its differential. ``external`` has the keys of structs of
     Slang files, and ``taken`` the names that those files declare. ``memory`` has the names of each tensor and texture,
     ``probes`` those of each probe. ``wrappers`` has the functions that are differentiated in place of ambiguous ones.
-    ``integers`` has the values of the constants of type int, ``layers`` the layer of each matrix.
+    ``integers`` has the values of the constants of type int, ``layers`` the layer of each matrix. ``tables`` has names
+    for functions that return rows of tables, by the table's key, and ``rows`` those that printed text calls: the key
+    and the number of indices.
     """
 
     functions: Mapping[str, Function]
@@ -47,6 +49,8 @@ class ModuleNames:
     wrappers: Mapping[str, str] = field(default_factory=dict)
     integers: Mapping[str, int] = field(default_factory=dict)
     layers: Mapping[str, Layer] = field(default_factory=dict)
+    tables: Mapping[str, str] = field(default_factory=dict)
+    rows: set[tuple[str, int]] = field(default_factory=set)
 
     def has_external(self, type_: Type) -> bool:
         """Return True if a type contains a struct from a Slang file; only Slang knows its differential."""

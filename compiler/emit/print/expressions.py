@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.emit.print.differentials import differential_of, value_of
 from slangad.compiler.emit.print.formulas import comment, spelled
+from slangad.compiler.emit.print.tables import entry_of, row_function, sizes_of
 from slangad.compiler.emit.text.intrinsics import spelling
 from slangad.compiler.emit.text.literals import literal
 from slangad.compiler.errors.exhaustive import assert_never
@@ -96,7 +97,8 @@ def _atom(ctx: PrintContext, expr: ir.Const | ir.Var | ir.ConstantRef | ir.Threa
         case ir.Var(name):
             ctx.writer.write(ctx.local(name))
         case ir.ConstantRef(key):
-            ctx.writer.write(ctx.names.constants[key])
+            if not _table(ctx, expr):
+                ctx.writer.write(ctx.names.constants[key])
         case ir.ThreadId(axis):
             ctx.writer.write(ctx.thread("thread_id", axis))
         case ir.ThreadCount(axis):
@@ -249,7 +251,29 @@ def print_initial(ctx: PrintContext, expr: ir.Expr) -> None:
         ctx.writer.write("}")
 
 
+def _table(ctx: PrintContext, expr: ir.Index | ir.ConstantRef) -> bool:
+    """Print what is read of a table of tables; returns False at other expressions."""
+    entry = entry_of(expr, ctx.names.tables)
+    if entry is None or entry[2] is not expr:
+        return False
+    key, at = entry[0].key, entry[1]
+    given = len(sizes_of(entry[0].type)) - len(sizes_of(expr.type))
+    if sizes_of(expr.type):
+        ctx.names.rows.add((key, given))
+        cut = "no_diff " if types.carries_gradient(expr.type) else ""
+        ctx.writer.write(f"{cut}{row_function(ctx.names, key, given)}")
+        print_args(ctx, () if at is None else (at,))
+    else:
+        assert at is not None  # noqa: S101  (an entry has indices)
+        ctx.writer.write(f"{ctx.names.constants[key]}[")
+        print_expr(ctx, at)
+        ctx.writer.write("]")
+    return True
+
+
 def _part(ctx: PrintContext, expr: ir.Member | ir.Swizzle | ir.Index) -> None:
+    if isinstance(expr, ir.Index) and _table(ctx, expr):
+        return
     if isinstance(expr, ir.Member) and _is_tangent(expr):
         value_of(ctx, expr.type, lambda: _plain_part(ctx, expr))
     else:
