@@ -137,7 +137,7 @@ class LaunchRunner:
         return math.prod(self.extents.domain)
 
     def values(self, rows: Floats, before: Floats | None = None) -> Floats:
-        """Return the results without derivatives. ``before``: what tensors that are written hold; zeros unless given."""
+        """Return the results without derivatives. ``before`` is what written tensors hold, zeros unless given."""
         held: Columns = {} if before is None else {Role.RESULT: before}
         return self._run(Mode.FORWARD, {Role.INPUT: rows, **held}, Role.RESULT)
 

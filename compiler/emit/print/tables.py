@@ -78,7 +78,8 @@ def print_row_functions(names: ModuleNames, writer: Writer, module: ir.Module) -
         sizes = sizes_of(row)
         place = "at" if given else "0"
         writer.gap()
-        writer.comment(f"What {names.constants[key]} has {'at an index, counted in such arrays' if given else 'in all'}.")
+        which = "has at an index, counted in such arrays" if given else "has in all"
+        writer.comment(f"What {names.constants[key]} {which}.")
         writer.line(f"{names.spell(row)} {row_function(names, key, given)}({'int at' if given else ''})")
         with writer.block(), ExitStack() as loops:
             writer.line(f"{names.spell.declare(row, 'row')} = {{}};")
