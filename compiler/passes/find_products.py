@@ -94,6 +94,7 @@ class _Finder:
     left_out: dict[str, int] = field(default_factory=dict)
     _accesses: dict[str, tuple[Access, ...]] = field(default_factory=dict)
     _found_uses: dict[str, list[tuple[ir.Function, bool]]] = field(default_factory=dict)
+    _found_reads: Counter[str] = field(default_factory=Counter)
 
     def __post_init__(self) -> None:
         self.functions = {f.key: f for f in self.module.functions}
@@ -317,8 +318,12 @@ class _Finder:
 
     def _reads(self) -> Counter[str]:
         """Return how often the functions read each tensor."""
-        exprs = (e for f in self.module.functions for e in body_exprs(statements(f)))
-        return Counter(e.source.name for e in exprs if isinstance(e, ir.Read) and isinstance(e.source, ir.Var))
+        if not self._found_reads:
+            exprs = (e for f in self.module.functions for e in body_exprs(statements(f)))
+            self._found_reads.update(
+                e.source.name for e in exprs if isinstance(e, ir.Read) and isinstance(e.source, ir.Var)
+            )
+        return self._found_reads
 
 
 def _calls(function: ir.Function) -> Iterator[tuple[str, bool]]:
