@@ -126,7 +126,6 @@ def test_networks__of_any_batch__are_near_float64(kernels: LoadedFile, count: in
     agree(kernels, 17, *samples(count), precision)
 
 
-@pytest.mark.one_driver
 @pytest.mark.parametrize("width", [16, 32, 64, 100, 128])
 def test_networks__of_any_width__are_near_float64(kernels: LoadedFile, width: int) -> None:
     agree(kernels, width, *samples(700))

@@ -10,8 +10,9 @@ form in several sizes run on one of the two each, in turn; and what is written o
 | 2nd | | runs | runs | |
 | 3rd | runs | | | runs |
 
-Every size runs in both ways, both devices run every test in both ways, and other devices run everything. So do these
-two unless VK_DRIVER_FILES names the driver in software, as .ci/run does: elsewhere they may be GPUs.
+So every size runs in every way that there is, and both devices run every test. A test without sizes runs in one way on
+each. Of a size, the devices that the table leaves out do not run. Other devices run everything. These two do so as well
+unless VK_DRIVER_FILES names the driver in software, as .ci/run does: elsewhere they may be GPUs.
 """
 
 from __future__ import annotations
