@@ -12,6 +12,7 @@ code is 1 if an error exceeds 1e-5.
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from collections import defaultdict
 from dataclasses import dataclass
@@ -240,10 +241,11 @@ def main() -> int:
     """Measure, print and compare with the limit."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--device", action="append", default=[], help="cpu, vulkan, cuda, webgpu; repeatable")
+    parser.add_argument("--least", type=int, default=0, help="smallest number of threads")
     parser.add_argument("--most", type=int, default=COUNTS[-1], help="largest number of threads")
     parser.add_argument("--largest", type=int, default=1 << 30, help="largest number of elements of a tensor")
     parser.add_argument("--kind", action="append", choices=KINDS, help="numbers to add  [default: all]")
-    parser.add_argument("--only", default="", help="cases whose names contain this")
+    parser.add_argument("--only", default="", help="cases whose names this regular expression finds")
     parser.add_argument("--deterministic", action="store_true", help="exact sums, ten runs, the same bits")
     options = parser.parse_args()
     return max([measured(device, options) for device in options.device or ["cpu"]])
@@ -260,12 +262,12 @@ def measured(device: str, options: argparse.Namespace) -> int:
     kernels = _kernels(device, deterministic=options.deterministic)
     worst: dict[str, tuple[float, str]] = defaultdict(lambda: (-1.0, ""))
     cases = changed = 0
-    for count in (c for c in COUNTS if c <= options.most):
+    for count in (c for c in COUNTS if options.least <= c <= options.most):
         for kind in options.kind or KINDS:
             rng = np.random.default_rng(count)
             sums = Sums(numbers(kind, count, rng), kind, options.largest, rng)
             parts = (part(kernels, sums) for part in (together, scattered, tables, pairs, texels))
-            for case in (case for part in parts for case in part if options.only in case.name):
+            for case in (case for part in parts for case in part if re.search(options.only, case.name)):
                 found = case.run()
                 cases += 1
                 if options.deterministic:

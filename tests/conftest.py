@@ -16,6 +16,7 @@ from functools import cache
 from typing import TYPE_CHECKING, NoReturn
 
 import pytest
+from support.mesa import QUICK_TO_COMPILE
 from support.shared_builds import share_builds
 
 from slangad.compiler.runtime.device.cxx import find_cxx
@@ -63,11 +64,6 @@ def pytest_configure(config: pytest.Config) -> None:
         _use_folder(config, TemporaryFolder("slangad-tests-"))
 
 
-MESA = {"GALLIVM_PERF": "nopt", "LP_NATIVE_VECTOR_WIDTH": "128", "MESA_DISK_CACHE_MULTI_FILE": "1"}
-"""Settings of Mesa's compiler for the CPU: without its optimiser, and with four lanes a wave where the machine's width
-would give eight or sixteen. Its time grows with the square of what a kernel reads and adds, and with the lanes."""
-
-
 MALLOC = {
     "MALLOC_TOP_PAD_": f"{16 << 20}",
     "MALLOC_TRIM_THRESHOLD_": f"{512 << 20}",
@@ -88,7 +84,7 @@ def _use_folder(config: pytest.Config, folder: TemporaryFolder) -> None:
     (folder.path / "mesa").mkdir()
     # a cache of its own: with code of another width from the user's, kernels with textures end the process
     os.environ["MESA_SHADER_CACHE_DIR"] = str(folder.path / "mesa")
-    settings = {**MESA, **MALLOC}
+    settings = {**QUICK_TO_COMPILE, **MALLOC}
     os.environ.update({name: value for name, value in settings.items() if name not in os.environ})
     os.environ["TMPDIR"] = str(folder.path / "tmp")
     tempfile.tempdir = None

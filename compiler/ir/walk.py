@@ -68,6 +68,10 @@ def _same(args: tuple[Expr, ...], f: ExprMap) -> tuple[Expr, ...]:
     return args if all(new is old for new, old in zip(mapped, args, strict=True)) else mapped
 
 
+_LEAVES = frozenset((Const, Var, ConstantRef, ThreadId, ThreadCount))
+"""Half of all nodes. They are told from others by a look into a set, before patterns are tried one after the other."""
+
+
 def map_children(expr: Expr, f: ExprMap) -> Expr:
     """Return the expression with ``f`` applied to each direct operand."""
     match expr:
@@ -116,6 +120,8 @@ def _map_access(expr: Read | Extent | Sample | Linear, f: ExprMap) -> Expr:
 
 def children(expr: Expr) -> tuple[Expr, ...]:
     """Return the direct operands, left to right."""
+    if type(expr) in _LEAVES:
+        return ()
     result: list[Expr] = []
 
     def collect(child: Expr) -> Expr:

@@ -93,6 +93,8 @@ class _Finder:
     """Find the products that stay loops too: by matrices of any size, and those of factors that are converted."""
     left_out: dict[str, int] = field(default_factory=dict)
     _accesses: dict[str, tuple[Access, ...]] = field(default_factory=dict)
+    _found_uses: dict[str, list[tuple[ir.Function, bool]]] = field(default_factory=dict)
+    _found_reads: Counter[str] = field(default_factory=Counter)
 
     def __post_init__(self) -> None:
         self.functions = {f.key: f for f in self.module.functions}
@@ -200,17 +202,17 @@ class _Finder:
         """Return True if all threads run a function at the same time, wherever it is called."""
         if key == self.kernel.function:
             return _ends_last(self.functions[key])
-        uses = [(f, s) for f in self.module.functions for s in self._uses_of(f, key)]
+        uses = self._uses().get(key, [])
         inner = all(f.key in self._called() and is_together for f, is_together in uses)
         return inner and _ends_last(self.functions[key]) and all(self._comes_by(f.key) for f, _ in uses)
 
-    def _uses_of(self, function: ir.Function, key: str) -> Iterator[bool]:
-        """Yield for each use of a function in another whether all threads come by."""
-        for stmt, together in _with_flow(statements(function)):
-            for expr in stmt_exprs(stmt):
-                for part, certain in evaluated(expr):
-                    if isinstance(part, (ir.Call, ir.BackwardCall, ir.ForwardCall)) and part.function == key:
-                        yield together and certain and isinstance(part, ir.Call)
+    def _uses(self) -> dict[str, list[tuple[ir.Function, bool]]]:
+        """Return the uses of each function: in which one, and whether all threads come by."""
+        if not self._found_uses:
+            for function in self.module.functions:
+                for called, is_together in _calls(function):
+                    self._found_uses.setdefault(called, []).append((function, is_together))
+        return self._found_uses
 
     def _found(self, function: ir.Function) -> dict[int, _Product]:
         """Return the products of a function by the identity of the loop that computes an entry of each."""
@@ -316,8 +318,21 @@ class _Finder:
 
     def _reads(self) -> Counter[str]:
         """Return how often the functions read each tensor."""
-        exprs = (e for f in self.module.functions for e in body_exprs(statements(f)))
-        return Counter(e.source.name for e in exprs if isinstance(e, ir.Read) and isinstance(e.source, ir.Var))
+        if not self._found_reads:
+            exprs = (e for f in self.module.functions for e in body_exprs(statements(f)))
+            self._found_reads.update(
+                e.source.name for e in exprs if isinstance(e, ir.Read) and isinstance(e.source, ir.Var)
+            )
+        return self._found_reads
+
+
+def _calls(function: ir.Function) -> Iterator[tuple[str, bool]]:
+    """Yield the functions that a function uses, and whether all threads come by."""
+    for stmt, together in _with_flow(statements(function)):
+        for expr in stmt_exprs(stmt):
+            for part, certain in evaluated(expr):
+                if isinstance(part, (ir.Call, ir.BackwardCall, ir.ForwardCall)):
+                    yield part.function, together and certain and isinstance(part, ir.Call)
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,7 +34,7 @@ from slangad.compiler.passes.classify_accesses import accumulation_of, tile_of
 from slangad.compiler.passes.keep_params_in_memory import FEW_SCALARS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
 _FEW_SCALARS: Final = 64
 """Scalars. A thread adds up gradients of a tensor by itself up to this size. Larger: threads need more registers."""
@@ -60,7 +60,8 @@ def name_tensors(module: ir.Module) -> ir.Module:
         module, functions=tuple(clones.made.values()), buffers=(*module.buffers, *clones.buffers),
         shared=(*module.shared, *clones.shared),
     )  # fmt: skip
-    return _in_tiles(replace(named, buffers=tuple(_with_accumulation(named, b) for b in named.buffers)))
+    read = frozenset(_read(named))
+    return _in_tiles(replace(named, buffers=tuple(_with_accumulation(named, b, read) for b in named.buffers)))
 
 
 def _takes_memory(function: ir.Function) -> bool:
@@ -157,7 +158,7 @@ class _Clones:
         return replace(call, function=key, args=tuple(a for p, a in pairs if not _is_memory(p)))
 
 
-def _with_accumulation(module: ir.Module, buffer: ir.Buffer) -> ir.Buffer:
+def _with_accumulation(module: ir.Module, buffer: ir.Buffer, read: Collection[str]) -> ir.Buffer:
     if isinstance(buffer.type, Texture):
         buffer = replace(buffer, followed=_is_followed(module, buffer))
     if _is_added(module, buffer):
@@ -165,7 +166,7 @@ def _with_accumulation(module: ir.Module, buffer: ir.Buffer) -> ir.Buffer:
         return replace(buffer, added=True, accumulation=kind, why=why)
     if not buffer.no_diff and _is_of_small_param(module, buffer):
         return replace(buffer, accumulation=ir.Accumulation.SUM, reach=buffer.extents)
-    if buffer.no_diff or not _is_read(module, buffer):
+    if buffer.no_diff or buffer.key not in read:
         return buffer
     kind, _, why = accumulation_of(module, buffer)
     reach = _few_elements(module, buffer) if kind is ir.Accumulation.SHARED else ()
@@ -230,10 +231,12 @@ def _is_added(module: ir.Module, buffer: ir.Buffer) -> bool:
     return any(isinstance(t, ir.Read) and t.source == ir.Var(buffer.key, buffer.type) for t in targets)
 
 
-def _is_read(module: ir.Module, buffer: ir.Buffer) -> bool:
-    """Return True if any function reads an element; stores and extents are no reads."""
-    exprs = (e for f in module.functions for s in walk_stmts(statements(f)) for e in _read_exprs(s))
-    return any(isinstance(e, (ir.Read, ir.Sample)) and e.source == ir.Var(buffer.key, buffer.type) for e in exprs)
+def _read(module: ir.Module) -> Iterator[str]:
+    """Return the buffers of which any function reads an element; stores and extents are no reads."""
+    for stmt in (s for f in module.functions for s in walk_stmts(statements(f))):
+        for expr in _read_exprs(stmt):
+            if isinstance(expr, (ir.Read, ir.Sample)) and isinstance(expr.source, ir.Var):
+                yield expr.source.name
 
 
 def _read_exprs(stmt: ir.Stmt) -> Iterator[ir.Expr]:

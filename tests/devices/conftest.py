@@ -5,11 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from support.covering import is_covered
 from support.devices import DEVICES, GPUS, device_of, loaded, need_half
 
 if TYPE_CHECKING:
     from slangad.compiler.api.load import LoadedFile
     from slangad.compiler.runtime.device.model import Device
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out the combinations that others cover."""
+    config.hook.pytest_deselected(items=[item for item in items if not is_covered(item)])
+    items[:] = [item for item in items if is_covered(item)]
 
 
 @pytest.fixture(params=DEVICES)

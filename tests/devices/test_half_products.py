@@ -131,11 +131,13 @@ def test_networks__of_any_width__are_near_float64(kernels: LoadedFile, width: in
     agree(kernels, width, *samples(700))
 
 
+@pytest.mark.one_driver
 @pytest.mark.parametrize("width", [16, 17, 32, 64, 80, 128])
 def test_networks__in_float__are_near_float64(kernels: LoadedFile, width: int) -> None:
     agree(kernels, width, *samples(700), "float")
 
 
+@pytest.mark.one_driver
 @pytest.mark.parametrize(
     ("width", "precision"), [(17, "half"), (64, "half"), (128, "half"), (17, "float"), (64, "float")]
 )

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from slangad.compiler.api.load import LoadedFile
 
-pytestmark = pytest.mark.toolchain
+pytestmark = [pytest.mark.toolchain, pytest.mark.one_driver]
 
 DESCRIBED = Path(__file__).with_name("products.py")
 RNG = np.random.default_rng(5)

@@ -131,6 +131,7 @@ def test_layers__with_rectifiers_between__give_positive_parts(
     assert linked[kernel] == LINKED[kernel]
 
 
+@pytest.mark.one_driver
 @pytest.mark.parametrize("hidden", [(16,), (64, 64), (128, 128), (48, 128, 96), (128, 144, 32)])
 def test_networks__of_any_widths__are_near_float64(kernels: LoadedFile, hidden: tuple[int, ...]) -> None:
     x, cotangent = samples(600)

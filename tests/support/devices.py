@@ -13,17 +13,18 @@ from typing import TYPE_CHECKING, NoReturn
 import numpy as np
 import pytest
 
-import slangad as sa
 from slangad.compiler.api.load import LoadedFile, opened_device
 from slangad.compiler.api.program import read_program
 from slangad.compiler.driver.inputs import Input
 from slangad.compiler.driver.model import Options
 from slangad.compiler.errors.diagnostics import ToolchainError
 from slangad.compiler.ir.targets import UNROLLED
+from slangad.compiler.toolchain.cache import default_cache
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from slangad.compiler.api.program import RunnableProgram
     from slangad.compiler.runtime.device.model import Device
 
 GPUS = ("vulkan", "cuda", "webgpu")
@@ -82,10 +83,14 @@ def loaded(file: Path, name: str, *, deterministic: bool = False) -> LoadedFile:
     A name that ends in ``AS_ON_GPUS`` has the products of GPUs on a device in software.
     """
     device = device_of(name.removesuffix(AS_ON_GPUS)).name
-    if not name.endswith(AS_ON_GPUS):
-        return sa.load(file, device, deterministic=deterministic)
-    options = Options(targets=(), defines=((UNROLLED, ""),), deterministic=deterministic)
-    return LoadedFile(read_program(Input(file), options), device)
+    return LoadedFile(_read(file, is_unrolled=name.endswith(AS_ON_GPUS), deterministic=deterministic), device)
+
+
+@cache
+def _read(file: Path, *, is_unrolled: bool, deterministic: bool) -> RunnableProgram:
+    """A description, which takes up to five seconds: all devices have the same."""
+    defines = ((UNROLLED, ""),) if is_unrolled else ()
+    return read_program(Input(file), Options((), defines=defines, cache=default_cache(), deterministic=deterministic))
 
 
 def near(found: object, wanted: object, tolerance: float = 1e-5, *, size: object = None) -> None:
