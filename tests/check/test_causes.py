@@ -81,6 +81,38 @@ def test_check__wrong_for_one_sign_of_inputs__says_so_with_the_remedy(checked: C
     assert checked(with_range, ".slang")["huber"].verdict is Verdict.PASS
 
 
+SEGMENT = """
+void clip_bwd(inout DifferentialPair<float2> v, float d) { v = diffPair(v.p, d * clamp(v.p, -100.0, 0.001)); }
+[BackwardDerivative(clip_bwd)] float square(float2 v) { return 0.5 * dot(v, v); }
+
+[Differentiable] float segment(float2 p, float2 a, float2 b)
+{
+    float t = dot(p - a, b - a) / dot(b - a, b - a);
+    return square(p - a - (b - a) * clamp(t, 0.0, 1.0));
+}
+"""
+
+
+def test_check__not_finite_at_a_degenerate_input__is_not_the_cause_of_what_is_wrong_elsewhere(checked: Checked) -> None:
+    failures = checked(SEGMENT, ".slang", only=("segment",))["segment"].failures
+    wrong = [failure for failure in failures if failure.verdict is Verdict.FAIL and "is wrong" in failure.message]
+    assert wrong
+    assert all("not a number" not in failure.cause for failure in wrong)
+    assert any(failure.verdict is Verdict.UNGUARDED for failure in failures)
+
+
+LINEAR = """
+void bounded_bwd(inout DifferentialPair<float> x, float d) { x = diffPair(x.p, clamp(3.0 * x.p * x.p * d, -8.0, 8.0)); }
+[BackwardDerivative(bounded_bwd)] float bounded(float x) { return x * x * x; }
+"""
+
+
+def test_check__not_linear_without_forward_mode__does_not_say_that_modes_disagree(checked: Checked) -> None:
+    messages = [failure.message for failure in checked(LINEAR, ".slang")["bounded"].failures]
+    assert messages
+    assert all(message.startswith("reverse mode is not linear") for message in messages)
+
+
 def test_check__wrong_at_some_samples__names_the_factor_of_those(checked: Checked) -> None:
     results = checked(TEXT)
     causes = {name: result.failures[0].cause for name, result in results.items() if result.failures}
