@@ -219,7 +219,8 @@ class _Writer:
             try:
                 return load(copy), plans, copy
             except ToolchainError as error:
-                return self._refuse(plans, str(error))
+                self._refuse(plans, str(error))
+                return None
             except CompileError as error:
                 lines = [d.span.line for d in error.diagnostics]
                 first = error.diagnostics[0].message
@@ -231,7 +232,8 @@ class _Writer:
                 if not _contains(copy, one, lines) and plan.reached.isdisjoint(gone)
             ]
             if gone & self.needed or (len(kept) == len(plans) and faulty <= removed):
-                return self._refuse(plans, first)
+                self._refuse(plans, first)
+                return None
             self._refuse([plan for plan in plans if plan not in kept], first)
             plans, removed = kept, removed | faulty
         return None
