@@ -22,6 +22,7 @@ REASONS = {
         "parameter 'w' is a WithTexture, whose field 'image' is a Texture2D<float4>, "
         "which can't lie in a buffer of elements"
     ),
+    "tensor": "parameter 't' is a DiffTensorView<float, AtomicAdd>, which can't lie in a buffer of elements",
     "kind": "parameter 'kind' is a Kind, which can't lie in a buffer of elements",
     "thing": "parameter 'thing' is an IThing, which can't lie in a buffer of elements",
     "wide": "parameter 'n' is an int64_t, which can't lie in a buffer of elements",
