@@ -278,10 +278,19 @@ DifferentialPair<float> g_fwd(DifferentialPair<float> x) { return diffPair(x.p *
 """
 
 
+PLAIN = """
+import slangad as sa
+
+
+@sa.kernel
+def plain(x: sa.NoDiff[sa.Each[float]]) -> sa.Each[float]:
+    return x
+"""
+
+
 def test_compile__a_mode_that_the_named_kernel_lacks__is_an_error_with_the_reason(project: Project) -> None:
     (project.folder / "alone.slang").write_text(ALONE, "utf-8")
-    plain = "import slangad as sa\n\n\n@sa.kernel\ndef plain(x: sa.NoDiff[sa.Each[float]]) -> sa.Each[float]:\n    return x\n"
-    (project.folder / "plain.py").write_text(plain, "utf-8")
+    (project.folder / "plain.py").write_text(PLAIN, "utf-8")
     for name, mode, reason in (
         ("alone.slang:g", "backward", "g has no backward mode: it has a forward derivative alone"),
         ("alone.slang:f", "jvp", "f has no jvp mode: it has [BackwardDerivative] alone"),
