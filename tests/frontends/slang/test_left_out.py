@@ -36,7 +36,8 @@ REASONS = {
     "other": "parameter 'o' is an Other, whose Differential has other fields than itself",
     "nothing": "it returns nothing and has no out parameter",
     "generic": "it is generic: say for which arguments, as in --specialize 'generic<float>'",
-    "operator+": "it is an operator",
+    "operator+": "it is an operator: call it in a function",
+    "operator-": "it is an operator in a struct, where Slang does not look for it: declare it outside",
     "extended": "it is a method of an extension Other",
     "aged": "it is a method of a class Old",
 }
