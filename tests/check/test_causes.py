@@ -9,6 +9,8 @@ from slangad.compiler.report.model import NoteKind, Verdict
 from slangad.compiler.runtime.device.cxx import _knows_fast, find_cxx
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from check.conftest import Checked
 
 TEXT = """
@@ -104,13 +106,49 @@ def test_check__not_finite_at_a_degenerate_input__is_not_the_cause_of_what_is_wr
 LINEAR = """
 void bounded_bwd(inout DifferentialPair<float> x, float d) { x = diffPair(x.p, clamp(3.0 * x.p * x.p * d, -8.0, 8.0)); }
 [BackwardDerivative(bounded_bwd)] float bounded(float x) { return x * x * x; }
+[Differentiable] float twice(float x) { return 2.0 * bounded(x); }
 """
 
 
 def test_check__not_linear_without_forward_mode__does_not_say_that_modes_disagree(checked: Checked) -> None:
-    messages = [failure.message for failure in checked(LINEAR, ".slang")["bounded"].failures]
+    results = checked(LINEAR, ".slang")
+    messages = [failure.message for failure in results["bounded"].failures]
     assert messages
     assert all(message.startswith("reverse mode is not linear") for message in messages)
+    (alone,) = checked(LINEAR, ".slang", only=("twice",))["twice"].failures
+    assert alone.message.startswith("reverse mode is not linear")
+    assert "so forward mode of its callers" not in alone.cause
+
+
+CALLEE = """
+float bump(float x, float k) { return k * x * x; }
+[BackwardDerivativeOf(bump)] void bump_bwd(inout DifferentialPair<float> x, inout DifferentialPair<float> k, float d)
+{
+    x = diffPair(x.p, 2.0 * k.p * x.p * d);
+    k = diffPair(k.p, x.p * d);
+}
+"""
+CALLER = """
+import slangad as sa
+
+bump = sa.extern("bump", "bump.slang", "(x: float, k: float) -> float", differentiable=True)
+
+
+@sa.kernel
+def fit(x: sa.Each[float], k: sa.Param[float]) -> sa.Sum[float]:
+    return bump(x, k)
+"""
+
+
+def test_check__a_kernel_that_calls_wrong_slang__names_the_function_and_its_file(
+    checked: Checked, tmp_path: Path
+) -> None:
+    (tmp_path / "bump.slang").write_text(CALLEE, "utf-8")
+    failures = checked(CALLER, ".py", samples=24)["fit"].failures
+    assert failures
+    for failure in failures:
+        (note,) = (note for note in failure.notes if note.startswith("it calls bump of "))
+        assert note.endswith("bump.slang' checks it")
 
 
 def test_check__wrong_at_some_samples__names_the_factor_of_those(checked: Checked) -> None:
