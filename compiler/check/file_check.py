@@ -14,6 +14,7 @@ from slangad.compiler.check.planning.tasks import device_job, make_task
 from slangad.compiler.check.run.libraries import LibraryFiles
 from slangad.compiler.check.verdict.explain.accumulated import with_accumulated
 from slangad.compiler.check.verdict.explain.locations import with_locations
+from slangad.compiler.check.verdict.explain.slang_callees import with_slang_callees
 from slangad.compiler.check.verdict.explain.traps import with_traps
 from slangad.compiler.check.verdict.final_results import FinalResults
 from slangad.compiler.check.verdict.refusals import refused, without_refused_instances
@@ -157,4 +158,6 @@ class FileCheck:
             return early
         result = self._workers.check(make_task(plan, description, built), libraries)
         result = with_accumulated(result, subject.memory)
-        return result if subject.facts is None else with_traps(result, module.sources)
+        if subject.facts is None:
+            return with_slang_callees(result, subject, module)
+        return with_traps(result, module.sources)

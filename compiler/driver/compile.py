@@ -1,8 +1,9 @@
 """Compile a description, one call a stage: ``compile_description``.
 
 ``compile_inputs`` runs it for all inputs of a command. All of them reach the emitter before the first is compiled.
-Therefore all errors of all inputs are reported together, and the toolchain compiles in parallel. Three wrappers, each
-in a file of its own, change its surroundings: ``description_cache``, ``unsupported``, ``isolate_failures``.
+Therefore all errors of all inputs are reported together, and the toolchain compiles in parallel. Four wrappers, each
+in a file of its own, change its surroundings: ``description_cache``, ``unsupported``, ``missing_modes``,
+``isolate_failures``.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from slangad.compiler.driver.description_cache import with_cache
 from slangad.compiler.driver.emitted import emit_input, job_of
 from slangad.compiler.driver.isolate_failures import isolate_failures
 from slangad.compiler.driver.merge_failures import MISSING_TOOL
+from slangad.compiler.driver.missing_modes import refuse_missing_modes
 from slangad.compiler.driver.model import finish
 from slangad.compiler.driver.outputs import outputs_of, refuse_equal_names
 from slangad.compiler.driver.slang_compilers import SlangCompilers
@@ -125,7 +127,8 @@ def refuse_specializations(modules: Iterable[Module], specialize: Iterable[str])
 
 def _wrapped(item: Input, options: Options, compilers: SlangCompilers) -> CompileSteps:
     steps = with_cache(compile_description, item, options, compilers)
-    steps = isolate_failures(refuse_unsupported(steps), options, compilers)
+    steps = refuse_missing_modes(refuse_unsupported(steps), options)
+    steps = isolate_failures(steps, options, compilers)
     return with_user_entries(steps, item, options, compilers)
 
 

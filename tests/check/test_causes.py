@@ -9,6 +9,8 @@ from slangad.compiler.report.model import NoteKind, Verdict
 from slangad.compiler.runtime.device.cxx import _knows_fast, find_cxx
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from check.conftest import Checked
 
 TEXT = """
@@ -79,6 +81,74 @@ def test_check__wrong_for_one_sign_of_inputs__says_so_with_the_remedy(checked: C
     assert said.endswith(" wrong samples have r < 0 and k < 0: declare ranges if that never happens")
     with_range = HUBER.replace("// range: r -1 1", "// range: r -1 1\n// range: k 0.01 1")
     assert checked(with_range, ".slang")["huber"].verdict is Verdict.PASS
+
+
+SEGMENT = """
+void clip_bwd(inout DifferentialPair<float2> v, float d) { v = diffPair(v.p, d * clamp(v.p, -100.0, 0.001)); }
+[BackwardDerivative(clip_bwd)] float square(float2 v) { return 0.5 * dot(v, v); }
+
+[Differentiable] float segment(float2 p, float2 a, float2 b)
+{
+    float t = dot(p - a, b - a) / dot(b - a, b - a);
+    return square(p - a - (b - a) * clamp(t, 0.0, 1.0));
+}
+"""
+
+
+def test_check__not_finite_at_a_degenerate_input__is_not_the_cause_of_what_is_wrong_elsewhere(checked: Checked) -> None:
+    failures = checked(SEGMENT, ".slang", only=("segment",))["segment"].failures
+    wrong = [failure for failure in failures if failure.verdict is Verdict.FAIL and "is wrong" in failure.message]
+    assert wrong
+    assert all("not a number" not in failure.cause for failure in wrong)
+    assert any(failure.verdict is Verdict.UNGUARDED for failure in failures)
+
+
+LINEAR = """
+void bounded_bwd(inout DifferentialPair<float> x, float d) { x = diffPair(x.p, clamp(3.0 * x.p * x.p * d, -8.0, 8.0)); }
+[BackwardDerivative(bounded_bwd)] float bounded(float x) { return x * x * x; }
+[Differentiable] float twice(float x) { return 2.0 * bounded(x); }
+"""
+
+
+def test_check__not_linear_without_forward_mode__does_not_say_that_modes_disagree(checked: Checked) -> None:
+    results = checked(LINEAR, ".slang")
+    messages = [failure.message for failure in results["bounded"].failures]
+    assert messages
+    assert all(message.startswith("reverse mode is not linear") for message in messages)
+    (alone,) = checked(LINEAR, ".slang", only=("twice",))["twice"].failures
+    assert alone.message.startswith("reverse mode is not linear")
+    assert "so forward mode of its callers" not in alone.cause
+
+
+CALLEE = """
+float bump(float x, float k) { return k * x * x; }
+[BackwardDerivativeOf(bump)] void bump_bwd(inout DifferentialPair<float> x, inout DifferentialPair<float> k, float d)
+{
+    x = diffPair(x.p, 2.0 * k.p * x.p * d);
+    k = diffPair(k.p, x.p * d);
+}
+"""
+CALLER = """
+import slangad as sa
+
+bump = sa.extern("bump", "bump.slang", "(x: float, k: float) -> float", differentiable=True)
+
+
+@sa.kernel
+def fit(x: sa.Each[float], k: sa.Param[float]) -> sa.Sum[float]:
+    return bump(x, k)
+"""
+
+
+def test_check__a_kernel_that_calls_wrong_slang__names_the_function_and_its_file(
+    checked: Checked, tmp_path: Path
+) -> None:
+    (tmp_path / "bump.slang").write_text(CALLEE, "utf-8")
+    failures = checked(CALLER, ".py", samples=24)["fit"].failures
+    assert failures
+    for failure in failures:
+        (note,) = (note for note in failure.notes if note.startswith("it calls bump of "))
+        assert note.endswith("bump.slang' checks it")
 
 
 def test_check__wrong_at_some_samples__names_the_factor_of_those(checked: Checked) -> None:

@@ -118,11 +118,14 @@ def test_check__a_groupshared_variable__is_named_in_the_reason(checked: Checked)
     text = """
 groupshared float tile[64];
 [Differentiable] float through_tile(uint i, float x) { return tile[i] * x; }
+[Differentiable] void of_tensors(uint i, DiffTensorView<float> t, TensorView<int> n) { t[i] = tile[i] * t[n[i]]; }
 """
-    (result,) = checked(text, ".slang", samples=16).values()
-    assert result.verdict is Verdict.SKIPPED
-    assert "it reads the groupshared variable 'tile', which the threads of a group fill together" in result.reason
-    assert "check the arithmetic in a function that takes these values as parameters" in result.reason
+    results = checked(text, ".slang", samples=16)
+    assert [*results] == ["through_tile", "of_tensors"]
+    for result in results.values():
+        assert result.verdict is Verdict.SKIPPED
+        assert "it reads the groupshared variable 'tile', which the threads of a group fill together" in result.reason
+        assert "check the arithmetic in a function that takes these values as parameters" in result.reason
 
 
 def test_check__a_derivative_that_a_group_adds_up__names_the_groupshared_variable(checked: Checked) -> None:

@@ -345,6 +345,65 @@ import part_two;
     assert state_of(results["loads"], Leg.ACCUMULATION) is LegState.AGREES
 
 
+LIBRARY = """
+static const float LIMIT = 4.0;
+struct Corner : IDifferentiable { float3 place; };
+[Differentiable] float mix(float a, float b, float t) { return a + t * (b - a); }
+[Differentiable] float bent(float x) { return x * x * x; }
+[Differentiable] half3 turned(half3 v, half s) { return v * s; }
+[Differentiable] float3 turned(float3 v, float s) { return v * s; }
+float load(TensorView<int> t, int i) { return t[i]; }
+[Differentiable] float load(DiffTensorView<float> t, int i) { return t[i] * SCALE; }
+#define SCALE 3.0
+[Differentiable] float tripled(float x) { return SCALE * x; }
+"""
+
+
+def test_check__a_file_and_its_import_with_the_same_names__keep_their_own(checked: Checked, tmp_path: Path) -> None:
+    (tmp_path / "limits.slang").write_text("#define SCALE 0.5\n#define LIMIT 5.0\n", "utf-8")
+    (tmp_path / "library.slang").write_text("static const float SCALE = 7.0;\n" + LIBRARY, "utf-8")
+    text = """
+#include "limits.slang"
+import library;
+#define KNOWN(x) (SCALE * (x))
+[Differentiable] float mix(float a, float b, float t) { return a + t * (b - a); }
+[Differentiable] float bent(float x) { return KNOWN(x * x); }
+[Differentiable] float use(float x, DiffTensorView<float> t, int i) { return mix(x, load(t, i), bent(x)) * tripled(x); }
+[Differentiable] Corner corner(float3 v, DiffTensorView<float> t) { Corner c = { turned(v, load(t, 1)) }; return c; }
+[Differentiable] float alone(float x) { return bent(x) + mix(x, 1.0, LIMIT); }
+"""
+    results = checked(text, ".slang", samples=24)
+    assert {name: one.verdict for name, one in results.items()} == dict.fromkeys(
+        ("mix", "bent", "use", "corner", "alone"), Verdict.PASS
+    )
+    sample = next(one for one in results["use"].samples if one.origin == "random")
+    values = {value.path: value.value for value in sample.inputs}
+    x, weight = values["x"], values[f"t[{values['i']}]"]
+    wanted = (x + 0.5 * x * x * (7.0 * weight - x)) * 3.0 * x
+    assert sample.results[0].value == pytest.approx(wanted, rel=1e-6)
+
+
+def test_check__memory_that_cannot_become_an_array__is_skipped_with_slangs_reason(
+    checked: Checked, tmp_path: Path
+) -> None:
+    library = """
+static const float LIMIT = 4.0;
+[Differentiable] float load(DiffTensorView<float> t, int i) { return t[i] * LIMIT; }
+"""
+    (tmp_path / "library.slang").write_text(library, "utf-8")
+    text = """
+import library;
+static const float LIMIT = 6.0;
+[Differentiable] float use(float x, DiffTensorView<float> t, int i) { return x * load(t, i); }
+"""
+    result = checked(text, ".slang", samples=24)["use"]
+    assert result.verdict is Verdict.SKIPPED
+    assert result.reason == (
+        "Slang refuses the copy of the text in which its memory is an array: "
+        "declaration of 'LIMIT' conflicts with existing declaration"
+    )
+
+
 SHAPED = """
 StructuredBuffer<float> weights;
 RWStructuredBuffer<Atomic<float>> weights_grad;

@@ -239,6 +239,20 @@ void product_bwd(inout DifferentialPair<Layer> a, inout DifferentialPair<Layer> 
 """
 
 
+def test_check__a_power_that_changes_forward_mode_s_value__is_the_first_trap(checked: Checked) -> None:
+    text = """
+[Differentiable] float norm(float2 v)
+{
+    float2 root = pow(v * v + float2(1e-9), float2(0.3));
+    return length(v) + dot(root, root) + root.x;
+}
+"""
+    failures = checked(text, ".slang")["norm"].failures
+    assert {failure.leg for failure in failures} >= {Leg.REVERSE, Leg.PRIMAL}
+    for failure in failures:
+        assert failure.cause.partition("Slang's trap, ")[2].startswith("line 4: the gradients of pow(")
+
+
 def test_check__operators_of_several_types__names_those_that_may_be_used(checked: Checked) -> None:
     results = checked(OPERATORS, ".slang")
     causes = {name: result.failures[0].cause for name, result in results.items() if result.failures}

@@ -268,3 +268,37 @@ def test_specialize__what_no_file_declares__is_refused(project: Project, command
     project.write("one.slang", "[Differentiable] float f(float x) { return x; }\n")
     ended = project.run(command, "one.slang", "--specialize", "nope<float>", code=1)
     assert "error[SA083]: no Slang file declares 'nope<float>'" in ended.stderr
+
+
+ALONE = """
+[BackwardDerivative(f_bwd)] float f(float x) { return x * x; }
+void f_bwd(inout DifferentialPair<float> x, float d) { x = diffPair(x.p, 2.0 * x.p * d); }
+[ForwardDerivative(g_fwd)] float g(float x) { return x * x; }
+DifferentialPair<float> g_fwd(DifferentialPair<float> x) { return diffPair(x.p * x.p, 2.0 * x.p * x.d); }
+"""
+
+
+PLAIN = """
+import slangad as sa
+
+
+@sa.kernel
+def plain(x: sa.NoDiff[sa.Each[float]]) -> sa.Each[float]:
+    return x
+"""
+
+
+def test_compile__a_mode_that_the_named_kernel_lacks__is_an_error_with_the_reason(project: Project) -> None:
+    (project.folder / "alone.slang").write_text(ALONE, "utf-8")
+    (project.folder / "plain.py").write_text(PLAIN, "utf-8")
+    for name, mode, reason in (
+        ("alone.slang:g", "backward", "g has no backward mode: it has a forward derivative alone"),
+        ("alone.slang:f", "jvp", "f has no jvp mode: it has [BackwardDerivative] alone"),
+        ("plain.py:plain", "backward", "plain has no backward mode: no gradient flows from its parameters"),
+    ):
+        refused = project.run("compile", name, "--mode", mode, code=1)
+        assert f"error[SA417]: {reason}" in refused.stderr
+        assert not (project.folder / "build").exists()
+    project.run("compile", "alone.slang:g", "--mode", "backward", "--mode", "forward")
+    project.run("compile", "alone.slang", "--mode", "backward")
+    assert (project.folder / "build/alone.f.backward.spv").exists()

@@ -131,6 +131,7 @@ def test_kernel__no_threads__zero() -> None:
         (lambda: fit(np.ones((4, 3)), np.array(["a"]), Material(float3(1), 1)), TypeError, "target holds"),
         (lambda: fit(np.ones((2, 4, 3)), np.ones((2, 4)), Material(float3(1), 1)), ValueError, "has 1 dims"),
         (count, ValueError, "the domain of count is unknown"),
+        (lambda: count(domain=4, device="cpu"), TypeError, r"count\(…\) runs in Python, on no device: count.forward\("),
         (lambda: shade({"albedo": np.ones((2, 3))}, 1.0), TypeError, "m misses field roughness"),
         (lambda: transposed(np.ones((2, 2)), np.ones((2, 2)), np.ones(2, np.int32)), TypeError, "out is written"),
     ],

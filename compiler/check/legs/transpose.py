@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import reduce
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -30,7 +30,9 @@ if TYPE_CHECKING:
     from slangad.compiler.check.model.arrays import Bools, Floats, Indices
     from slangad.compiler.check.model.findings import Compared, Findings
 
-_MESSAGES = {
+_NOT_LINEAR: Final = "reverse mode is not linear: w'J is not the Jacobian times w for random w"
+"""The message for reverse mode of a function without forward mode."""
+_MESSAGES: Final = {
     Leg.REVERSE: "forward and reverse mode disagree: w'Jv is not v'J'w for random w",
     Leg.FORWARD: "forward mode is not linear: Jv is not the Jacobian times v for random v",
 }
@@ -105,7 +107,8 @@ def _compare_linearity(context: LegContext, mode: Leg) -> Compared:
 
         numbers, wrong = _allow_rounding(Numbers(actual, expected, slack), certain, cancelled, scattered)
     shown = weights if reverse else None
-    return compared_numbers(Leg.TRANSPOSE, numbers, certain, wrong, _MESSAGES[mode], shown, by_result=not reverse)
+    message = _NOT_LINEAR if reverse and other not in context.jacobians else _MESSAGES[mode]
+    return compared_numbers(Leg.TRANSPOSE, numbers, certain, wrong, message, shown, by_result=not reverse)
 
 
 def _with_accused(compared: Compared, context: LegContext) -> Compared:

@@ -11,7 +11,7 @@ from slangad.compiler.check import tolerances as tol
 from slangad.compiler.check.memory.byte_addresses import byte_accesses, typed, word_readers, word_types
 from slangad.compiler.check.memory.components import component_stores
 from slangad.compiler.check.memory.copy import copy_of
-from slangad.compiler.check.memory.inline import whole_text
+from slangad.compiler.check.memory.inline import whole_text, without_inlined
 from slangad.compiler.check.memory.objects import holds_memory
 from slangad.compiler.check.memory.plan import WrapperPlanner, declared_shapes, free_name, of_one_size
 from slangad.compiler.check.memory.pointers import pointers
@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from slangad.compiler.slang_text.bodies import SlangFunction, SlangSource
 
 _IMPORT: Final = re.compile(rf'^[ \t]*import\s+"?{SLANGPY}"?\s*;', re.MULTILINE)
+_NO_COPY: Final = "Slang refuses the copy of the text in which its memory is an array"
 _MARK: Final = "\ufeff"
 """The byte order mark with which a file may begin."""
 
@@ -83,11 +84,13 @@ class MemoryCopy:
 
     Attributes:
         subjects: The functions in place of which wrappers are checked, by kernel.
+        refused: Why functions that use memory have no wrapper, by their location.
     """
 
     module: Module
     text: str
     subjects: Mapping[str, MemorySubject]
+    refused: Mapping[Span, str] = field(default_factory=dict)
 
     @property
     def racing(self) -> dict[str, str]:
@@ -103,7 +106,9 @@ class MemoryCopy:
 def add_memory(
     path: Path, text: str, module: Module, setting: SlangSetting, changed: Mapping[str, str]
 ) -> MemoryCopy | None:
-    """Return a module in which wrappers stand for the functions that use memory; None if there are none.
+    """Return a module in which wrappers stand for the functions that use memory; None if no function needs one.
+
+    If no wrapper compiles, the module is the given one.
 
     Args:
         path: The file.
@@ -147,14 +152,18 @@ def add_memory(
         *component_stores(whole, names),
     ]
     readers = tuple(word_readers(whole, words, declared.structs))
+    refused: dict[Span, str] = {}
     for cut in _cuts(whole, plans):
-        writer = _Writer(whole, parameters, (*changes, *cut), readers, needed)
+        writer = _Writer(whole, parameters, (*changes, *cut), readers, needed, refused)
         made = writer.run(
             plans, lambda copy: load_slang(path, replace(setting, text=copy, specialize=(), instances=(0, 0)))
         )
         if made is not None:
-            return _joined(module, *made)
-    return None
+            imports = without_inlined(module.slang_imports, others)
+            kept = {plan.candidate.place.span for plan in made[1]}
+            without = {span: why for span, why in refused.items() if span not in kept}
+            return replace(_joined(replace(module, slang_imports=imports), *made), refused=without)
+    return MemoryCopy(module, text, {}, refused) if refused else None
 
 
 def _unset_instances(module: Module, facts: Facts) -> Iterator[str]:
@@ -186,6 +195,7 @@ class _Writer:
         changes: Changes of the text.
         added: Declarations for its end.
         needed: The functions that must stay in the copy.
+        refused: Gets the reason for each function whose wrapper is left out.
     """
 
     whole: SlangSource
@@ -193,6 +203,7 @@ class _Writer:
     changes: tuple[tuple[int, int, str], ...]
     added: tuple[str, ...]
     needed: frozenset[str]
+    refused: dict[Span, str]
 
     def run(
         self, plans: Sequence[WrapperPlan], load: Callable[[str], Module]
@@ -207,10 +218,12 @@ class _Writer:
             copy = copy_of(self.whole, self.parameters, (*self.added, *setters(used), *texts), self.changes, removed)
             try:
                 return load(copy), plans, copy
-            except ToolchainError:
+            except ToolchainError as error:
+                self._refuse(plans, str(error))
                 return None
             except CompileError as error:
                 lines = [d.span.line for d in error.diagnostics]
+                first = error.diagnostics[0].message
             faulty = frozenset(_functions_on(self.whole, lines))
             gone = {function.header.name for function in faulty}
             kept = [
@@ -219,9 +232,16 @@ class _Writer:
                 if not _contains(copy, one, lines) and plan.reached.isdisjoint(gone)
             ]
             if gone & self.needed or (len(kept) == len(plans) and faulty <= removed):
+                self._refuse(plans, first)
                 return None
+            self._refuse([plan for plan in plans if plan not in kept], first)
             plans, removed = kept, removed | faulty
         return None
+
+    def _refuse(self, plans: Sequence[WrapperPlan], message: str) -> None:
+        """Keep the reason why functions have no wrapper."""
+        for plan in plans:
+            self.refused[plan.candidate.place.span] = f"{_NO_COPY}: {message}"
 
 
 def _takes_memory(source: SlangSource) -> bool:
@@ -316,7 +336,14 @@ def _place(kernel: Kernel) -> tuple[int, int]:
 def with_memory(subjects: Sequence[Subject], copy: MemoryCopy) -> tuple[Subject, ...]:
     """Return the subjects of a module with wrappers, under the names of the functions that the wrappers stand for."""
     twins = {*copy.racing.values(), *copy.waving.values()}
-    return tuple(_renamed(subject, copy) for subject in subjects if subject.kernel not in twins)
+    renamed = (_renamed(subject, copy) for subject in subjects if subject.kernel not in twins)
+    return tuple(_refused(subject, copy) for subject in renamed)
+
+
+def _refused(subject: Subject, copy: MemoryCopy) -> Subject:
+    """Return a subject that is skipped with Slang's reason, if its wrapper does not compile."""
+    why = copy.refused.get(subject.span, "") if subject.skipped else ""
+    return replace(subject, skipped=why) if why else subject
 
 
 def _renamed(subject: Subject, copy: MemoryCopy) -> Subject:

@@ -113,6 +113,7 @@ def _load(item: Input, options: CheckOptions, setting: SlangSetting) -> FileDesc
     memory = _memory(item, repaired, loaded, setting) if not options.mutate else None
     module, subjects = find_subjects(memory.module if memory else loaded, _is_users if item.live else None)
     subjects = with_memory(subjects, memory) if memory else subjects
+    memory = memory if memory and memory.subjects else None
     subjects = (*repaired.with_broken(subjects), *unproduced)
     if options.mutate:
         alone = (Subject(name, "function", span, skipped=why) for name, span, why in left_alone(loaded))

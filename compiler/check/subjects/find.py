@@ -149,7 +149,8 @@ def _without_modes(left_out: tuple[ir.LeftOut, ...]) -> Iterator[ir.LeftOut]:
 def _left_out(left: ir.LeftOut, texts: _Texts) -> Subject:
     facts = _facts_at(left.function.rpartition(".")[2], left.span, texts)
     signature = facts.signature if facts else ""
-    return Subject(left.function, "function", left.span, skipped=left.reason, signature=signature)
+    reason = (facts.shared if facts else "") or left.reason
+    return Subject(left.function, "function", left.span, skipped=reason, signature=signature)
 
 
 def _plain(module: ir.Module, is_own: Callable[[str], bool]) -> Iterator[_Found]:

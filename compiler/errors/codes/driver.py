@@ -203,7 +203,10 @@ message gives the first location. --allow-nan runs the kernel anyway.""",
     "SA417": Explanation(
         "the kernel does not have this mode",
         """Every kernel has the mode forward. backward, jvp and jtjvp need a gradient: a parameter that is not NoDiff,
-not Uniform and not an integer, and a result that depends on it.""",
+not Uniform and not an integer, and a result that depends on it.
+
+"slangad compile fit.py:shade --mode backward" is refused too if shade has no such mode. Without the name, kernels that
+lack the mode are left out.""",
         wrong=python("""
             @sa.kernel
             def shade(x: NoDiff[Each[float]]) -> Each[float]:

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 _NOISE: Final = re.compile(r", (?:DefaultDataLayout|Access\.\w+|AddressSpace\.\w+)\b")
 _VECTOR: Final = re.compile(r"\bvector<(\w+),\s*(\d)>")
 _MATRIX: Final = re.compile(r"\bmatrix<(\w+),\s*(\d),\s*(\d)>")
+_TENSOR: Final = "TensorView"
+_TENSORS: Final = frozenset({_TENSOR, "DiffTensorView"})
+"""Tensors of PyTorch. A ``DiffTensorView`` is a struct with two ``TensorView``."""
 _MANY: Final = 4096
 """Most entries of an array. Larger arrays make the text and the compile time of a kernel explode."""
 
@@ -89,6 +92,9 @@ def _struct(name: str, structs: Mapping[str, DeclaredStruct]) -> types.Struct:
         raise Unlaid(
             f"is {_article(shown_name(name))}, which no buffer has: take a vector or an array, and make it inside"
         )
+    kind = name.partition("<")[0]
+    if kind in _TENSORS:
+        raise Unlaid(f"is {_article(shown_name(name))}, which can't lie in a buffer of elements", held=kind != _TENSOR)
     if not struct.fields and not struct.empty:
         raise Unlaid(f"is {_article(shown_name(name))}, which has no fields, or none that are known")
     if struct.inherits:

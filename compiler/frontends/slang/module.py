@@ -119,6 +119,8 @@ def _with_enums(reflection: ReflectedFile, files: SourceFiles) -> ReflectedModul
     return read_declared(reflection.text).with_enums(files.surroundings.cases)
 
 
+_OPERATOR: Final = "it is an operator: call it in a function"
+_MEMBER_OPERATOR: Final = "it is an operator in a struct, where Slang does not look for it: declare it outside"
 _PART_HELP: Final = "compile the main file of the module, which includes this one"
 
 
@@ -281,7 +283,8 @@ def _found(
             if plain is not None:
                 yield plain
             else:
-                left_out.append(LeftOut(f"operator{function.name}", "it is an operator", span=place.span))
+                reason = _MEMBER_OPERATOR if function.owner else _OPERATOR
+                left_out.append(LeftOut(f"operator{function.name}", reason, span=place.span))
         elif not function.generic:
             yield Candidate(function, function.qualified, place, *further)
         else:

@@ -147,6 +147,9 @@ def prepare(
         ValueError: if shapes disagree, or the domain is not known.
     """
     read = _read(kernel)
+    if "device" in kwargs and all(p.name != "device" for p in read.parameters):
+        name, device = kernel.name, kwargs["device"]
+        raise TypeError(f"{name}(…) runs in Python, on no device: {name}.forward(…, device={device!r}) runs on one")
     bound = inspect.Signature([p.python for p in read.parameters]).bind(*args, **kwargs)
     bound.apply_defaults()
     arguments = {p.name: _argument(p, bound.arguments[p.name]) for p in read.parameters}

@@ -22,6 +22,7 @@ REASONS = {
         "parameter 'w' is a WithTexture, whose field 'image' is a Texture2D<float4>, "
         "which can't lie in a buffer of elements"
     ),
+    "tensor": "parameter 't' is a DiffTensorView<float, AtomicAdd>, which can't lie in a buffer of elements",
     "kind": "parameter 'kind' is a Kind, which can't lie in a buffer of elements",
     "thing": "parameter 'thing' is an IThing, which can't lie in a buffer of elements",
     "wide": "parameter 'n' is an int64_t, which can't lie in a buffer of elements",
@@ -35,7 +36,8 @@ REASONS = {
     "other": "parameter 'o' is an Other, whose Differential has other fields than itself",
     "nothing": "it returns nothing and has no out parameter",
     "generic": "it is generic: say for which arguments, as in --specialize 'generic<float>'",
-    "operator+": "it is an operator",
+    "operator+": "it is an operator: call it in a function",
+    "operator-": "it is an operator in a struct, where Slang does not look for it: declare it outside",
     "extended": "it is a method of an extension Other",
     "aged": "it is a method of a class Old",
 }

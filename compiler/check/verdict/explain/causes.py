@@ -58,7 +58,8 @@ def likely_cause(
     known = np.isfinite(mine) & np.isfinite(right)
     if not known.any():
         return "the derivative is not a number" if not np.isfinite(mine).any() else ""
-    if not np.isfinite(mine[np.isfinite(right)]).all():
+    counted = np.isfinite(right) if accused is None else np.isfinite(right) & accused
+    if not np.isfinite(mine[counted]).all():
         return "the derivative is not a number"
     mine, right = mine[known], right[known]
     size = float(np.abs(right).max())

@@ -32,6 +32,7 @@ _MEMORY: Final = _REVERSE | {Leg.FLOAT32, Leg.COMPILE}
 """The legs of traps that overrun memory. They may be right in one precision, or die."""
 _BIT_CASTS: Final = ("asuint", "asint", "asfloat", "asuint16", "asint16", "asfloat16", "f32tof16", "f16tof32")
 _BOUND: Final = "loop bound"
+_POWER: Final = "pow of small or negative"
 _NOTHING: Final = "no gradient reaches this input"
 
 
@@ -71,6 +72,16 @@ def _zero(failure: Failure) -> bool:
     return failure.found == 0.0
 
 
+def _not_of_reverse_alone(failure: Failure) -> bool:
+    """Return True unless the failure compares reverse mode with itself."""
+    return not failure.message.startswith("reverse mode")
+
+
+def _zero_or_value(failure: Failure) -> bool:
+    """Return True for a derivative of 0, and for another value in forward mode. The rest of a function may hide a 0."""
+    return _zero(failure) or failure.leg is Leg.PRIMAL
+
+
 def _is_unset(failure: Failure) -> bool:
     return failure.cause == NEVER_STORED
 
@@ -97,7 +108,7 @@ TRAPS: Final[tuple[Trap, ...]] = (
     Trap(
         "backward alone",
         _FORWARD,
-        _any,
+        _not_of_reverse_alone,
         signs.backward_alone,
         "{} has [BackwardDerivative] alone, so forward mode of its callers lacks its tangent and its value",
         "add [Differentiable] to it, or [ForwardDerivative(...)]",
@@ -128,9 +139,9 @@ TRAPS: Final[tuple[Trap, ...]] = (
         "write x - y * trunc(x / y), with trunc in no_diff",
     ),
     Trap(
-        "pow of small or negative",
+        _POWER,
         _REVERSE | _FORWARD,
-        _zero,
+        _zero_or_value,
         signs.powers,
         "the gradients of {} are 0 where the base is below 1e-6, negative ones too, and so is forward mode's value",
         "multiply (x * x) where the exponent is an integer, or scale the base",
@@ -247,7 +258,9 @@ def with_traps(result: Result, sources: Sequence[str]) -> Result:
         return result
     codes = codes_of(result.span, sources)
     kept = any(leg.leg is Leg.BOUND and leg.state is LegState.AGREES for leg in result.legs)
-    traps = [trap for trap in TRAPS if not (kept and trap.name == _BOUND)]
+    # Few traps change values: where forward mode's are wrong, a power is likelier than the traps of gradients alone.
+    power = _finite if any(failure.leg is Leg.PRIMAL for failure in result.failures) else _zero_or_value
+    traps = [replace(t, fits=power) if t.name == _POWER else t for t in TRAPS if not (kept and t.name == _BOUND)]
     failures = tuple(_named(failure, codes, result.span.file, traps) for failure in result.failures)
     reason = result.reason
     for old, new in zip(result.failures, failures, strict=True):
