@@ -134,7 +134,7 @@ def sums_namespace(scalar: Scalar) -> str:
 def _needed_by(expr: object) -> tuple[str, ...]:
     if not isinstance(expr, Intrinsic) or not is_own(expr):
         return ()
-    if expr.name in ("at", "element", "with"):
+    if expr.name in ("at", "element", "with", "counted"):
         return (ELEMENTS,)
     element = element_of(expr.args[0].type)
     assert element is not None  # noqa: S101  (the library's functions take numbers, vectors and matrices)

@@ -6,6 +6,7 @@ vectors, arrays and structs (docs/slang-notes.md).
     (fwd_diff g(pair(x, dx))).d   ->   call g_tangent(x, dx)      in a differentiated function, g takes a vector
     (fwd_diff g(pair(x, dx))).p   ->   call g(x)
     fwd_diff g(pair(x, dx))       ->   unchanged                  elsewhere
+    a = fwd_diff g(…); use(a.d)   ->   a_d = call g_tangent(…); a_p = call g(…); use(a_d)
 
 A parameter whose tangent is zero has none in ``g_tangent``: the weights of a network stay in memory.
 """
@@ -22,6 +23,7 @@ from slangad.compiler.ir.gradient_flow import is_differentiated
 from slangad.compiler.ir.types import DiffPair, Scalar
 from slangad.compiler.ir.walk import map_children, map_exprs_of, root, statements, walk_stmts
 from slangad.compiler.passes.derivatives import lower_derivatives
+from slangad.compiler.passes.derivatives.split_pairs import split_pairs
 from slangad.compiler.passes.derivatives.tangents import NoTangentError, Tangents
 
 if TYPE_CHECKING:
@@ -35,7 +37,7 @@ def expand_forward_mode(module: ir.Module) -> ir.Module:
     module = lower_derivatives(module)
     functions = {f.key: f for f in module.functions}
     tangents = Tangents(functions, fresh_keys(module), exact=True)
-    expanded = [_expanded(f, _crashing(f, functions), tangents) for f in module.functions]
+    expanded = [_function(f, _crashing(f, functions), tangents) for f in module.functions]
     return replace(module, functions=callees_first((*expanded, *tangents.made.values())))
 
 
@@ -55,6 +57,10 @@ def _of_numbers(key: str, functions: Mapping[str, ir.Function], seen: set[str]) 
     if not all(isinstance(p.type, Scalar) for p in function.params):
         return False
     return all(_of_numbers(callee, functions, seen) for callee in callees(function))
+
+
+def _function(function: ir.Function, keys: set[str], tangents: Tangents) -> ir.Function:
+    return _expanded(split_pairs(function), keys, tangents) if keys else function
 
 
 def _expanded(function: ir.Function, keys: set[str], tangents: Tangents) -> ir.Function:
@@ -89,7 +95,7 @@ def _expanded(function: ir.Function, keys: set[str], tangents: Tangents) -> ir.F
         assert isinstance(arg.type, DiffPair)  # noqa: S101  (the caller filters)
         return ir.Member(expand(arg), "d", arg.type.primal, arg.span)
 
-    return map_exprs_of(function, expand) if keys else function
+    return map_exprs_of(function, expand)
 
 
 def _moves(arg: ir.Expr, zeros: set[str]) -> bool:

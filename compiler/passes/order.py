@@ -18,6 +18,7 @@ from slangad.compiler.passes.extract_inner_loops import extract_inner_loops
 from slangad.compiler.passes.find_products import find_products
 from slangad.compiler.passes.fuse_stages import fuse_stages
 from slangad.compiler.passes.gather_reads import gather_reads
+from slangad.compiler.passes.hide_counters import hide_counters
 from slangad.compiler.passes.keep_params_in_memory import keep_params_in_memory
 from slangad.compiler.passes.lower_tuples import lower_tuples
 from slangad.compiler.passes.map_entries import map_entries
@@ -77,6 +78,7 @@ PIPELINE: Final = (
     Pass("matrices", spell_matrices),
     Pass("splat", unspread_scalars),
     Pass("nests", equalize_nested_loops),
+    Pass("counters", hide_counters),
     Pass("gather", gather_reads),
     Pass("pairs", pair_reads),
     Pass("tiles", share_tiles),

@@ -156,6 +156,13 @@ def test_pipeline__that_adds_to_its_tensor__has_gradients(kernels: LoadedFile) -
         near(gradient, expected, size=largest(expected))
 
 
+def test_output__that_threads_add_to_and_nobody_gives__is_missing(kernels: LoadedFile) -> None:
+    x, wanted = np.ones(3, np.float32), np.zeros(BINS, np.float32)
+    for call in (lambda: kernels.soft(x, x), lambda: kernels.match(x, x, wanted=wanted)):
+        with pytest.raises(ValueError, match=r"bins is missing: float32, shape \(n,\).*not follow from the domain"):
+            call()
+
+
 @pytest.mark.parametrize("device", [name for name in DEVICES if name != "webgpu"])
 def test_deterministic__in_any_order__has_the_same_bits(cxx: object, device: str) -> None:
     histogram, soft = loaded(DESCRIBED, device, deterministic=True).soft, Soft(20_000)

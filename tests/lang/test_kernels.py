@@ -255,3 +255,16 @@ def test_launch__arrays_of_structs__are_mappings_of_arrays() -> None:
     np.testing.assert_array_equal(turned["weight"], weight[:, ::-1])
     np.testing.assert_array_equal(scaled["lobes"]["tint"], tint)
     np.testing.assert_array_equal(scaled["lobes"]["weight"], weight * [[1.0, 2.0], [1.0, 3.0], [1.0, 4.0]])
+
+
+@sa.kernel
+def weighed(lobes: Param[Array[Layers, 2]], x: Each[float]) -> Each[float]:
+    return x * lobes[1].gain * lobes[1].lobes[0].tint.y + lobes[0].lobes[1].weight
+
+
+def test_launch__param_of_an_array_of_structs__is_a_mapping_of_arrays() -> None:
+    tint, weight = np.arange(8, dtype=np.float32).reshape(2, 2, 2), np.arange(4, dtype=np.float32).reshape(2, 2)
+    layers = {"lobes": {"tint": tint, "weight": weight}, "gain": np.array([2.0, 3.0], np.float32)}
+    np.testing.assert_array_equal(weighed(layers, np.array([1.0, 2.0], np.float32)), [16.0, 31.0])
+    with pytest.raises(ValueError, match=r"a field of Array\[Layers, 2\] has shape \(3,\); give it for all 2 items"):
+        weighed({**layers, "gain": np.ones(3)}, np.ones(1, np.float32))

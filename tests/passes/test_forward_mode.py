@@ -43,6 +43,15 @@ def slope(field: Param[Field], p: NoDiff[Each[float3]]) -> Mean[float]:
 
 
 @sa.kernel
+def bound(field: Param[Field], p: NoDiff[Each[float3]]) -> Mean[float]:
+    moved = sa.diff_pair(p, float3(0.0, 1.0, 0.0))
+    if p.x > 0.0:
+        moved = sa.diff_pair(moved.d, moved.p)
+    at = sa.fwd_diff(Field.at)(sa.diff_pair(field, sa.zeros(Field)), moved)
+    return at.d * at.d + at.p
+
+
+@sa.kernel
 def of_numbers(x: Each[float]) -> Each[float]:
     return sa.fwd_diff(cube)(sa.diff_pair(x, 1.0)).d
 """
@@ -73,3 +82,16 @@ def test_forward_mode__differentiated_in_reverse__has_the_second_derivatives(pro
     np.testing.assert_allclose(out.grad.field.w, [np.mean(2 * slopes), 0.0, 0.0], rtol=1e-5)
     assert out.grad.field.bend == pytest.approx(np.mean(2 * slopes * 2 * p[:, 0]))
     np.testing.assert_allclose(kernels.of_numbers.backward([0.5, 2.0]).grad.x, [3.0, 12.0], rtol=1e-5)
+
+
+@pytest.mark.toolchain
+def test_forward_mode__bound_to_a_name__has_the_second_derivatives(program: Path) -> None:
+    p = np.array([[0.5, 1.0, 2.0], [-1.0, 0.0, 0.25]], "f4")
+    w, bend = np.array([2.0, 1.0, -1.0]), 3.0
+    kernels = sa.load(str(program), device="cpu")
+    out = kernels.bound.backward({"w": w, "bend": bend}, p)
+    at, change = np.where(p[:, :1] > 0, [0.0, 1.0, 0.0], p), np.where(p[:, :1] > 0, p, [0.0, 1.0, 0.0])
+    d = change @ w + 2 * bend * at[:, 0] * change[:, 0]
+    assert out.result == pytest.approx(np.mean(d**2 + at @ w + bend * at[:, 0] ** 2))
+    np.testing.assert_allclose(out.grad.field.w, np.mean(2 * d[:, None] * change + at, axis=0), rtol=1e-5)
+    assert out.grad.field.bend == pytest.approx(np.mean(4 * d * at[:, 0] * change[:, 0] + at[:, 0] ** 2))

@@ -14,6 +14,7 @@ from slangad.compiler.passes.bound_loops import bound_loops
 from slangad.compiler.passes.declare_locals import declare_locals
 from slangad.compiler.passes.differentiate_twice import differentiate_twice
 from slangad.compiler.passes.equalize_nested_loops import equalize_nested_loops
+from slangad.compiler.passes.hide_counters import hide_counters
 from slangad.compiler.passes.lower_tuples import lower_tuples
 from slangad.compiler.passes.mark_no_diff import mark_no_diff
 from slangad.compiler.passes.separate_indexed_reads import separate_indexed_reads
@@ -170,6 +171,32 @@ def loop(variable: str, turns: int, limit: int, body: str = "", flag: str = "") 
 )
 def test_nests__loops_of_different_turns__have_room_for_the_longest(before: str, after: str) -> None:
     check(equalize_nested_loops, before + "return x", after + "return x")
+
+
+@pytest.mark.parametrize(
+    ("before", "inside", "hidden"),
+    [
+        ("set k = n", "set k = (k + 1)", "set k = counted((k + 1))::int"),
+        ("set k = n", "set k = (k - 2)", "set k = counted((k - 2))::int"),
+        ("set k = n", "set turn = (k + 1) set k = turn", "set turn = (k + 1) set k = counted(turn)::int"),
+        ("set k = 0", "set k = (k + 1)", ""),
+        ("set k = n", "set k = (i + 1)", ""),
+        ("set k = n", "set k = 0 set k = (k + 1)", ""),
+        ("set k = n", "if b { set k = (k + 1) }", ""),
+        ("set k = n", "if b { break } set k = (k + 1)", ""),
+        ("set t = x", "set t = (t + 1.0)", ""),
+    ],
+)
+def test_counters__of_a_start_that_is_not_constant__are_hidden(before: str, inside: str, hidden: str) -> None:
+    within = loop("i", 3, 3, hidden or inside)
+    check(hide_counters, f"{before} {loop('i', 3, 3, inside)} return x", f"{before} {within} return x")
+
+
+def test_counters__of_an_inner_loop__start_where_the_outer_one_left_them() -> None:
+    first, counted = "set k = (k + 1)", "set k = counted((k + 1))::int"
+    before = "set k = 0 " + loop("i", 2, 2, loop("j", 2, 2, first) + first) + loop("i", 2, 2, first)
+    after = "set k = 0 " + loop("i", 2, 2, loop("j", 2, 2, counted) + first) + loop("i", 2, 2, counted)
+    check(hide_counters, before + "return x", after + "return x")
 
 
 def test_splat__not_differentiated__leaves_scalars_alone() -> None:

@@ -58,6 +58,13 @@ def test_translations__every_code__is_explained() -> None:
         assert translation_of(code, "text", is_error=True).code in CODES
 
 
+def test_translation__of_an_array_that_is_too_long__has_a_remedy() -> None:
+    text = "loop does not terminate within the limited number of iterations, unrolling is aborted"
+    made = translation_of(40020, text, is_error=True)
+    assert (made.code, made.text) == ("SA200", text)
+    assert "Keep such arrays in a Tensor or Param" in made.help
+
+
 FUNCTION = "[Differentiable] float f(float x, int n) {{ {body} }}\nfloat g(float x) {{ return x * x; }}\n"
 KERNEL = """
 [shader("compute")] [numthreads(8, 1, 1)]

@@ -13,7 +13,13 @@ if TYPE_CHECKING:
 OWN_PREFIX: Final = "sa::"
 """The namespace of slangad's own Slang library."""
 
-_INTERNAL: Final = {"at": "sa::at", "element": "sa::element", "with": "sa::with", "divide": "sa::div"}
+_INTERNAL: Final = {
+    "at": "sa::at",
+    "element": "sa::element",
+    "with": "sa::with",
+    "divide": "sa::div",
+    "counted": "sa::counted",
+}
 """Operations that only passes and the printer use."""
 
 

@@ -253,8 +253,20 @@ def from_host(value: object, type_: types.Type) -> object:
             return CLASSES[type_](**{k: from_host(v, parts[k]) if k in parts else v for k, v in value.items()})
         case types.Array(element, size) if isinstance(value, (list, tuple, np.ndarray)) and len(value) == size:
             return _array_class(element, size)(*(from_host(v, element) for v in value))
+        case types.Array(element, size) if isinstance(value, Mapping):  # of structs: an array for each field
+            return _array_class(element, size)(*(from_host(_item(value, i, type_), element) for i in range(size)))
         case _:
             return value
+
+
+def _item(fields: object, index: int, type_: types.Array) -> object:
+    """Return an item of an array of structs, from a mapping of field names to arrays of all items."""
+    if isinstance(fields, Mapping):
+        return {name: _item(field, index, type_) for name, field in fields.items()}
+    items = np.asarray(fields)
+    if not items.ndim or len(items) != type_.size:
+        raise ValueError(f"a field of {types.show(type_)} has shape {items.shape}; give it for all {type_.size} items")
+    return items[index]
 
 
 def _number(value: np.generic, type_: types.Scalar) -> object:

@@ -67,7 +67,8 @@ def array_keys(signature: KernelSignature, mode: RunMode) -> tuple[ArrayKey, ...
 
 def needs_domain(signature: KernelSignature, names: Collection[str]) -> bool:
     """Return True if an array has the domain's shape: one element per thread, or an omitted tensor that is written."""
-    made = (v for v in signature.parameters if v.memory is Memory.OUT_TENSOR and v.axes == signature.dims)
+    outputs = (v for v in signature.parameters if v.memory is Memory.OUT_TENSOR and not v.added)
+    made = (v for v in outputs if v.axes == signature.dims)
     missing = any(not any(part.key in names for part in value.parts) for value in made)
     return missing or any(value.per_element for value in signature.parameters)
 

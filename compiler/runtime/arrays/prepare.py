@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from slangad.compiler.runtime.arrays.array_keys import ArrayKey, Shape, Slot
     from slangad.compiler.runtime.arrays.modes import RunMode
-    from slangad.compiler.runtime.arrays.signature import KernelSignature
+    from slangad.compiler.runtime.arrays.signature import KernelSignature, KernelValue
 
     Array = npt.NDArray[Any]
 
@@ -166,7 +166,7 @@ class _Preparation:
                 yield place.key, array.shape[: place.value.axes]
 
     def _extents(self, arrays: Mapping[Slot, Array], domain: Shape | None) -> Iterator[tuple[str, Shape]]:
-        """Return each tensor's own shape. A tensor that is only written has the domain's shape by default."""
+        """Return each tensor's own shape. A tensor that threads store into has the domain's shape by default."""
         for value in self.signature.parameters:
             if not value.is_tensor:
                 continue
@@ -176,14 +176,15 @@ class _Preparation:
             )
             if array is not None and array.ndim >= value.axes:
                 yield value.name, array.shape[: value.axes]
-            elif array is None and value.is_written and domain is not None and value.axes == len(domain):
+            elif array is None and _has_domain(value, domain) and domain is not None:
                 yield value.name, domain
 
     def _require(self, places: tuple[ArrayKey, ...], domain: Shape | None, extents: Mapping[str, Shape]) -> None:
         for place in places:
             unknown = place.role is ParameterRole.INPUT and place.value.is_tensor and place.value.name not in extents
             if (place.needed or (unknown and domain is not None)) and place.key not in self.values:
-                self._problem("SA410", f"{place.key} is missing: {_described(place, domain)}")
+                help_ = "threads add to it, so its size does not follow from the domain" if place.value.added else ""
+                self._problem("SA410", f"{place.key} is missing: {_described(place, domain)}", help_)
         tangents = [place.key for place in places if place.role is ParameterRole.TANGENT]
         if tangents and not any(key in self.values for key in tangents):
             name = tangents[0].partition(".")[2]
@@ -225,6 +226,11 @@ class _Preparation:
 
     def _problem(self, code: str, message: str, help_: str = "") -> None:
         self.problems.append(Diagnostic(code, message, help=help_))
+
+
+def _has_domain(value: KernelValue, domain: Shape | None) -> bool:
+    """Return True if an output that is not given has the shape of the domain."""
+    return value.is_written and not value.added and domain is not None and value.axes == len(domain)
 
 
 def _described(place: ArrayKey, domain: Shape | None) -> str:

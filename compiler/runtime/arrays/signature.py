@@ -14,7 +14,7 @@ from slangad.compiler.ir import types
 from slangad.compiler.ir.distributions import Uniform
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
     from slangad.compiler.errors.spans import Span
     from slangad.compiler.ir.distributions import Distribution
@@ -69,6 +69,7 @@ class KernelValue:
         axes: Axes before those of a part: the domain's, a tensor's own, or none.
         param: The parameter that holds a result.
         texture: For textures, how it is sampled.
+        added: True for a tensor that threads add to: its size does not follow from the domain.
     """
 
     name: str
@@ -78,6 +79,7 @@ class KernelValue:
     axes: int = 0
     param: str = ""
     texture: types.Texture | None = None
+    added: bool = False
 
     @property
     def per_element(self) -> bool:
@@ -146,7 +148,15 @@ def signatures(module: ir.Module) -> dict[str, KernelSignature]:
     """Return the kernels of a module by name."""
     ranges = {function.key: function.ranges for function in module.functions}
     structs = {definition.struct.key: definition.initial for definition in module.structs}
-    return {kernel.name: _signature(kernel, ranges.get(kernel.function, ()), structs) for kernel in module.kernels}
+    added = {(buffer.kernel, buffer.param) for buffer in module.buffers if buffer.added}
+    made = (_signature(kernel, ranges.get(kernel.function, ()), structs) for kernel in module.kernels)
+    return {signature.name: with_added(signature, {p for k, p in added if k == signature.name}) for signature in made}
+
+
+def with_added(signature: KernelSignature, names: Collection[str]) -> KernelSignature:
+    """Return a signature some of whose tensors are such that threads add to."""
+    parameters = tuple(replace(p, added=True) if p.name in names else p for p in signature.parameters)
+    return replace(signature, parameters=parameters) if names else signature
 
 
 def _initial(path: str, type_: types.Type, structs: Mapping[str, tuple[ir.Initial, ...]]) -> Iterator[ir.Initial]:

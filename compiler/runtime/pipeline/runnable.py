@@ -12,7 +12,7 @@ from slangad.compiler.emit.model import Mode, symbols
 from slangad.compiler.ir.nodes import Initial, Kernel, Memory, Module, Range
 from slangad.compiler.ir.pipelines import Pipeline, Returned, Stage, ValueArgument
 from slangad.compiler.ir.types import Scalar, is_floating
-from slangad.compiler.runtime.arrays.signature import signatures
+from slangad.compiler.runtime.arrays.signature import signatures, with_added
 from slangad.compiler.runtime.pipeline.run_kernel import KernelPlan
 from slangad.compiler.runtime.pipeline.tile_lists import built_in_signatures
 
@@ -98,10 +98,18 @@ def _signature(pipeline: Pipeline, kernels: Mapping[str, KernelPlan]) -> KernelS
     kernel = Kernel(pipeline.name, "", pipeline.params, (), dims, span=pipeline.span)
     (signature,) = signatures(Module(pipeline.name, "", kernels=(kernel,))).values()
     return replace(
-        signature,
+        with_added(signature, set(_added(pipeline, kernels))),
         ranges=tuple(_declared(pipeline, kernels, lambda one: one.ranges)),
         initial=tuple(_declared(pipeline, kernels, lambda one: one.initial)),
     )
+
+
+def _added(pipeline: Pipeline, kernels: Mapping[str, KernelPlan]) -> Iterator[str]:
+    """Yield the parameters that threads of a kernel add to."""
+    for stage in pipeline.stages:
+        for value, argument in zip(kernels[stage.kernel].signature.parameters, stage.arguments, strict=True):
+            if isinstance(argument, ValueArgument) and value.added:
+                yield argument.value
 
 
 def _each(pipeline: Pipeline, kernels: Mapping[str, KernelPlan]) -> Iterator[tuple[str, int]]:

@@ -80,10 +80,17 @@ _DEFECTS = {
     "takes or returns a vector: make the function generic, f<T : IShape>(T shape) in place of f(IShape shape)",
 }
 """Known constructs behind internal errors of Slang 2026.12, by a part of the text."""
+_UNROLLED = Translation(
+    "SA200",
+    "{text}",
+    "an array in a function is too long, or a loop with unroll=True: Slang writes a statement for each element. "
+    "Keep such arrays in a Tensor or Param, and read their elements in a loop",
+)
 _TOOL = Translation("SA242", "{text}", "see `slangad doctor` for what is installed")
 
 _BY_CODE: dict[int, Translation] = {
     30510: _LOOP,
+    40020: _UNROLLED,
     38000: _NO_ENTRY,
     41022: _CALL,
     41031: _ASSIGNMENT,
