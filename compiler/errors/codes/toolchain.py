@@ -380,7 +380,8 @@ device can bind, often 128 MiB.""",
     "SA252": Explanation(
         "a device failed while it ran",
         """The driver reported an error during the work. The device was lost or reset, a kernel ran longer than the
-system allows, or an index was out of bounds. The notes show the driver's message. slangad wrote nothing.""",
+system allows, or an index was out of bounds. Some drivers do not take kernels in which a thread keeps thousands of
+floats. The notes show the driver's message. slangad wrote nothing.""",
         no_example="No program makes the driver of every machine fail.",
     ),
     "SA253": Explanation(

@@ -58,6 +58,8 @@ if TYPE_CHECKING:
     from slangad.compiler.runtime.device.model import DeviceBuffer, KernelLaunch, Repeatable
 
 _NOTES = 5
+_REFUSED: Final = "createComputePipeline"
+"""What slangpy calls to have the driver compile a kernel."""
 _TAKEN: Final[tuple[Literal["C"], Literal["W"]]] = ("C", "W")
 """Arrays that slangpy takes: it refuses those that it could not write to, though it only reads them."""
 _UNIFORMS = re.compile(r"push constant size \((\d+)\) exceeds the maximum allowed \((\d+)\)")
@@ -678,7 +680,14 @@ def _name_of(device: slangpy.Device) -> str:
 
 
 def _broken(name: str, error: RuntimeError) -> ToolchainError:
-    return failed("SA252", f"the device {name} failed while it ran", "`slangad doctor` tests it", _lines(error))
+    what, remedy = f"the device {name} failed while it ran", "`slangad doctor` tests it"
+    if _REFUSED in str(error):
+        what = f"the driver of {name} did not take a kernel that Slang had compiled"
+        remedy = (
+            "a thread may keep too much: `slangad compile -v` says what loops keep. Read before a loop what it does not"
+            " change, such as a matrix of a struct (`k = head.k`), or take another device"
+        )
+    return failed("SA252", what, remedy, _lines(error))
 
 
 def _lines(error: Exception) -> tuple[str, ...]:
