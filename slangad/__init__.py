@@ -13,10 +13,23 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.2.0"
 """The version: packages, `slangad --version` and reports take it from here."""
 
+_ELSEWHERE = {
+    "load": "slangad.compiler.api.load",
+    "CompileError": "slangad.compiler.errors.diagnostics",
+    "InputError": "slangad.compiler.runtime.arrays.prepare",
+    "SlangadError": "slangad.compiler.errors.diagnostics",
+    "ToolchainError": "slangad.compiler.errors.diagnostics",
+}
+"""Names that are no words of descriptions, and the modules that have them."""
+
 if TYPE_CHECKING:
     from slangad.compiler import nn as nn
     from slangad.compiler.api.load import load as load
+    from slangad.compiler.errors.diagnostics import CompileError as CompileError
+    from slangad.compiler.errors.diagnostics import SlangadError as SlangadError
+    from slangad.compiler.errors.diagnostics import ToolchainError as ToolchainError
     from slangad.compiler.lang.public import *  # noqa: F403
+    from slangad.compiler.runtime.arrays.prepare import InputError as InputError
 
 
 def _run_methods() -> object:
@@ -41,10 +54,10 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401  (module attribute of any kin
 
     hide_own_frames(SlangadError, DescriptionError)
     bind_methods(_run_methods, _check_methods)
-    if name == "load":
-        from slangad.compiler.api.load import load
+    if name in _ELSEWHERE:
+        from importlib import import_module
 
-        return load
+        return getattr(import_module(_ELSEWHERE[name]), name)
     if name == "nn":
         from slangad.compiler import nn
 
@@ -64,4 +77,4 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401  (module attribute of any kin
 def __dir__() -> list[str]:
     from slangad.compiler.lang import public
 
-    return sorted([*public.__all__, "__version__", "load", "nn"])
+    return sorted([*public.__all__, *_ELSEWHERE, "__version__", "nn"])

@@ -58,6 +58,9 @@ def nearest(code: str) -> str | None:
     """Return the known code that is most similar, or None if none is similar."""
     from difflib import get_close_matches
 
+    short = re.fullmatch(r"(?:SA)?(\d{1,3})", code.upper())
+    if short and (full := f"SA{short[1]:0>3}") in explanations():
+        return full
     return next(iter(get_close_matches(code.upper(), explanations(), n=1, cutoff=0.5)), None)
 
 
