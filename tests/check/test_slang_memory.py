@@ -349,7 +349,6 @@ LIBRARY = """
 static const float LIMIT = 4.0;
 struct Corner : IDifferentiable { float3 place; };
 [Differentiable] float mix(float a, float b, float t) { return a + t * (b - a); }
-[Differentiable] float bent(float x) { return x * x * x; }
 [Differentiable] half3 turned(half3 v, half s) { return v * s; }
 [Differentiable] float3 turned(float3 v, float s) { return v * s; }
 float load(TensorView<int> t, int i) { return t[i]; }
@@ -381,6 +380,47 @@ import library;
     x, weight = values["x"], values[f"t[{values['i']}]"]
     wanted = (x + 0.5 * x * x * (7.0 * weight - x)) * 3.0 * x
     assert sample.results[0].value == pytest.approx(wanted, rel=1e-6)
+
+
+SQUARE = """
+[BackwardDerivative(g_bwd)] float g(float x) { return x * x; }
+void g_bwd(inout DifferentialPair<float> x, float d) { x = diffPair(x.p, FACTOR * x.p * d); }
+float weight(StructuredBuffer<float> w) { return w[0]; }
+[Differentiable] public float NAME(float x) { return g(x) + x; }
+"""
+RIGHT, WRONG = SQUARE.replace("NAME", "right"), SQUARE.replace("NAME", "wrong")
+FILES = {
+    "a macro with another value": (f"#define FACTOR 2.0\n{RIGHT}", f"#define FACTOR 3.0\n{WRONG}"),
+    "a constant of such a macro": (
+        f"#define K 2.0\nstatic const float FACTOR = K;\n{RIGHT}",
+        f"#define K 3.0\nstatic const float FACTOR = K;\n{WRONG}",
+    ),
+    "a function called by a macro": (
+        RIGHT.replace("FACTOR", "2.0"),
+        "#define CALL(x) g(x)\n" + WRONG.replace("FACTOR", "3.0").replace("return g(x)", "return CALL(x)"),
+    ),
+    "another function": (
+        RIGHT.replace("FACTOR", "3.0").replace("x * x;", "x * x * x;").replace("x.p * d", "x.p * x.p * d"),
+        WRONG.replace("FACTOR", "3.0"),
+    ),
+}
+
+
+@pytest.mark.parametrize("same", FILES)
+def test_check__what_means_something_else_in_another_module__is_not_taken_for_it(
+    checked: Checked, tmp_path: Path, same: str
+) -> None:
+    for name, text in zip(("first", "second"), FILES[same], strict=True):
+        (tmp_path / f"{name}.slang").write_text(text, "utf-8")
+    text = """
+import first;
+import second;
+[Differentiable] float use(float x, DiffTensorView<float> t) { return (right(x) + wrong(x)) * t[1]; }
+[Differentiable] float plain(float x) { return wrong(x); }
+"""
+    results = checked(text, ".slang", samples=24)
+    assert results["plain"].verdict is Verdict.FAIL
+    assert results["use"].verdict in (Verdict.SKIPPED, Verdict.FAIL), results["use"].reason
 
 
 def test_check__memory_that_cannot_become_an_array__is_skipped_with_slangs_reason(

@@ -28,6 +28,7 @@ _SLANGPY: Final = re.compile(r"^\s*(?:module|implementing)\s+\"?slangpy\b", re.M
 """Found in the files of slangpy's own module, which stay an import."""
 _WORD: Final = re.compile(r"\b[A-Za-z_]\w*")
 _NOT_LINE_END: Final = re.compile(r"[^\n]")
+_Declared = dict[tuple[str, str, str], tuple[int, int, tuple[str, ...]]]
 _FUNCTION: Final = "a function"
 _MEMORY: Final = re.compile(rf"\b(?:{'|'.join(SHIMS)})\b")
 
@@ -126,19 +127,15 @@ def _joined(units: Sequence[_Unit]) -> Iterator[str]:
     macros hold at the end again, unless one of them has several definitions.
     """
     known: frozenset[str] = frozenset()
-    sources: list[SlangSource] = []
-    called = frozenset[str]()
-    for unit in units[1:]:
-        called |= frozenset().union(*(function.called for function in read_source(unit.text, "").functions))
+    declared = [_declared(read_source(unit.text, "")) for unit in units]
+    unsure = frozenset().union(*(unit.macros for unit in units)) | _with_several_meanings(declared)
     for number, unit in enumerate(units):
         own = {match[1] for match in _DEFINE.finditer(unit.text)}
         words = {*_WORD.findall(unit.text)}
         gone = sorted(name for name in known & words if name in own or name not in unit.macros)
         yield from (f"#undef {name}" for name in gone)
         known = (known - {*gone}) | own
-        text = _without_repeated(unit.text, sources, called) if number else unit.text
-        sources.append(read_source(text, ""))
-        yield text
+        yield _without_repeated(unit.text, declared[number], declared[:number], unsure)
     yield from _first_again(units)
 
 
@@ -153,22 +150,31 @@ def _first_again(units: Sequence[_Unit]) -> Iterator[str]:
             yield from (f"#undef {name}", texts[0])
 
 
-def _without_repeated(text: str, before: Sequence[SlangSource], called: frozenset[str]) -> str:
-    """Return the text of a module without what an earlier one declares with the same text.
+def _without_repeated(text: str, own: _Declared, before: Sequence[_Declared], unsure: frozenset[str]) -> str:
+    """Return the text of a module without what an earlier one declares with the same tokens.
 
-    A function with the types of an earlier one is left out too if no module but the first one calls functions of its
-    name: the first one calls its own.
+    A declaration with a word that may mean something else in the other module stays. Then Slang refuses the text, and
+    nothing is checked that does not run.
     """
-    source = read_source(text, "")
-    earlier = [_declared(one) for one in before]
-    for key, (start, end, content) in sorted(_declared(source).items(), key=lambda item: -item[1][0]):
-        known = [one[key][2] for one in earlier if key in one]
-        if known and (content in known or (key[0] == _FUNCTION and key[1].split(".")[-1] not in called)):
+    for key, (start, end, tokens) in sorted(own.items(), key=lambda item: -item[1][0]):
+        if unsure.isdisjoint(tokens) and any(tokens == one[key][2] for one in before if key in one):
             text = text[:start] + _NOT_LINE_END.sub(" ", text[start : end + 1]) + text[end + 1 :]
     return text
 
 
-def _declared(source: SlangSource) -> dict[tuple[str, str, str], tuple[int, int, tuple[str, ...]]]:
+def _with_several_meanings(declared: Sequence[_Declared]) -> frozenset[str]:
+    """Return the names that two modules declare otherwise: with another text, other types, or one of several alone."""
+    meanings: dict[str, set[frozenset[tuple[object, ...]]]] = {}
+    for one in declared:
+        of_name: dict[str, set[tuple[object, ...]]] = {}
+        for (kind, name, signature), (_, _, tokens) in one.items():
+            of_name.setdefault(name.split(".")[-1], set()).add((kind, signature, tokens))
+        for name, meaning in of_name.items():
+            meanings.setdefault(name, set()).add(frozenset(meaning))
+    return frozenset(name for name, several in meanings.items() if len(several) > 1)
+
+
+def _declared(source: SlangSource) -> _Declared:
     """Return the functions and other declarations of a text outside of structs: each with its place and its tokens."""
     declarations = [one for one in declarations_of(source) if not one.brings_in]
     functions = [f for f in source.functions if not any(one.start <= f.start <= one.end for one in declarations)]
