@@ -85,7 +85,7 @@ class FileCheck:
             return []
         self._progress([subject.label for subject in subjects])
         setting, every = self._setting(item, description.texts), description.reduced_to(runnable)
-        emitted = emit_module(every.twins.module)
+        emitted = emit_module(every.twins.module, flat_tables=False)
         if setting.keep is not None:
             emitted = replace(emitted, file_name=str(setting.keep.write(emitted.file_name, emitted.text)))
         kept = KeptFunctions(item.path, every, emitted, setting, self._options)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.driver.model import finish
 from slangad.compiler.errors.diagnostics import CompileError, Diagnostic
+from slangad.compiler.errors.spans import NOWHERE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,12 +41,13 @@ def _errors(slang: EmittedInput, options: Options) -> Iterator[Diagnostic]:
     spans = {kernel.name: kernel.span for kernel in description.kernels}
     products = {kernel.product_of: kernel.name for kernel in description.kernels if kernel.product_of}
     pipelines = dict(description.pipelines)
-    reasons = {(left.span, mode): left.reason for left in description.left_out for mode in left.modes}
+    reasons = {(left.function, mode): left.reason for left in description.left_out for mode in left.modes}
     asked = " or ".join(options.modes)
     for name in slang.input.kernels:
         kernels = pipelines.get(name, (name,))
         if chosen.isdisjoint({*kernels, *(products.get(kernel) for kernel in kernels)}):
-            span = spans[kernels[0]]
-            reason = next((why for mode in options.modes if (why := reasons.get((span, mode)))), _NO_GRADIENT)
+            span = next((spans[kernel] for kernel in kernels if kernel in spans), NOWHERE)
+            known = (reasons.get((kernel, mode)) for kernel in kernels for mode in options.modes)
+            reason = next((why for why in known if why), _NO_GRADIENT)
             has = dict.fromkeys(e.mode.value for e in description.emitted.entry_points if e.kernel in kernels)
             yield Diagnostic("SA417", f"{name} has no {asked} mode: {reason}", span, help=f"it has: {', '.join(has)}")

@@ -24,7 +24,7 @@ from slangad.compiler.emit.print.formulas import spelled
 from slangad.compiler.emit.print.functions import print_doc
 from slangad.compiler.emit.print.gathers import print_gather
 from slangad.compiler.emit.print.method_wrappers import name_wrappers, print_wrappers
-from slangad.compiler.emit.print.tables import element_of, flat_tables, print_row_functions, sizes_of
+from slangad.compiler.emit.print.tables import element_of, print_row_functions, sizes_of, tables_of
 from slangad.compiler.emit.text.literals import literal
 from slangad.compiler.emit.text.names import NameScope
 from slangad.compiler.emit.text.types import TypeSpeller
@@ -50,10 +50,10 @@ _REMARKS: Final = {
 """What stands after the import of a library."""
 
 
-def emit_module(module: ir.Module) -> EmittedModule:
+def emit_module(module: ir.Module, *, flat_tables: bool = True) -> EmittedModule:
     """Return the module as Slang; all passes must have run."""
     scope = NameScope(module.taken)
-    names = name_module(module, scope)
+    names = name_module(module, scope, flat_tables=flat_tables)
     writer = Writer()
     accessors = Accessors(scope)
     memory = tuple(_memory_printers(module, names, accessors))
@@ -93,7 +93,7 @@ def emit_module(module: ir.Module) -> EmittedModule:
     )
 
 
-def name_module(module: ir.Module, scope: NameScope) -> ModuleNames:
+def name_module(module: ir.Module, scope: NameScope, *, flat_tables: bool = True) -> ModuleNames:
     """Return names for every declaration: the user's first, in module order; members after names that they may hide."""
     structs = {d.struct.key: d.external or scope.give(f"struct {d.struct.key}", d.struct.name) for d in module.structs}
     constants = {c.key: scope.give(f"constant {c.key}", c.name) for c in module.constants}
@@ -122,8 +122,16 @@ def name_module(module: ir.Module, scope: NameScope) -> ModuleNames:
         wrappers=name_wrappers(module, scope),
         integers=_integers(module),
         layers=layers_of(module),
-        tables={c.key: scope.fresh(f"{constants[c.key]}_rows") for c in flat_tables(module)},
+        tables=_row_functions(module, constants, scope) if flat_tables else {},
     )
+
+
+def _row_functions(module: ir.Module, constants: Mapping[str, str], scope: NameScope) -> dict[str, tuple[str, ...]]:
+    """Return names for the functions that return what a table of tables has at no index, at one, and so on."""
+    return {
+        table.key: tuple(scope.fresh(f"{constants[table.key]}_rows") for _ in sizes_of(table.type))
+        for table in tables_of(module)
+    }
 
 
 def _integers(module: ir.Module) -> dict[str, int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from slangad.compiler.errors.exhaustive import assert_never
 from slangad.compiler.ir.nodes import (
@@ -68,8 +68,8 @@ def _same(args: tuple[Expr, ...], f: ExprMap) -> tuple[Expr, ...]:
     return args if all(new is old for new, old in zip(mapped, args, strict=True)) else mapped
 
 
-_LEAVES = frozenset((Const, Var, ConstantRef, ThreadId, ThreadCount))
-"""Half of all nodes. They are told from others by a look into a set, before patterns are tried one after the other."""
+_LEAVES: Final = frozenset((Const, Var, ConstantRef, ThreadId, ThreadCount))
+"""Half of all nodes. To find them in a set takes less time than to try one pattern after the other."""
 
 
 def map_children(expr: Expr, f: ExprMap) -> Expr:

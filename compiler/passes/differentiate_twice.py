@@ -19,6 +19,7 @@ from slangad.compiler.ir.built_in_stages import BUILT_IN
 from slangad.compiler.ir.calls import callees_first
 from slangad.compiler.ir.types import carries_gradient
 from slangad.compiler.passes.derivatives import lower_derivatives
+from slangad.compiler.passes.derivatives.split_pairs import split_pairs
 from slangad.compiler.passes.derivatives.tangents import PREFIX, NoTangentError, Tangents
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def differentiate_twice(module: ir.Module, functions: tuple[str, ...] = ()) -> i
         module: The module from a front end.
         functions: Keys of functions that get a tangent too, ``KEY:tangent``.
     """
-    module = lower_derivatives(module)
+    module = lower_derivatives(replace(module, functions=tuple(split_pairs(f) for f in module.functions)))
     state = _Products(module, Tangents({f.key: f for f in module.functions}, fresh_keys(module)))
     for kernel in module.kernels:
         if not kernel.fused:

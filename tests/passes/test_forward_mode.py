@@ -95,3 +95,9 @@ def test_forward_mode__bound_to_a_name__has_the_second_derivatives(program: Path
     assert out.result == pytest.approx(np.mean(d**2 + at @ w + bend * at[:, 0] ** 2))
     np.testing.assert_allclose(out.grad.field.w, np.mean(2 * d[:, None] * change + at, axis=0), rtol=1e-5)
     assert out.grad.field.bend == pytest.approx(np.mean(4 * d * at[:, 0] * change[:, 0] + at[:, 0] ** 2))
+
+
+def test_second_order__of_a_file_with_pairs_in_locals__says_what_has_none(program: Path) -> None:
+    module = run_passes(load(program), second_order=True)
+    reasons = {left.function: left.reason for left in module.left_out if "hvp" in left.modes}
+    assert "contains a derivative already" in reasons["bound"]

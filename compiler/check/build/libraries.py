@@ -533,7 +533,7 @@ class _Builder:
         part = only(self.module, kernels)
         if not is_slang(self.module.source) and len(kernels) < len(self.module.kernels):
             part = without_other_files(part)  # which may be what is wrong with other kernels
-        emitted = emit_module(part)
+        emitted = emit_module(part, flat_tables=False)
         libraries = {**emitted.libraries, **slang_declared.libraries_of(self.module)}
         return replace(emitted, text=prelude(self.module) + emitted.text, libraries=libraries)
 

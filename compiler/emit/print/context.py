@@ -28,9 +28,9 @@ class ModuleNames:
     ``converters`` has the two conversions between a type and its differential. ``external`` has the keys of structs of
     Slang files, and ``taken`` the names that those files declare. ``memory`` has the names of each tensor and texture,
     ``probes`` those of each probe. ``wrappers`` has the functions that are differentiated in place of ambiguous ones.
-    ``integers`` has the values of the constants of type int, ``layers`` the layer of each matrix. ``tables`` has names
-    for functions that return rows of tables, by the table's key, and ``rows`` those that printed text calls: the key
-    and the number of indices.
+    ``integers`` has the values of the constants of type int, ``layers`` the layer of each matrix. ``tables`` has the
+    names of functions that return what a table has at no index, at one, and so on, by the table's key, and ``rows``
+    those that printed text calls: the key and the number of indices.
     """
 
     functions: Mapping[str, Function]
@@ -49,7 +49,7 @@ class ModuleNames:
     wrappers: Mapping[str, str] = field(default_factory=dict)
     integers: Mapping[str, int] = field(default_factory=dict)
     layers: Mapping[str, Layer] = field(default_factory=dict)
-    tables: Mapping[str, str] = field(default_factory=dict)
+    tables: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     rows: set[tuple[str, int]] = field(default_factory=set)
 
     def has_external(self, type_: Type) -> bool:
@@ -92,6 +92,7 @@ class PrintContext:
     """The state of printing one function.
 
     ``self_name`` is the parameter that is spelled ``this``. ``dims`` is the number of the kernel's axes, or 0 without.
+    ``differentiable`` says whether Slang differentiates the function.
     """
 
     names: ModuleNames
@@ -99,6 +100,7 @@ class PrintContext:
     writer: Writer
     self_name: str = ""
     dims: int = 0
+    differentiable: bool = False
 
     def local(self, name: str) -> str:
         """Return the emitted name of a parameter or local; the first use selects it."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.emit.print.differentials import differential_of, value_of
 from slangad.compiler.emit.print.formulas import comment, spelled
-from slangad.compiler.emit.print.tables import entry_of, row_function, sizes_of
+from slangad.compiler.emit.print.tables import entry_of, sizes_of
 from slangad.compiler.emit.text.intrinsics import spelling
 from slangad.compiler.emit.text.literals import literal
 from slangad.compiler.errors.exhaustive import assert_never
@@ -260,8 +260,8 @@ def _table(ctx: PrintContext, expr: ir.Index | ir.ConstantRef) -> bool:
     given = len(sizes_of(entry[0].type)) - len(sizes_of(expr.type))
     if sizes_of(expr.type):
         ctx.names.rows.add((key, given))
-        cut = "no_diff " if types.carries_gradient(expr.type) else ""
-        ctx.writer.write(f"{cut}{row_function(ctx.names, key, given)}")
+        cut = "no_diff " if ctx.differentiable and types.carries_gradient(expr.type) else ""
+        ctx.writer.write(f"{cut}{ctx.names.tables[key][given]}")
         print_args(ctx, () if at is None else (at,))
     else:
         assert at is not None  # noqa: S101  (an entry has indices)

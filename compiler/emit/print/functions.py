@@ -31,7 +31,7 @@ def new_context(names: ModuleNames, writer: Writer, function: ir.Function, dims:
     called = {spelling(e) for e in exprs if isinstance(e, ir.Intrinsic)}
     locals_ = NameScope(tuple(_referred(names, function)), called)
     self_name = function.params[0].name if function.owner and not function.static else ""
-    context = PrintContext(names, locals_, writer, self_name, dims)
+    context = PrintContext(names, locals_, writer, self_name, dims, function.differentiable)
     for param in function.params:
         if param.name != self_name:
             locals_.give(param.name, param.name)
@@ -55,6 +55,7 @@ def _global_names(names: ModuleNames, expr: ir.Expr) -> Iterator[str]:
             yield names.gradients[key]
         case ir.ConstantRef(key):
             yield names.constants[key]
+            yield from names.tables.get(key, ())
         case ir.Const(formula=formula):
             yield from (names.constants[key] for key in formula_keys(formula) if key in names.constants)
         case _:

@@ -30,18 +30,17 @@ def element_of(type_: types.Type) -> types.Type:
     return element_of(type_.element) if isinstance(type_, types.Array) else type_
 
 
-def flat_tables(module: ir.Module) -> Iterator[ir.ConstantDef]:
+def tables_of(module: ir.Module) -> Iterator[ir.ConstantDef]:
     """Yield the tables of tables whose rows no Slang text of the user reads by name."""
     text = " ".join(f.body.text for f in module.functions if isinstance(f.body, ir.SlangBody))
     words = set(re.findall(r"\w+", text))
     return (c for c in module.constants if len(sizes_of(c.type)) > 1 and c.name not in words)
 
 
-def entry_of(expr: ir.Expr, names: Mapping[str, str]) -> tuple[ir.ConstantRef, ir.Expr | None, ir.Expr] | None:
-    """Return a table of tables that is read, the index into its array, and the part of the expression that this is.
+def entry_of(expr: ir.Expr, names: Mapping[str, object]) -> tuple[ir.ConstantRef, ir.Expr | None, ir.Expr] | None:
+    """Return the table of tables that an expression reads, the index into its array, and the read itself.
 
-    None for another expression. The index counts entries, or rows if rows are read; it is None where the whole table
-    is read.
+    None for another expression. The index counts entries, or rows if a row is read; it is None if the whole table is.
     """
     parts: list[ir.Index] = []
     base = expr
@@ -68,7 +67,7 @@ def _computed(op: str, left: ir.Expr, right: ir.Expr) -> ir.Expr:
 
 
 def print_row_functions(names: ModuleNames, writer: Writer, module: ir.Module) -> None:
-    """Print the functions that return the rows that were asked for, as ``row_function`` names them."""
+    """Print the functions that return the rows that printed text reads: ``ModuleNames.rows``."""
     types_of = {c.key: c.type for c in module.constants}
     for key, given in sorted(names.rows):
         row = types_of[key]
@@ -80,7 +79,7 @@ def print_row_functions(names: ModuleNames, writer: Writer, module: ir.Module) -
         writer.gap()
         which = "has at an index, counted in such arrays" if given else "has in all"
         writer.comment(f"What {names.constants[key]} {which}.")
-        writer.line(f"{names.spell(row)} {row_function(names, key, given)}({'int at' if given else ''})")
+        writer.line(f"{names.spell(row)} {names.tables[key][given]}({'int at' if given else ''})")
         with writer.block(), ExitStack() as loops:
             writer.line(f"{names.spell.declare(row, 'row')} = {{}};")
             for level, size in enumerate(sizes):
@@ -92,7 +91,3 @@ def print_row_functions(names: ModuleNames, writer: Writer, module: ir.Module) -
             loops.close()
             writer.line("return row;")
 
-
-def row_function(names: ModuleNames, key: str, given: int) -> str:
-    """Return the name of the function that returns what a table has at so many indices."""
-    return f"{names.tables[key]}_{given}" if given else names.tables[key]

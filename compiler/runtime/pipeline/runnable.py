@@ -105,11 +105,14 @@ def _signature(pipeline: Pipeline, kernels: Mapping[str, KernelPlan]) -> KernelS
 
 
 def _added(pipeline: Pipeline, kernels: Mapping[str, KernelPlan]) -> Iterator[str]:
-    """Yield the parameters that threads of a kernel add to."""
+    """Yield the parameters that threads add to in the first kernel that writes them."""
+    written: set[str] = set()
     for stage in pipeline.stages:
         for value, argument in zip(kernels[stage.kernel].signature.parameters, stage.arguments, strict=True):
-            if isinstance(argument, ValueArgument) and value.added:
-                yield argument.value
+            if isinstance(argument, ValueArgument) and value.is_written and argument.value not in written:
+                written.add(argument.value)
+                if value.added:
+                    yield argument.value
 
 
 def _each(pipeline: Pipeline, kernels: Mapping[str, KernelPlan]) -> Iterator[tuple[str, int]]:
