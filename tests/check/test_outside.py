@@ -18,6 +18,7 @@ import slangad as sa
 from slangad import Array, Each, Param, Sum, Tensor, float3, float3x3
 
 TABLE = (1.0, 2.0, 5.0, 7.0)
+ROWS = ((1.0, 2.0), (5.0, 7.0))
 
 
 @sa.differentiable
@@ -38,6 +39,11 @@ def entries(m: float3x3, i: int) -> float:
 @sa.differentiable
 def tables(x: float, i: int) -> float:
     return TABLE[2 * i] * x * x
+
+
+@sa.differentiable
+def rows(x: float, i: int) -> float:
+    return ROWS[0][2 * i] * x * x  # beyond its row, and inside the table
 
 
 @sa.differentiable
