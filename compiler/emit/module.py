@@ -129,7 +129,10 @@ def name_module(module: ir.Module, scope: NameScope, *, flat_tables: bool = True
 def _row_functions(module: ir.Module, constants: Mapping[str, str], scope: NameScope) -> dict[str, tuple[str, ...]]:
     """Return names for the functions that return what a table of tables has at no index, at one, and so on."""
     return {
-        table.key: tuple(scope.fresh(f"{constants[table.key]}_rows") for _ in sizes_of(table.type))
+        table.key: tuple(
+            scope.fresh(f"{constants[table.key]}_{'row' if given else 'whole'}")
+            for given in range(len(sizes_of(table.type)))
+        )
         for table in tables_of(module)
     }
 

@@ -79,8 +79,8 @@ def test_check__a_lost_addition__fails(checked: Checked, monkeypatch: pytest.Mon
     library, good, bad = BROKEN[what]
     emit = libraries.emit_module
 
-    def broken(module: Module) -> EmittedModule:
-        emitted = emit(module)
+    def broken(module: Module, **options: bool) -> EmittedModule:
+        emitted = emit(module, **options)
         assert good in (emitted.libraries[library] if library else emitted.text)
         if not library:
             return replace(emitted, text=emitted.text.replace(good, bad))

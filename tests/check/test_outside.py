@@ -58,7 +58,8 @@ def sums(x: Each[float], i: Each[int], w: Param[Array[float, 4]]) -> Sum[float]:
 
 @sa.kernel
 def shared(x: Each[float], i: Each[int], w: Tensor[float, 1]) -> Sum[float]:
-    return x * w[i] * TABLE[i + 1] * TABLE[i]
+    row = ROWS[i % 2]
+    return x * w[i] * TABLE[i + 1] * TABLE[i] * row[1]
 """
 RIGHT_SLANG = """
 [Differentiable]

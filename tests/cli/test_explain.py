@@ -31,7 +31,7 @@ def test_explain__lower_case_and_brackets__are_understood() -> None:
 def test_explain__unknown_code__suggests_the_nearest() -> None:
     result = CliRunner().invoke(cli, ["explain", "SA41"])
     assert result.exit_code == 2
-    assert "Did you mean SA4" in result.stderr
+    assert "Did you mean SA041" in result.stderr
     assert "--list" in CliRunner().invoke(cli, ["explain", "what"]).stderr
 
 

@@ -1,7 +1,7 @@
 """Constant tables of tables: entries, rows, and the whole."""
 
 import slangad as sa
-from slangad import Array, Each, NoDiff, Tensor, Uniform, float3
+from slangad import Array, Each, Uniform, float3
 
 PARTS = ((0, 2, 1), (3, 5, 4))
 WEIGHTS = ((0.5, 1.5), (2.5, 3.5))
@@ -36,18 +36,6 @@ def rows(x: Each[float], n: Uniform[int]) -> Each[float]:
     return y + float(inner[1][0])
 
 
-@sa.kernel
-def plain(x: NoDiff[Each[float]], n: Uniform[int]) -> Each[float]:
-    WEIGHTS_rows = WEIGHTS[n % 2]
-    return x * WEIGHTS_rows[1]
-
-
-@sa.kernel
-def gathered(x: Tensor[float, 1], n: NoDiff[Each[int]]) -> Each[float]:
-    row = WEIGHTS[n % 2]
-    return x[n] * row[1]
-
-
 @sa.differentiable
 def steep(x: float, n: int) -> float:
     row = WEIGHTS[n % 2]
@@ -56,8 +44,8 @@ def steep(x: float, n: int) -> float:
 
 @steep.backward
 def steep_backward(x: float, n: int, d_out: float) -> float:
-    row = WEIGHTS[n % 2]
-    return 2.0 * row[0] * x * d_out
+    WEIGHTS_row = WEIGHTS[n % 2]
+    return 2.0 * WEIGHTS_row[0] * x * d_out
 
 
 @sa.kernel
