@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from typing import TYPE_CHECKING, Final
 
 import slangad
@@ -24,7 +23,7 @@ from slangad.compiler.emit.print.formulas import spelled
 from slangad.compiler.emit.print.functions import print_doc
 from slangad.compiler.emit.print.gathers import print_gather
 from slangad.compiler.emit.print.method_wrappers import name_wrappers, print_wrappers
-from slangad.compiler.emit.print.tables import element_of, print_row_functions, sizes_of, tables_of
+from slangad.compiler.emit.print.tables import entry_type, print_row_functions, sizes_of, slang_words, tables_of
 from slangad.compiler.emit.text.literals import literal
 from slangad.compiler.emit.text.names import NameScope
 from slangad.compiler.emit.text.types import TypeSpeller
@@ -208,8 +207,7 @@ def _used_structs(module: ir.Module) -> set[str]:
         *(e.type for e in exprs),
     ]
     owners = {f.owner for f in module.functions}
-    texts = (f.body.text for f in module.functions if isinstance(f.body, ir.SlangBody))
-    words = {word for text in texts for word in re.findall(r"\w+", text)}
+    words = slang_words(module)
     pending += [d.struct for d in module.structs if d.struct.key in owners or d.struct.name in words]
     used: set[str] = set()
     while pending:
@@ -247,8 +245,7 @@ def _used(module: ir.Module) -> tuple[ir.ConstantDef, ...]:
     integers = _integers(module)
     spelt = (spelled(e, integers) for e in exprs if isinstance(e, ir.Const) and e.formula is not None)
     used |= {key for formula in spelt for key in formula_keys(formula)}
-    text = " ".join(f.body.text for f in module.functions if isinstance(f.body, ir.SlangBody))
-    words = set(re.findall(r"\w+", text))
+    words = slang_words(module)
     return tuple(c for c in module.constants if c.type != types.INT or c.key in used or c.name in words)
 
 
@@ -257,7 +254,7 @@ def _print_constants(names: ModuleNames, writer: Writer, constants: tuple[ir.Con
     for constant in constants:
         type_ = constant.type
         if constant.key in names.tables:
-            type_ = types.Array(element_of(type_), math.prod(sizes_of(type_)))
+            type_ = types.Array(entry_type(type_), math.prod(sizes_of(type_)))
         declared = names.spell.declare(type_, names.constants[constant.key])
         with writer.origin(constant.span):
             writer.line(f"static const {declared} = {_initial(type_, list(constant.values))};")

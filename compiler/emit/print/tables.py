@@ -25,15 +25,20 @@ def sizes_of(type_: types.Type) -> tuple[int, ...]:
     return (type_.size, *sizes_of(type_.element)) if isinstance(type_, types.Array) else ()
 
 
-def element_of(type_: types.Type) -> types.Type:
-    """Return what the innermost arrays hold."""
-    return element_of(type_.element) if isinstance(type_, types.Array) else type_
+def entry_type(type_: types.Type) -> types.Type:
+    """Return what the innermost of nested arrays hold."""
+    return entry_type(type_.element) if isinstance(type_, types.Array) else type_
+
+
+def slang_words(module: ir.Module) -> set[str]:
+    """Return the words of the functions that users wrote in Slang."""
+    texts = (f.body.text for f in module.functions if isinstance(f.body, ir.SlangBody))
+    return {word for text in texts for word in re.findall(r"\w+", text)}
 
 
 def tables_of(module: ir.Module) -> Iterator[ir.ConstantDef]:
     """Yield the tables of tables whose rows no Slang text of the user reads by name."""
-    text = " ".join(f.body.text for f in module.functions if isinstance(f.body, ir.SlangBody))
-    words = set(re.findall(r"\w+", text))
+    words = slang_words(module)
     return (c for c in module.constants if len(sizes_of(c.type)) > 1 and c.name not in words)
 
 
