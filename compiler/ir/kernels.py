@@ -176,6 +176,8 @@ class Buffer:
 
     ``followed`` is True if gradient flows to the coordinates at which a texture is sampled.
 
+    ``read_again`` is True if reverse mode reads its elements again in place of keeping what was read.
+
     A large ``Param`` has a buffer for each of its arrays: ``path`` names the struct fields on the way to the array, and
     ``extents`` are its own. Extents of other tensors and textures are known at launch only.
     """
@@ -188,6 +190,7 @@ class Buffer:
     accumulation: Accumulation = Accumulation.NONE
     why: str = field(default="", compare=False)
     followed: bool = False
+    read_again: bool = False
     reach: tuple[int, ...] = ()
     path: tuple[str, ...] = ()
     extents: tuple[int, ...] = ()

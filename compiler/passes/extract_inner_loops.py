@@ -4,7 +4,8 @@
 
 All loops of a nest get the limit of the longest (``equalize_nested_loops``). For 64 iterations around 3 and 3, Slang
 keeps 64 * 64 * 64 values instead of 64 * 3 * 3: megabytes of every thread's stack. For a call, Slang keeps one value of
-the right size. So loops move if Slang would keep more than ``MOST`` values, and ``TIMES`` as many as necessary.
+the right size. So loops move if Slang would keep more than ``MOST`` values, and ``TIMES`` as many as necessary. They do
+also if it would keep more than ``LONGEST`` bytes of an array that the iterations of an inner loop hand on.
 
 The parameters of the new function are the locals that the body reads. Its result has the locals that the body changes
 and other code reads. Loops that return, read memory or differentiate do not move, nor do those of methods.
@@ -19,8 +20,10 @@ from typing import TYPE_CHECKING, Final
 from slangad.compiler.ir import nodes as ir
 from slangad.compiler.ir.build import Fresh, fresh_keys
 from slangad.compiler.ir.gradient_flow import Carrying, is_differentiated
-from slangad.compiler.ir.types import Tuple, carries_gradient
+from slangad.compiler.ir.types import Array, Tuple, carries_gradient
 from slangad.compiler.ir.walk import blocks, body_exprs, map_blocks, root, statements, stmt_exprs, walk, walk_stmts
+from slangad.compiler.passes.replay_loops.choose import read_in
+from slangad.compiler.passes.replay_loops.read import size_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -32,6 +35,9 @@ MOST: Final = 1024
 """Values. Slang may keep this many for a nest, however few are necessary. Larger: more stack for each thread."""
 TIMES: Final = 4
 """Ratio. Above ``MOST``, kept values over necessary ones, at most. Larger: more stack for each thread."""
+LONGEST: Final = 2048
+"""Bytes of an array that Slang keeps for the iterations of a nest. Larger: NVIDIA's Vulkan driver takes no value of
+3200 bytes (docs/slang-notes.md)."""
 
 _PLAIN: Final = (
     ir.Binary, ir.Call, ir.Cast, ir.Const, ir.ConstantRef, ir.Construct, ir.Index, ir.Intrinsic, ir.Member, ir.NoDiff,
@@ -83,7 +89,7 @@ class _Mover:
     def outermost(self, stmt: ir.Stmt) -> ir.Stmt:
         if not _is_loop(stmt):
             return map_blocks(stmt, self.block)
-        return map_blocks(stmt, self.inside) if _is_uneven(stmt) else stmt
+        return map_blocks(stmt, self.inside) if _is_uneven(stmt) or _keeps_arrays(stmt) else stmt
 
     def inside(self, body: Block) -> Block:
         """Rewrite statements in the outermost loop of a nest."""
@@ -169,6 +175,24 @@ def _is_uneven(loop: ir.Stmt) -> bool:
     nests = list(_nests(loop))
     longest = max(max(nest) for nest in nests)
     return any(longest ** len(nest) > max(MOST, TIMES * prod(nest)) for nest in nests)
+
+
+def _keeps_arrays(loop: ir.Stmt) -> bool:
+    """Return True if Slang would keep a long value of the arrays that iterations of an inner loop hand on."""
+    longest = max(max(nest) for nest in _nests(loop))
+    return any(size * (longest + 2) ** depth > LONGEST for depth, size in _arrays_of(loop, 1) if depth > 1)
+
+
+def _arrays_of(stmt: ir.Stmt, depth: int) -> Iterator[tuple[int, int]]:
+    """Yield the depth of each loop in a statement, with the bytes of an array that reverse mode reads in it."""
+    if _is_loop(stmt):
+        (body,) = blocks(stmt)
+        read = read_in(body)
+        targets = {t for s in walk_stmts(body) if isinstance(s, ir.Assign) and (t := root(s.target)) is not None}
+        yield from ((depth, size_of(t.type)) for t in targets if isinstance(t.type, Array) and t.name in read)
+    for block in blocks(stmt):
+        for inner in block:
+            yield from _arrays_of(inner, depth + _is_loop(stmt))
 
 
 def _nests(stmt: ir.Stmt) -> Iterator[tuple[int, ...]]:

@@ -30,7 +30,7 @@ from slangad.compiler.ir.walk import (
     walk_stmts,
 )
 from slangad.compiler.passes.bound_indices import read_extents
-from slangad.compiler.passes.classify_accesses import accumulation_of, tile_of
+from slangad.compiler.passes.classify_accesses import SHARED, accesses_of, accumulation_of, tile_of
 from slangad.compiler.passes.keep_params_in_memory import FEW_SCALARS
 
 if TYPE_CHECKING:
@@ -165,12 +165,44 @@ def _with_accumulation(module: ir.Module, buffer: ir.Buffer, read: Collection[st
         kind, _, why = accumulation_of(module, buffer)
         return replace(buffer, added=True, accumulation=kind, why=why)
     if not buffer.no_diff and _is_of_small_param(module, buffer):
-        return replace(buffer, accumulation=ir.Accumulation.SUM, reach=buffer.extents)
-    if buffer.no_diff or buffer.key not in read:
+        return replace(buffer, accumulation=ir.Accumulation.SUM, reach=buffer.extents, read_again=True)
+    if buffer.key not in read:
+        return buffer
+    buffer = replace(buffer, read_again=_is_read_again(module, buffer))
+    if buffer.no_diff:
         return buffer
     kind, _, why = accumulation_of(module, buffer)
     reach = _few_elements(module, buffer) if kind is ir.Accumulation.SHARED else ()
     return replace(buffer, accumulation=ir.Accumulation.SUM if reach else kind, reach=reach, why=why)
+
+
+def _is_read_again(module: ir.Module, buffer: ir.Buffer) -> bool:
+    """Return True if reading an element again costs less than keeping it for reverse mode.
+
+    A cache has what all threads read at a time, and a row that a loop runs along. Slang would keep what each iteration
+    reads, for each thread: of ``w[k][i][j]`` in two loops of 32, 4.6 KB.
+    """
+    if not isinstance(buffer.type, Tensor) or buffer.type.writes:
+        return False
+    kernel = next(k for k in module.kernels if k.name == buffer.kernel)
+    accesses = set(accesses_of(module, kernel, buffer.key))
+    if all(source == SHARED for access in accesses for source in access):
+        return True
+    return all(access[-1] == SHARED for access in accesses) and _runs_along_rows(module, buffer)
+
+
+def _runs_along_rows(module: ir.Module, buffer: ir.Buffer) -> bool:
+    """Return True if the last index of a read of a buffer is computed from the counter of a loop."""
+    for function in module.functions:
+        counters = {s.variable for s in walk_stmts(statements(function)) if isinstance(s, ir.For)}
+        for expr in body_exprs(statements(function)):
+            match expr:
+                case ir.Read(source=ir.Var(key), indices=(*_, last)) if key == buffer.key:
+                    if any(isinstance(e, ir.Var) and e.name in counters for e in walk(last)):
+                        return True
+                case _:
+                    continue
+    return False
 
 
 def _is_of_small_param(module: ir.Module, buffer: ir.Buffer) -> bool:

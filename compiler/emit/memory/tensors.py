@@ -539,6 +539,8 @@ class TensorPrinter:
         writer.gap()
         if derived:
             print_attributes(writer, name)
+        if self.buffer.read_again:
+            writer.line("[PreferRecompute]")
         with writer.accessor(f"{self.spell(type_)} {name}({self._indices})"):
             value = self._load_as(writer, self.names.values, type_, "value")
             writer.line(f"return {value};")

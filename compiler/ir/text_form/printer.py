@@ -82,7 +82,7 @@ def _buffer(buffer: ir.Buffer) -> str:
     param = " at ".join(_word(step) for step in (buffer.param, *buffer.path))
     head = f"buffer {_word(buffer.key)} {_word(buffer.kernel)} {param}{_numbers('[', buffer.extents, ']')}"
     no_diff = "no_diff " if buffer.no_diff else ""
-    way = f"{'added ' if buffer.added else ''}{buffer.accumulation.value}"
+    way = f"{'added ' if buffer.added else ''}{'again ' if buffer.read_again else ''}{buffer.accumulation.value}"
     known = f"{_numbers('(', buffer.reach, ')')}{_numbers('of (', buffer.block, ')')}"
     return f"{head}: {no_diff}{show_type(buffer.type)} {way}{known}{''.join(map(_block_axis, buffer.block_axes))}"
 

@@ -144,12 +144,14 @@ class _Reader:
         if not isinstance(type_, (Tensor, Texture)):
             raise ReadError("a buffer is a tensor or texture")
         self.known.buffers[key] = type_
-        added = tokens.accept("added")
+        added, again = tokens.accept("added"), tokens.accept("again")
         accumulation = ir.Accumulation(tokens.word())
         buffer = ir.Buffer(key, kernel, param, type_, no_diff, accumulation, reach=self._numbers("(", ")"))
         block = self._numbers("(", ")") if tokens.accept("of") else ()
         axes = tuple(self._block_axes())
-        return replace(buffer, path=tuple(path), extents=extents, added=added, block=block, block_axes=axes)
+        return replace(
+            buffer, path=tuple(path), extents=extents, added=added, read_again=again, block=block, block_axes=axes
+        )  # fmt: skip
 
     def _block_axes(self) -> Iterator[ir.BlockAxis]:
         while self.tokens.accept("axis"):

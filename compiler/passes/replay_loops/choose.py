@@ -31,7 +31,7 @@ from slangad.compiler.passes.replay_loops.read import (
 from slangad.compiler.passes.replay_loops.undo import LEAST, NoUndo, Undo, undo_iteration
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Container, Iterator
 
     from slangad.compiler.ir.build import Block
     from slangad.compiler.passes.replay_loops.read import Loop
@@ -191,14 +191,14 @@ def _needed(loop: Loop) -> tuple[ir.Var, ...]:
     asked = names_in(condition) if condition is not None else set()
     targets = (root(s.target) for s in walk_stmts(loop.body) if isinstance(s, ir.Assign))
     idle = {t.name for t in targets if t is not None and not carries_gradient(t.type)}
-    read = asked | _read_in(loop.body, idle)
+    read = asked | read_in(loop.body, idle)
     while idle & read:
         idle -= read
-        read = asked | _read_in(loop.body, idle)
+        read = asked | read_in(loop.body, idle)
     return tuple(v.local for v in loop.state if v.local.name in read)
 
 
-def _read_in(body: Block, idle: set[str]) -> set[str]:
+def read_in(body: Block, idle: Container[str] = ()) -> set[str]:
     """Return the locals whose values statements read, without those that are only added to.
 
     Statements that only compute ``idle`` locals don't count.
@@ -220,7 +220,7 @@ def _read_in(body: Block, idle: set[str]) -> set[str]:
     return result
 
 
-def _counting(body: Block, idle: set[str]) -> Iterator[ir.Stmt]:
+def _counting(body: Block, idle: Container[str]) -> Iterator[ir.Stmt]:
     """Yield the statements of a block, nested ones included, that do more than compute ``idle`` locals."""
     for stmt in body:
         if _is_idle(stmt, idle):
@@ -230,7 +230,7 @@ def _counting(body: Block, idle: set[str]) -> Iterator[ir.Stmt]:
             yield from _counting(block, idle)
 
 
-def _is_idle(stmt: ir.Stmt, idle: set[str]) -> bool:
+def _is_idle(stmt: ir.Stmt, idle: Container[str]) -> bool:
     """Return True if a statement only computes ``idle`` locals, and has a result whatever values it begins with.
 
     Indices and divisions of integers could fail for other values.

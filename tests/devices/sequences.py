@@ -1,0 +1,116 @@
+"""Networks that read their weights in loops: what reverse mode keeps of an iteration must not hold them."""
+
+import slangad as sa
+from slangad import Array, Each, Param, float4, float4x4
+
+TOKENS = 8
+WIDE = 32
+
+Token = Array[float, 6]
+
+
+@sa.struct
+class Lstm:
+    w: Array[float4x4, 4]
+    u: Array[float4x4, 4]
+    b: Array[float4, 4]
+
+
+@sa.kernel
+def remembered(cell: Param[Lstm], words: Each[Array[float4, TOKENS]]) -> Each[float]:
+    h = float4(0.0)
+    c = float4(0.0)
+    for x in words:
+        i = sa.sigmoid(cell.w[0] @ x + cell.u[0] @ h + cell.b[0])
+        f = sa.sigmoid(cell.w[1] @ x + cell.u[1] @ h + cell.b[1])
+        g = sa.tanh(cell.w[2] @ x + cell.u[2] @ h + cell.b[2])
+        o = sa.sigmoid(cell.w[3] @ x + cell.u[3] @ h + cell.b[3])
+        c = f * c + i * g
+        h = o * sa.tanh(c)
+    return sa.dot(h, h)
+
+
+@sa.struct
+class Head:
+    q: float4x4
+    k: float4x4
+    v: float4x4
+
+
+@sa.kernel
+def attended(heads: Param[Array[Head, 2]], words: Each[Array[float4, TOKENS]]) -> Each[float]:
+    x = sa.copy(words)
+    for head in heads:
+        seen = Array[float4, TOKENS]()
+        for i in range(TOKENS):
+            q = head.q @ x[i]
+            total = 0.0
+            mixed = float4(0.0)
+            for j in range(TOKENS):
+                weight = sa.exp(0.1 * sa.dot(q, head.k @ x[j]))
+                total += weight
+                mixed += weight * (head.v @ x[j])
+            seen[i] = mixed / total
+        for i in range(TOKENS):
+            x[i] += seen[i]
+    return sa.dot(x[1], x[TOKENS - 1])
+
+
+@sa.kernel
+def scored(queries: Each[Array[Token, TOKENS]], keys: Param[Array[Token, TOKENS]]) -> Each[float]:
+    """Arrays of an inner loop, which the outer one begins anew."""
+    seen = Array[Token, TOKENS]()
+    for t in range(TOKENS):
+        score = Array[float, TOKENS]()
+        top = -1e30
+        for s in range(TOKENS):
+            dot = 0.0
+            for i in range(6):
+                dot += queries[t][i] * keys[s][i]
+            score[s] = 0.1 * dot
+            top = max(top, score[s])
+        mixed = sa.copy(queries[t])
+        for s in range(TOKENS):
+            for i in range(6):
+                mixed[i] += sa.exp(score[s] - top) * queries[s][i]
+        seen[t] = mixed
+    result = 0.0
+    for t in range(TOKENS):
+        for i in range(6):
+            result += seen[t][i] * keys[t][i]
+    return result
+
+
+@sa.struct
+class Tied:
+    w: Array[Array[float, WIDE], 6]
+
+
+@sa.kernel
+def tied(net: Param[Tied], x: Each[Array[float, WIDE]]) -> Each[float]:
+    """A decoder with the weights of the encoder: a matrix and its transpose."""
+    code = net.w @ x
+    error = 0.0
+    for j in range(WIDE):
+        total = 0.0
+        for i in range(6):
+            total += net.w[i][j] * sa.tanh(code[i])
+        error += (total - x[j]) * (total - x[j])
+    return error / WIDE
+
+
+@sa.struct
+class Dense:
+    w: Array[Array[float, WIDE], WIDE]
+
+
+@sa.kernel
+def chosen(nets: Param[Array[Dense, 3]], kind: Each[int], x: Each[Array[float, WIDE]]) -> Each[float]:
+    """A network for each material: threads read different matrices, row by row."""
+    result = 0.0
+    for i in range(WIDE):
+        total = 0.0
+        for j in range(WIDE):
+            total += nets[kind].w[i][j] * x[j]
+        result += sa.sin(total / WIDE)
+    return result
