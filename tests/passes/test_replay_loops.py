@@ -158,9 +158,55 @@ def test_choice__of_passive_loop__is_none(tmp_path: Path) -> None:
 
 
 def test_choice__of_loop_over_large_shared_array__is_keep(tmp_path: Path) -> None:
-    body = "w = Array[float, 32]()\nw[3] = x\nfor k in range(100):\n    s = sa.sin(s * w[k % 32])"
+    body = "n = 0\nw = Array[float, 32]()\nw[3] = x\nfor k in range(100):\n    s = sa.sin(s * w[n])\n    n = n * 3 & 7"
     found = choice(tmp_path, body)
     assert (found.way, found.reason.split(" of ")[0]) == ("keep", "each iteration would add up 128 bytes")
+
+
+ARRAYS = "    w = Array[float, 32]()\n    w[3] = x\n    m = Array[Array[float, 32], 4]()\n    m[1] = sa.copy(w)\n"
+ROWS = "for i in range(4):\n    for k in range(32):\n        "
+TAKEN = {
+    "an element": ("for k in range(32):\n    s += t * w[k]", "float w_k)", ", w[k])"),
+    "beside a branch": ("for k in range(32):\n    s += w[k - 1] if k > 0 else x", ", w[min(max(k - 1, 0), 31)])"),
+    "after a branch": ("for k in range(32):\n    if k == 31:\n        continue\n    s += w[k + 1]", "max(k + 1, 0)"),
+    "an element of a row": (
+        ROWS + "s += m[i][k] * w[k]",
+        "float m_i_k, float w_k)",
+        ", m_i[k], w[k])",
+        "float m_i[32])",
+    ),
+    "an element that changes": (
+        "for k in range(32):\n    w[k] = sa.sin(w[k])\n    s += w[k]",
+        "float w_k;",
+        "state.w[k]",
+    ),
+    "an element that an inner loop changes": (ROWS + "w[k] += m[i][k]\ns += w[2]", "float w_k, int k, float m_i_k)"),
+    "a local for all iterations": ("for k in range(32):\n    w[2] += t * w[2]\ns += w[2]", "float w_at = w[2];"),
+}
+
+
+@pytest.mark.parametrize(("body", "texts"), [(b, t) for b, *t in TAKEN.values()], ids=TAKEN)
+def test_iteration__of_a_loop_over_arrays__takes_elements(tmp_path: Path, body: str, texts: list[str]) -> None:
+    module = passed(tmp_path, body, head=HEAD + ARRAYS)
+    text = emit_module(module).text
+    assert [one for one in texts if one not in text] == []
+    assert [found for found in module.loops if found.way == "keep" and found.kept] == []
+
+
+WHOLE = {
+    "an element that may be outside": "for k in range(32):\n    s += w[k + n] if x > 0.0 else x",
+    "an element that the state finds": "for k in range(32):\n    s += w[n]\n    n = n * 3 & 7",
+    "an element beside another that changes": "for k in range(1, 32):\n    w[k] = w[k - 1] * x",
+    "a division that only some iterations make": "for k in range(32):\n    s += w[(k // n) % 32] if n > 0 else x",
+}
+
+
+@pytest.mark.parametrize("body", WHOLE.values(), ids=WHOLE)
+def test_iteration__whose_element_is_not_known_before__takes_the_array(tmp_path: Path, body: str) -> None:
+    head = HEAD + ARRAYS + "    n = int(x)\n"
+    text = emit_module(passed(tmp_path, body + "\ns += w[31]", head=head)).text
+    assert "min(max(" not in text
+    assert not any("float w_" in line for line in text.splitlines())
 
 
 def test_nested_sums__keep_nothing(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.ir import nodes as ir
 from slangad.compiler.ir.build import Fresh
-from slangad.compiler.ir.types import Array, Tuple, carries_gradient, is_floating
+from slangad.compiler.ir.types import Array, Struct, Tuple, carries_gradient, is_floating
 from slangad.compiler.ir.walk import blocks, root, stmt_exprs, walk, walk_stmts
 from slangad.compiler.passes.replay_loops.read import (
     inverse_of,
@@ -90,10 +90,10 @@ def choose(loop: Loop, taken: set[str], inner: int) -> Plan:
     """
     given = inverse_of(loop.stmt)
     if given is not None and is_active_loop(loop):
-        return Plan("invert", "inverse= undoes an iteration", _needed(loop), undo=_given(loop, given, Fresh(taken)))
+        return Plan("invert", "inverse= undoes an iteration", needed_in(loop), undo=_given(loop, given, Fresh(taken)))
     plan = _way(loop, taken, inner)
     kept = loop.limit * (sum(size_of(v.local.type) for v in loop.state) + inner)
-    plainly = plan.way != "keep" and not wish_of(loop.stmt) and not loop.counts
+    plainly = plan.way != "keep" and not wish_of(loop.stmt) and not loop.counts and loop.elements is None
     return replace(plan, on_host=plainly and kept <= HOST_BUDGET)
 
 
@@ -113,19 +113,18 @@ def _way(loop: Loop, taken: set[str], inner: int) -> Plan:
     asked = loop.stmt.keep
     if not is_active_loop(loop):
         return Plan("keep", "no gradient flows through its state", kept=inner)
-    if asked is None and slang <= BUDGET:
-        return Plan("keep", f"that is at most {BUDGET} bytes", kept=slang)
-    needed = _needed(loop)
-    whole = [v.local for v in loop.state if isinstance(v.local.type, Array) and v.local not in needed]
-    shared = sum(size_of(v.type) for v in (*whole, *(s.local for s in loop.shared if s.active)))
-    if asked is None and shared > SHARED and slang <= MOST:
-        return Plan("keep", f"each iteration would add up {shared} bytes of gradients of whole arrays", kept=slang)
+    needed = needed_in(loop)
+    reason = _reason_to_keep(loop, needed, slang) if asked is None and loop.elements is None else ""
+    if reason:
+        return Plan("keep", reason, kept=slang)
     if not needed and not asked:
         return Plan("sum", "its state is only added to")
     every = asked or max(2, isqrt(loop.limit - 1) + 1)
     bytes_ = sum(size_of(v.type) for v in needed) * (-(-loop.limit // every) + every)
     if asked:
         return Plan("recompute", f"keep={asked} says so", needed, every, bytes_)
+    if loop.changed:
+        return Plan("recompute", "each iteration changes elements of its own", needed, every, bytes_)
     try:
         undo = undo_iteration(loop.body, {v.name: v for v in needed}, _condition(loop), Fresh(taken))
     except NoUndo as problem:
@@ -140,6 +139,17 @@ def _way(loop: Loop, taken: set[str], inner: int) -> Plan:
         reason = f"each update can be undone; kept only from where {names} is {LEAST:g} or less"
         return Plan("invert", reason, needed, every, bytes_, undo)
     return Plan("invert", "each update can be undone", needed, undo=undo)
+
+
+def _reason_to_keep(loop: Loop, needed: tuple[ir.Var, ...], kept: int) -> str:
+    """Return why Slang should keep the states of a loop that takes arrays whole; empty if it should not."""
+    if kept <= BUDGET:
+        return f"that is at most {BUDGET} bytes"
+    whole = [v.local for v in loop.state if isinstance(v.local.type, Array) and v.local not in needed]
+    shared = sum(size_of(v.type) for v in (*whole, *(s.local for s in loop.shared if s.active)))
+    if shared > SHARED and kept <= MOST:
+        return f"each iteration would add up {shared} bytes of gradients of whole arrays"
+    return ""
 
 
 def _given(loop: Loop, call: ir.Expr, names: Fresh) -> Undo:
@@ -158,7 +168,7 @@ def _given(loop: Loop, call: ir.Expr, names: Fresh) -> Undo:
     listed = ", ".join(v.name for v in changed) or "nothing"
     if not types or call.type != (types[0] if len(types) == 1 else Tuple(types)):
         raise Unsuitable(f"of the parameters of its function, an iteration changes {listed}, and it must return these")
-    missing = ", ".join(v.name for v in _needed(loop) if v not in changed)
+    missing = ", ".join(v.name for v in needed_in(loop) if v not in changed)
     if missing:
         raise Unsuitable(f"its function does not give {missing}, which the derivative of an iteration needs")
     found = [names.var(f"{v.name}_before", v.type) for v in changed]
@@ -168,6 +178,12 @@ def _given(loop: Loop, call: ir.Expr, names: Fresh) -> Undo:
     parts = (ir.Assign(v, ir.Member(whole, f"item{n}", v.type), call.span) for n, v in enumerate(found))
     body = (ir.Assign(whole, call, call.span), *parts)
     return Undo(body, {v.name: local for v, local in zip(changed, found, strict=True)}, (), ())
+
+
+def arrays_of(loop: Loop) -> int:
+    """Return the bytes of arrays, and of structs, with gradient that a loop hands on or shares."""
+    values = [v.local.type for v in loop.state if v.active] + [s.local.type for s in loop.shared if s.active]
+    return sum(size_of(t) for t in values if isinstance(t, (Array, Struct)) and carries_gradient(t))
 
 
 def adds_only(body: Block, local: ir.Var) -> bool:
@@ -181,7 +197,7 @@ def _condition(loop: Loop) -> ir.Expr | None:
     return loop.stmt.condition if isinstance(loop.stmt, ir.While) else None
 
 
-def _needed(loop: Loop) -> tuple[ir.Var, ...]:
+def needed_in(loop: Loop) -> tuple[ir.Var, ...]:
     """Return the state that anything reads, except sums: ``x = x + e``, where ``e`` does not read ``x``.
 
     Integers and bools that only integers and bools are computed from are not read either, such as the index of the

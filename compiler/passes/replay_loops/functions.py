@@ -17,6 +17,7 @@ from slangad.compiler.ir.build import Fresh, accumulate, call, part, zero
 from slangad.compiler.ir.types import BOOL, INT, Array, DiffPair, Field, Struct, Vector, carries_gradient
 from slangad.compiler.ir.verify.module import gradient_type
 from slangad.compiler.ir.walk import body_exprs, map_blocks
+from slangad.compiler.passes.replay_loops.choose import read_in
 from slangad.compiler.passes.replay_loops.read import names_in
 from slangad.compiler.passes.replay_loops.undo import LEAST
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from slangad.compiler.ir.build import Block
     from slangad.compiler.ir.types import Type
     from slangad.compiler.passes.replay_loops.choose import Plan
-    from slangad.compiler.passes.replay_loops.read import Loop
+    from slangad.compiler.passes.replay_loops.read import Element, Loop, Shared
 
 _ONE = ir.Const(1, INT)
 _ZERO = ir.Const(0, INT)
@@ -100,6 +101,7 @@ class LoopFunctions:
         name: The start of their names.
         reads: The loop reads memory that gets a gradient.
         names: Names of locals that none of the loop's locals has.
+        narrow: The state as an iteration takes it: elements in place of the arrays of which it changes them.
     """
 
     loop: Loop
@@ -110,7 +112,9 @@ class LoopFunctions:
     name: str
     reads: bool
     names: Fresh
+    narrow: State
     params: tuple[ir.Param, ...] = field(init=False)
+    step_params: tuple[ir.Param, ...] = field(init=False)
     held: ir.Var = field(init=False)
     count: ir.Expr = field(init=False)
     start: ir.Expr = field(init=False)
@@ -119,9 +123,7 @@ class LoopFunctions:
         """Name the parameters."""
         state = self.state
         self.held = state.locals[0] if state.alone else self.names.var("state", state.type)
-        shared = tuple(
-            ir.Param(s.local.name, s.local.type, no_diff=_passive(s.local, s.active)) for s in self.loop.shared
-        )
+        shared = tuple(map(_param_of, self.loop.shared))
         stmt = self.loop.stmt
         bounds: list[ir.Param] = []
         self.start, self.count = _ZERO, ir.Const(self.loop.limit, INT, formula=self.loop.stmt.limit_formula)
@@ -136,8 +138,18 @@ class LoopFunctions:
                 self.count = self.names.var("count", INT)
                 bounds.append(ir.Param(self.count.name, INT))
         self.params = (ir.Param(self.held.name, state.type), *bounds, *shared)
+        narrow = self.narrow.locals[0] if self.narrow.alone else self.names.scratch("state", self.narrow.type)
+        taken = narrow if self.loop.changed else self.held
+        index = (ir.Param(stmt.variable, INT),) if isinstance(stmt, ir.For) else ()
+        elements = (ir.Param(e.local.name, e.local.type) for e in self.read)
+        self.step_params = (ir.Param(taken.name, taken.type), *index, *map(_param_of, self.loop.passed), *elements)
 
     # --- names and pieces ---
+
+    @property
+    def read(self) -> tuple[Element, ...]:
+        """Return the elements of arrays that an iteration only reads."""
+        return self.loop.elements.read if self.loop.elements else ()
 
     @property
     def bounds(self) -> tuple[ir.Expr, ...]:
@@ -193,9 +205,52 @@ class LoopFunctions:
         return ir.Var(self.names.scratch("turn", INT).name, INT)
 
     def step(self, state: ir.Expr, iteration: ir.Expr) -> ir.Call:
-        """Return the next state."""
-        args = (state, *self.index(iteration), *(s.local for s in self.loop.shared))
-        return ir.Call(f"{self.key} step", args, self.state.type)
+        """Return the next state, as an iteration returns it."""
+        elements = (self.place(e, e.base, iteration) for e in self.read)
+        passed = (s.local for s in self.loop.passed)
+        args = (self.narrowed(state, iteration), *self.index(iteration), *passed, *elements)
+        return ir.Call(f"{self.key} step", args, self.narrow.type)
+
+    def place(self, element: Element, base: ir.Expr, iteration: ir.Expr) -> ir.Expr:
+        """Return the element of an iteration in a value that stands for its array."""
+        stmt = self.loop.stmt
+        assert isinstance(stmt, ir.For)  # noqa: S101  (others have no elements)
+        return element.at(base, stmt.variable, *self.index(iteration))
+
+    def narrowed(self, state: ir.Expr, iteration: ir.Expr) -> ir.Expr:
+        """Return a state, or the cotangent of one, as an iteration takes it."""
+        changed = self.loop.changed
+        if not changed:
+            return state
+        apart = {e.local for e in changed}
+        parts = [self.state.part(state, v) for v in self.narrow.locals if v not in apart]
+        parts += [self.place(e, self.state.part(state, e.base), iteration) for e in changed]
+        return parts[0] if self.narrow.alone else ir.Construct(tuple(parts), self.narrow.type)
+
+    def put(self, state: ir.Expr, narrow: ir.Expr, iteration: ir.Expr, *, elements: bool = True) -> Block:
+        """Return the stores of what an iteration returns, or of cotangents, into a state."""
+        if not self.loop.changed:
+            return (ir.Assign(state, narrow),)
+        apart = {e.local for e in self.loop.changed}
+        whole = [v for v in self.narrow.locals if v not in apart]
+        stores = [(self.state.part(state, v), v) for v in whole]
+        if elements:
+            stores += [(self.place(e, self.state.part(state, e.base), iteration), e.local) for e in self.loop.changed]
+        return tuple(ir.Assign(to, self.narrow.part(narrow, v)) for to, v in stores)
+
+    def advance(self, state: ir.Var, iteration: ir.Expr, *, elements: bool = True) -> Block:
+        """Return an iteration that changes a state; without ``elements`` its arrays stay as they were."""
+        if not self.loop.changed:
+            return (ir.Assign(state, self.step(state, iteration)),)
+        stepped = self.names.scratch("next", self.narrow.type)
+        stores = self.put(state, stepped, iteration, elements=elements)
+        return (ir.Assign(stepped, self.step(state, iteration)), *stores)
+
+    def first_elements(self, state: ir.Var) -> Block:
+        """Return stores of the arrays as they were before the loop: so an iteration finds the elements it changes."""
+        needed = read_in(self.loop.body)
+        arrays = [e.base for e in self.loop.changed if e.local.name in needed]
+        return tuple(ir.Assign(self.state.part(state, a), self.state.part(self.held, a)) for a in arrays)
 
     def make(self, kind: str, word: str, params: tuple[ir.Param, ...], result: Type, body: Block) -> ir.Function:
         """Return a function of the loop."""
@@ -223,11 +278,10 @@ class LoopFunctions:
 
     def step_function(self) -> ir.Function:
         """Return the function of one iteration."""
-        stmt = self.loop.stmt
-        index = (ir.Param(stmt.variable, INT),) if isinstance(stmt, ir.For) else ()
-        shared = self.params[len(self.params) - len(self.loop.shared) :]
-        body = (*self.state.unpack(self.held), *self._leave(self.loop.body), ir.Return(self.state.pack()))
-        made = self.make("step", "step", (self.params[0], *index, *shared), self.state.type, body)
+        narrow, taken = self.narrow, self.step_params[0]
+        unpacked = narrow.unpack(ir.Var(taken.name, taken.type))
+        body = (*unpacked, *self._leave(self.loop.body), ir.Return(narrow.pack()))
+        made = self.make("step", "step", self.step_params, narrow.type, body)
         return replace(made, doc=("One iteration of the loop.",))
 
     def _leave(self, block: Block) -> Block:
@@ -236,9 +290,9 @@ class LoopFunctions:
         for stmt in block:
             match stmt:
                 case ir.Break(span):
-                    return (*result, ir.Return(self.state.pack(stops=True), span))
+                    return (*result, ir.Return(self.narrow.pack(stops=True), span))
                 case ir.Continue(span):
-                    return (*result, ir.Return(self.state.pack(), span))
+                    return (*result, ir.Return(self.narrow.pack(), span))
                 case ir.If():
                     result.append(map_blocks(stmt, self._leave))
                 case _:
@@ -263,7 +317,7 @@ class LoopFunctions:
             inner.append(ir.If(ir.Unary("!", self.loop.stmt.condition, BOOL), (ir.Break(),), ()))
         if self.keeps_before:
             inner.append(ir.Assign(before, held))
-        inner.append(ir.Assign(held, self.step(held, iteration)))
+        inner += self.advance(held, iteration)
         if self.loop.counts:
             inner.append(ir.Assign(ran, binary("+", ran, _ONE)))
         if self.loop.breaks:
@@ -343,13 +397,36 @@ class LoopFunctions:
             return replace(param, type=DiffPair(param.type)) if _flows(param) else param
 
         params = tuple(paired(p) for p in self.params)
-        shared = params[len(params) - len(self.loop.shared) :]
-        args = (pair, *self.index(iteration), *(ir.Var(p.name, p.type) for p in shared))
-        inner = (ir.Assign(pair, ir.ForwardCall(f"{self.key} step", args, pair.type)),)
-        body = (self._over(iteration, _ZERO, self.ran(end), inner), ir.Return(pair))
+        pairs = {p.name: ir.Var(p.name, p.type) for p in params}
+        passed = (pairs[s.local.name] for s in self.loop.passed)
+        elements = (
+            self._paired(e.local, *(self.place(e, _half(pairs[e.base.name], half), iteration) for half in "pd"))
+            for e in self.read
+        )
+        args = (*self.index(iteration), *passed, *elements)
+        body = self._forward_body(pair, iteration, self.ran(end), args)
         made = self.make("forward", "loop_fwd", (*params, self._end()), pair.type, body)
         doc = ("For forward mode, which does not call the function above: the loop itself, with tangents.",)
         return replace(made, differentiable=False, role=ir.Role.FORWARD, of=f"{self.key} loop", doc=doc)
+
+    def _forward_body(self, pair: ir.Var, iteration: ir.Var, ran: ir.Expr, args: tuple[ir.Expr, ...]) -> Block:
+        """Return the loop with tangents. Arrays of which iterations change elements are no pair, but two arrays."""
+        if not self.loop.changed:
+            call_ = ir.ForwardCall(f"{self.key} step", (pair, *args), pair.type)
+            return (self._over(iteration, _ZERO, ran, (ir.Assign(pair, call_),)), ir.Return(pair))
+        halves = {half: self.names.scratch(word, self.state.type) for half, word in (("p", "primal"), ("d", "tangent"))}
+        held = self._paired(self.narrow, *(self.narrowed(v, iteration) for v in halves.values()))
+        stepped = self.names.scratch("stepped", held.type)
+        inner: list[ir.Stmt] = [ir.Assign(stepped, ir.ForwardCall(f"{self.key} step", (held, *args), held.type))]
+        for half, state in halves.items():
+            inner += self.put(state, _half(stepped, half), iteration)
+        begin = (ir.Assign(state, _half(pair, half)) for half, state in halves.items())
+        over = self._over(iteration, _ZERO, ran, inner)
+        return (*begin, over, ir.Return(self._paired(self.state, *halves.values())))
+
+    @staticmethod
+    def _paired(of: ir.Var | State, primal: ir.Expr, tangent: ir.Expr) -> ir.MakePair:
+        return ir.MakePair(primal, tangent, DiffPair(of.type))
 
     def backward_function(self) -> ir.Function:
         """Return the derivative that walks back through the iterations."""
@@ -378,17 +455,23 @@ class LoopFunctions:
 
     def _pull(self, state: ir.Expr, iteration: ir.Expr, gradients: list[ir.Var]) -> Block:
         """Return reverse mode of one iteration, from its state before: cotangents go back, gradients add up."""
-        flowing = tuple(p for p in self.params if _flows(p))
+        flowing = tuple(p for p in self.step_params if _flows(p))
         types = gradient_type(flowing)
-        args = (*self.step(state, iteration).args, gradients[0])
+        args = (*self.step(state, iteration).args, self.narrowed(gradients[0], iteration))
         call = ir.BackwardCall(f"{self.key} step", args, types)
-        if len(gradients) == 1:
+        if len(flowing) == 1 and not self.loop.changed:
             return (ir.Assign(gradients[0], call),)
         held = self.names.scratch("gradients", types)
-        made: list[ir.Stmt] = [ir.Assign(held, call)]
-        made.append(ir.Assign(gradients[0], ir.Member(held, "item0", gradients[0].type)))
-        for number, total in enumerate(gradients[1:], 1):
-            made += accumulate(total, ir.Member(held, f"item{number}", total.type), self.names)
+        found: list[ir.Expr] = [held]
+        if len(flowing) > 1:
+            found = [ir.Member(held, f"item{n}", p.type) for n, p in enumerate(flowing)]
+        totals: dict[str, ir.Expr] = {
+            p.name: g for p, g in zip((p for p in self.params if _flows(p)), gradients, strict=True)
+        }
+        totals |= {e.local.name: self.place(e, totals[e.base.name], iteration) for e in self.read}
+        made: list[ir.Stmt] = [ir.Assign(held, call), *self.put(gradients[0], found[0], iteration)]
+        for param, gradient in zip(flowing[1:], found[1:], strict=True):
+            made += accumulate(totals[param.name], gradient, self.names)
         return tuple(made)
 
     def _walk_back(self, gradients: list[ir.Var], ran: ir.Expr, first: ir.Expr) -> Block:
@@ -397,13 +480,12 @@ class LoopFunctions:
         at = self.names.scratch("current", self.state.type)
         inner: list[ir.Stmt] = []
         if self.plan.undo is not None:
-            args = (at, *self.index(iteration), *(s.local for s in self.loop.shared))
-            undo = ir.Assign(at, ir.Call(f"{self.key} undo", args, at.type))
+            undo = ir.Assign(at, ir.Call(f"{self.key} undo", self.step(at, iteration).args, at.type))
             last = binary("-", ran, _ONE)
             inner.append(ir.If(ir.Binary("<", iteration, last, BOOL), (undo,), ()) if self.keeps_before else undo)
         inner += self._pull(at, iteration, gradients)
         down = self._over(iteration, binary("-", ran, _ONE), ir.Const(-1, INT), inner, -1)
-        return (ir.Assign(at, first), down)
+        return (ir.Assign(at, first), *self.first_elements(at), down)
 
     def plain_function(self) -> ir.Function:
         """Return the loop that Slang differentiates, for the CPU."""
@@ -454,13 +536,13 @@ class LoopFunctions:
             pairs = zip(arrays, self.plan.needed, strict=True)
             return tuple(ir.Assign(state.part(at, v), entry(a, index)) for a, v in pairs)
 
-        go = ir.Assign(at, self.step(at, iteration))
+        go = self.advance(at, iteration, elements=False)
         since = binary("-", iteration, begin)
         is_kept = ir.Binary("==", ir.Binary("%", since, every, INT), _ZERO, BOOL)
         number = ir.Binary("/", since, every, INT)
-        sweep = self._over(iteration, begin, ran, (ir.If(is_kept, save(kept, number), ()), go))
+        sweep = self._over(iteration, begin, ran, (ir.If(is_kept, save(kept, number), ()), *go))
         place = binary("-", iteration, first)
-        again = self._over(iteration, first, last, (*save(inside, place), go))
+        again = self._over(iteration, first, last, (*save(inside, place), *go))
         back = self._over(
             iteration, binary("-", last, _ONE), binary("-", first, _ONE),
             (*load(inside, place), *self._pull(at, iteration, gradients)), -1,
@@ -528,6 +610,16 @@ def _passive(local: ir.Var, active: bool) -> bool:  # noqa: FBT001  (a fact, not
 
 def _flows(param: ir.Param) -> bool:
     return not param.no_diff and carries_gradient(param.type)
+
+
+def _param_of(shared: Shared) -> ir.Param:
+    return ir.Param(shared.local.name, shared.local.type, no_diff=_passive(shared.local, shared.active))
+
+
+def _half(pair: ir.Var, half: str) -> ir.Expr:
+    """Return the primal or the tangent of a pair."""
+    assert isinstance(pair.type, DiffPair)  # noqa: S101  (the caller has one)
+    return ir.Member(pair, half, pair.type.primal)
 
 
 def iterations(stmt: ir.For) -> ir.Expr:

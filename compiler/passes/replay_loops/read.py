@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.ir import nodes as ir
@@ -30,7 +30,7 @@ from slangad.compiler.ir.walk import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from slangad.compiler.ir.build import Block, Fresh
     from slangad.compiler.ir.gradient_flow import Carrying
@@ -68,6 +68,53 @@ class StateVar:
 
 
 @dataclass(frozen=True, slots=True)
+class Element:
+    """A part of an array that belongs to an iteration.
+
+    Attributes:
+        local: What the iteration calls it.
+        base: What all iterations share; of an element that an iteration changes, the array.
+        place: Where it is in ``base``, by the counter of the loop and locals that the loop does not change.
+    """
+
+    local: ir.Var
+    base: ir.Var
+    place: ir.Expr
+
+    def at(self, base: ir.Expr, counter: str, index: ir.Expr) -> ir.Expr:
+        """Return the place in a value that stands for ``base``, in the iteration with an index."""
+
+        def put(expr: ir.Expr) -> ir.Expr:
+            if expr == self.base:
+                return base
+            return index if isinstance(expr, ir.Var) and expr.name == counter else expr
+
+        return rewrite(self.place, put)
+
+    @property
+    def names(self) -> set[str]:
+        """The locals that tell the place."""
+        return names_in(self.place) - {self.base.name}
+
+
+@dataclass(frozen=True, slots=True)
+class Elements:
+    """What the iterations of a loop read and change of arrays.
+
+    Attributes:
+        stmt: The loop, in which locals stand for elements.
+        bases: The parts of arrays that all iterations share, by the local for each.
+        read: The elements that an iteration reads.
+        changed: The elements that an iteration changes. No other iteration reads or changes them.
+    """
+
+    stmt: ir.For
+    bases: Mapping[ir.Var, ir.Expr]
+    read: tuple[Element, ...]
+    changed: tuple[Element, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Loop:
     """A loop that can become functions.
 
@@ -77,6 +124,7 @@ class Loop:
         state: The values that an iteration hands on.
         shared: The values that all iterations read.
         breaks: It has a ``break``.
+        elements: What an iteration reads and changes of arrays, if it does not take them whole.
     """
 
     stmt: ir.For | ir.While
@@ -84,6 +132,20 @@ class Loop:
     state: tuple[StateVar, ...]
     shared: tuple[Shared, ...]
     breaks: bool
+    elements: Elements | None = None
+
+    @property
+    def changed(self) -> tuple[Element, ...]:
+        """Return the elements of arrays that an iteration changes."""
+        return self.elements.changed if self.elements else ()
+
+    @property
+    def passed(self) -> tuple[Shared, ...]:
+        """Return the shared values that an iteration itself reads."""
+        if self.elements is None:
+            return self.shared
+        names = {v.name for v in _vars(body_exprs(self.body))}
+        return tuple(s for s in self.shared if s.local.name in names)
 
     @property
     def limit(self) -> int:
@@ -94,6 +156,12 @@ class Loop:
     def counts(self) -> bool:
         """Return True if the number of iterations is known only after them."""
         return self.breaks or isinstance(self.stmt, ir.While)
+
+    def parameters(self) -> set[str]:
+        """Return the names of what the functions of the loop take."""
+        elements = (*self.elements.read, *self.elements.changed) if self.elements else ()
+        handed = [*(v.local for v in self.state), *(s.local for s in self.shared), *(e.local for e in elements)]
+        return {local.name for local in handed}
 
     def locals(self) -> set[str]:
         """Return the names that the loop uses."""
@@ -195,6 +263,40 @@ def read_loop(
         if n not in {*stored, *counter, *inner} and not any(n == s.local.name for s in shared_values.values())
     )
     return Loop(stmt, body, state, (*shared, *shared_values.values()), breaks=_breaks(body))
+
+
+def with_elements(
+    loop: Loop, elements: Elements, before: set[str], after: tuple[Block, ...], carrying: Carrying
+) -> Loop:
+    """Return a loop with elements of arrays in place of the arrays.
+
+    Args:
+        loop: The loop in which locals stand for elements, as it was read.
+        elements: The elements.
+        before: The names that are set before it.
+        after: The statements that may run after it, block by block.
+        carrying: The gradient flow of the function.
+    """
+    own = {e.local.name for e in (*elements.read, *elements.changed)}
+    places = (v for e in (*elements.read, *elements.changed) for v in _vars(walk(e.place)))
+    arrays = {e.base.name: e.base for e in elements.changed}
+    counter = loop.stmt.variable if isinstance(loop.stmt, ir.For) else ""
+    needed = dict.fromkeys((*(s.local for s in loop.shared), *places))
+    values = {s.local: s.value for s in loop.shared} | dict(elements.bases)
+    shared = tuple(
+        Shared(v, values.get(v, v), carrying.carries(v)) for v in needed if v.name not in {*own, *arrays, counter}
+    )
+    used = {n for n in arrays if any(not sets_before_reading(block, n) for block in after)}
+    state = tuple(v for v in loop.state if v.local.name not in own)
+    state += tuple(StateVar(v, active=True, set_before=n in before, used_after=n in used) for n, v in arrays.items())
+    return replace(loop, shared=shared, state=state, elements=elements)
+
+
+def narrowed(loop: Loop) -> Loop:
+    """Return a loop that hands on the elements that an iteration changes in place of their arrays."""
+    own = {e.base: e.local for e in loop.changed}
+    whole = tuple(v for v in loop.state if v.local not in own)
+    return replace(loop, state=(*whole, *(replace(v, local=own[v.local]) for v in loop.state if v.local in own)))
 
 
 def holds_nested_structs(loop: Loop) -> bool:

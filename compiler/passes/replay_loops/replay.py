@@ -13,23 +13,42 @@ from slangad.compiler.ir.gradient_flow import Carrying, is_differentiated
 from slangad.compiler.ir.types import BOOL, Struct, Void
 from slangad.compiler.ir.walk import body_exprs, map_blocks, root, statements, walk_stmts
 from slangad.compiler.passes.mark_no_diff import mark_kernel_params
-from slangad.compiler.passes.replay_loops.choose import Plan, Unsuitable, adds_only, choose
+from slangad.compiler.passes.replay_loops.choose import (
+    SHARED,
+    Plan,
+    Unsuitable,
+    adds_only,
+    arrays_of,
+    choose,
+    needed_in,
+)
+from slangad.compiler.passes.replay_loops.elements import (
+    elements_of,
+    held_elements,
+    is_of_floats,
+    values_of,
+)
 from slangad.compiler.passes.replay_loops.functions import LoopFunctions, end_of, state_of, structs_of, uses
 from slangad.compiler.passes.replay_loops.read import (
     Loop,
     holds_nested_structs,
     inverse_of,
     is_active_loop,
+    narrowed,
     obstacle,
     read_loop,
     stored_in,
     wish_of,
+    with_elements,
 )
 from slangad.compiler.passes.replay_loops.rotate import rotated
 from slangad.compiler.passes.replay_loops.split import split_tuples
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from slangad.compiler.ir.build import Block
+    from slangad.compiler.ir.intervals import Interval
 
 
 def replay_loops(module: ir.Module) -> ir.Module:
@@ -104,6 +123,7 @@ class _Scope:
         made: The new functions.
         depth: The number of loops around the current statement.
         results: The values that loops return, as values of new locals: they carry gradient, too.
+        counters: The values of the counters of the loops around the current statement.
     """
 
     all: _Replacer
@@ -112,6 +132,7 @@ class _Scope:
     made: list[ir.Function] = field(default_factory=list)
     depth: int = 0
     results: list[ir.Assign] = field(default_factory=list)
+    counters: Mapping[str, Interval] = field(default_factory=dict)
     carrying: Carrying = field(init=False)
 
     def __post_init__(self) -> None:
@@ -140,9 +161,7 @@ class _Scope:
         """Return the statements that take the place of a loop ``given``; ``stmt`` is it in the form to replace."""
         again = {t.name for s in walk_stmts(stmt.body) if isinstance(s, ir.Assign) and (t := root(s.target))}
         test: Block = (ir.While(stmt.condition, 1, ()),) if isinstance(stmt, ir.While) else ()
-        self.depth += 1
-        inner = self.block(stmt.body, before | again, ((*test, *stmt.body), *after))
-        self.depth -= 1
+        inner = self._inside(stmt, before | again, ((*test, *stmt.body), *after))
         changed: ir.For | ir.While = replace(stmt, body=inner)
         unchanged = (changed if given is stmt else given,)
         if isinstance(stmt, ir.For) and stmt.unroll:
@@ -159,14 +178,15 @@ class _Scope:
                 self._refuse(stmt, f"it {reason}")
             self._note(changed, Plan("keep", f"the loop {reason}"))
             return unchanged
+        names = Fresh({*self.names.taken})  # of the loop's functions, which have none of this one's locals
         loop = read_loop(changed, before, after, self.carrying, self.names)
+        begun, loop, ended = self._with_elements(loop, names, before, after) or ((), loop, ())
         if holds_nested_structs(loop):
             if wish_of(stmt):
                 self._refuse(stmt, "it holds structs with structs in them")
             self._note(changed, Plan("keep", "the loop holds structs with structs in them"))
             return unchanged
-        taken = {v.local.name for v in loop.state} | {s.local.name for s in loop.shared}
-        taken |= {s.variable for s in walk_stmts((changed,)) if isinstance(s, ir.For)}
+        taken = loop.parameters() | {s.variable for s in walk_stmts((changed,)) if isinstance(s, ir.For)}
         try:
             plan = choose(loop, taken, _kept_inside(inner))
         except Unsuitable as problem:
@@ -176,7 +196,45 @@ class _Scope:
             self._note(changed, plan)
         if plan.way == "keep":
             return unchanged
-        return (*head, *self._call(loop, plan), *tail)
+        return (*head, *begun, *self._call(loop, plan), *ended, *tail)
+
+    def _inside(self, stmt: ir.For | ir.While, before: set[str], after: tuple[Block, ...]) -> Block:
+        """Return the body of a loop with the statements that take the place of loops in it."""
+        around = self.counters
+        if isinstance(stmt, ir.For):
+            self.counters = {n: i for n, i in {**around, stmt.variable: values_of(stmt)}.items() if i is not None}
+        self.depth += 1
+        inner = self.block(stmt.body, before, after)
+        self.depth -= 1
+        self.counters = around
+        return inner
+
+    def _with_elements(
+        self, loop: Loop, names: Fresh, before: set[str], after: tuple[Block, ...]
+    ) -> tuple[Block, Loop, Block] | None:
+        """Return a loop with elements of arrays in place of large arrays, with what stands before and after it.
+
+        None if it has none.
+        """
+        stmt = loop.stmt
+        if not isinstance(stmt, ir.For) or wish_of(stmt) or not is_active_loop(loop) or arrays_of(loop) <= SHARED:
+            return None
+        head, stmt, tail = held_elements(stmt, self.carrying, self.names, self.counters)
+        before, after = before | {*stored_in(head)}, (tail, *after)
+        for changes in (True, False):
+            own = Fresh({*names.taken, *stored_in(head)})
+            found = elements_of(stmt, self.carrying, own, self.counters, changes=changes and not loop.breaks)
+            made = read_loop(found.stmt, before, after, self.carrying, own)
+            made = with_elements(made, found, before, after, self.carrying)
+            if not made.changed or all(v.active and is_of_floats(v.local.type) for v in made.state):
+                some = head or found.bases or found.read or found.changed
+                return (head, made, tail) if some or (self._calls_loops(stmt) and not needed_in(made)) else None
+        return None
+
+    def _calls_loops(self, stmt: ir.For) -> bool:
+        """Return True if a loop calls another one, which takes arrays whole: its gradients have to be added up."""
+        made = {f.key for f in self.made}
+        return any(isinstance(e, ir.Call) and e.function in made for e in body_exprs(stmt.body))
 
     def _leaving(self, stmt: ir.For | ir.While) -> tuple[Block, ir.For | ir.While, Block] | None:
         """Return a loop that leaves by ``break`` where it returned, with what stands before and after it.
@@ -228,15 +286,16 @@ class _Scope:
         state = state_of(loop, key, title)
         end = end_of(loop, plan, state, key, title)
         reads = uses(self.all.functions, loop.body)
-        made = LoopFunctions(loop, plan, state, end, key, word, reads, Fresh(loop.locals()))
+        narrow = state_of(narrowed(loop), f"{key} iteration", f"{title}Iteration") if loop.changed else state
+        made = LoopFunctions(loop, plan, state, end, key, word, reads, Fresh(loop.locals()), narrow)
         watched = tuple(v.name for v in made.watched)
-        if inverse_of(loop.stmt) is None:
+        if inverse_of(loop.stmt) is None and loop.elements is None:
             choice = self._choice(loop.stmt, plan)
             self.all.replayed.append(ir.ReplayedLoop(key, plan.way, watched, made.counts_plainly, state.stops, choice))
         self.made += made.all()
         self.all.functions |= {f.key: f for f in self.made}
         self.all.structs += structs_of(
-            *dict.fromkeys(t for t in (state.type, end) if t not in {v.local.type for v in loop.state})
+            *dict.fromkeys(t for t in (state.type, narrow.type, end) if t not in {v.local.type for v in loop.state})
         )
         return self._statements(loop, made)
 
