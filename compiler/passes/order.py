@@ -10,7 +10,7 @@ from slangad.compiler.ir.verify.module import InvalidModule, verify
 from slangad.compiler.passes.bound_loops import bound_loops
 from slangad.compiler.passes.declare_locals import declare_locals
 from slangad.compiler.passes.derivatives import lower_derivatives
-from slangad.compiler.passes.differentiate_gradients import differentiate_gradients
+from slangad.compiler.passes.differentiate_gradients import differentiate_gradients, differentiate_user_gradients
 from slangad.compiler.passes.differentiate_twice import differentiate_twice
 from slangad.compiler.passes.equalize_nested_loops import equalize_nested_loops
 from slangad.compiler.passes.expand_forward_mode import expand_forward_mode
@@ -55,6 +55,7 @@ class Pass:
 
 PIPELINE: Final = (
     Pass("array_products", multiply_arrays),
+    Pass("user_gradients", differentiate_user_gradients),
     Pass("forward_mode", expand_forward_mode),
     Pass("fusion", fuse_stages),
     Pass("params", keep_params_in_memory),

@@ -24,7 +24,7 @@ def test_run_passes__dump__sees_every_pass_in_order() -> None:
     seen: list[str] = []
     run_passes(parse('module m from "m.py"'), lambda name, module: seen.append(name))
     assert tuple(seen) == PASS_NAMES
-    assert PASS_NAMES[:3] == ("array_products", "forward_mode", "fusion")
+    assert PASS_NAMES[:3] == ("array_products", "user_gradients", "forward_mode")
     assert PASS_NAMES[-1] == "declare"
 
 

@@ -20,7 +20,7 @@ from slangad.compiler.check.run.derivative import MODES
 from slangad.compiler.check.run.launch import LaunchRunner
 from slangad.compiler.check.sampling.blocks import Blocks, is_large
 from slangad.compiler.check.sampling.focus import HeldInputs, focused, hold_most
-from slangad.compiler.check.sampling.samples import bounds_of, draw, draw_large, draw_random, intervals_of
+from slangad.compiler.check.sampling.samples import bounds_of, draw_large, draw_random, draw_sized, intervals_of
 from slangad.compiler.check.sampling.scouts import scout
 from slangad.compiler.report.model import Leg, Note, NoteKind
 
@@ -181,9 +181,8 @@ def _drawn(
 ) -> Samples:
     """Return random samples and corner cases; of a pipeline with very many inputs a few random samples alone."""
     columns = functions.f64.inputs.columns
-    if len(columns) > tol.LARGE_LAUNCH:
-        return draw_large(columns, plan.ranges, min(count, tol.LARGE_SAMPLES), plan.seed, name, plan.integers)
-    return draw(columns, plan.ranges, count, plan.seed, name, constants, plan.integers)
+    count = min(count, tol.LARGE_SAMPLES) if len(columns) > tol.LARGE_LAUNCH else count
+    return draw_sized(columns, plan.ranges, count, plan.seed, name, constants, plan.integers)
 
 
 def _made_finite(plan: SubjectPlan, functions: SubjectFunctions, rows: Floats) -> Floats:

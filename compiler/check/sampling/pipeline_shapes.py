@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from slangad.compiler.check import tolerances as tol
-from slangad.compiler.check.sampling.samples import draw
+from slangad.compiler.check.sampling.samples import draw_sized
 from slangad.compiler.ir.built_in_stages import is_built_in
 from slangad.compiler.ir.nodes import Memory
 from slangad.compiler.ir.pipelines import ValueArgument
@@ -173,7 +173,7 @@ class PipelineShapeSearch:
 
     def _rows(self, oracle: PipelineStages) -> Floats:
         name, count = self.runnable.pipeline.name, tol.PIPELINE_SHAPE_SAMPLES
-        return draw(oracle.inputs.columns, self.ranges, count, self.seed, name, ()).rows
+        return draw_sized(oracle.inputs.columns, self.ranges, count, self.seed, name).rows
 
     def _remedy(self) -> str:
         name = self.runnable.pipeline.name

@@ -107,6 +107,21 @@ def _scales(rows: Floats, low: Floats, high: Floats) -> Floats:
     return np.asarray(np.exp2(np.floor(np.log2(np.where(scales > 0.0, scales, 1.0)))))
 
 
+def draw_sized(
+    columns: Sequence[Column],
+    ranges: Iterable[Range],
+    count: int,
+    seed: int,
+    name: str,
+    constants: Sequence[float] = (),
+    integers: Integers = NO_INTEGERS,
+) -> Samples:
+    """Return samples as ``draw``; of very many inputs random ones alone, since each input would add corner cases."""
+    if len(columns) > tol.LARGE_LAUNCH:
+        return draw_large(columns, ranges, count, seed, name, integers)
+    return draw(columns, ranges, count, seed, name, constants, integers)
+
+
 def draw_random(
     columns: Sequence[Column],
     ranges: Iterable[Range],

@@ -15,7 +15,7 @@ from slangad.compiler.check import tolerances as tol
 from slangad.compiler.check.model.integers import NO_INTEGERS
 from slangad.compiler.check.model.launch_columns import Extents, launch_inputs
 from slangad.compiler.check.run.launch import within
-from slangad.compiler.check.sampling.samples import draw, draw_large, draw_random
+from slangad.compiler.check.sampling.samples import draw_random, draw_sized
 from slangad.compiler.check.twins.index_ranges import axes_of, rank_of
 from slangad.compiler.ir.nodes import Memory
 
@@ -154,11 +154,9 @@ class ShapeSearch:
     def _drawn(self, inputs: ColumnTable) -> Floats:
         """Return samples, also with integers that are equal or as large as possible."""
         columns, name = inputs.columns, self.kernel.name
-        if len(columns) > tol.LARGE_LAUNCH:
-            return draw_large(columns, self.ranges, self.samples, self.seed, name, self.integers).rows
-        if self.samples < tol.SHAPE_SAMPLES:
+        if self.samples < tol.SHAPE_SAMPLES and len(columns) <= tol.LARGE_LAUNCH:
             return draw_random(columns, self.ranges, self.samples, self.seed, name, self.integers)
-        return draw(columns, self.ranges, self.samples, self.seed, name, (), self.integers).rows
+        return draw_sized(columns, self.ranges, self.samples, self.seed, name, (), self.integers).rows
 
     def _wanted(self, extents: Extents, most: Mapping[tuple[str, int], int]) -> Extents:
         """Return shapes that fit every index; they are larger only if the kernel asks for the extent."""

@@ -141,6 +141,8 @@ def unpack(ctx: Context, target: ast.Tuple | ast.List, value: ir.Expr, node: ast
     failed: Rejected | None = None
     taken: list[tuple[ast.expr, ir.Expr, Span]] = []
     for part_target, part, span in pairs:
+        if ctx.unread and isinstance(part_target, ast.Name) and part_target.id == "_" and root(part) is not None:
+            continue  # so ``_`` takes values of any types
         if any(isinstance(e, ir.Var) and e.name in written for e in walk(part)):
             stmt, part = hold(ctx, part, "old", span)  # noqa: PLW2901  (the same part, kept)
             done.append(stmt)

@@ -85,6 +85,7 @@ def lower_body(
     names = stored_names(source.statements)
     private = frozenset(private_counters(source.statements))
     steady = names_stored_once(source.statements)
+    unread = not is_read("_", source.statements)
     comments = list(whole_line_comments(source))
     locals_: dict[str, Type | None] = {}
     declared: dict[str, Type] = {}
@@ -93,7 +94,7 @@ def lower_body(
         ctx = Context(
             source.locations, nested, scope, signature, role.role, role.params, names, locals_, constants, lower_expr,
             in_kernel=role.dims, steady=steady, declared=declared, private_counters=private, comments=list(comments),
-            assigned=frozenset(role.params), taken={*role.params, *names},
+            unread=unread, assigned=frozenset(role.params), taken={*role.params, *names},
         )  # fmt: skip
         statements = _round(ctx, source, role)
         merged = _merge(locals_, ctx.inferred)
@@ -159,6 +160,12 @@ def names_stored_once(body: Sequence[ast.stmt]) -> frozenset[str]:
     nodes = (n for stmt in body for n in ast.walk(stmt) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
     counts = Counter(node.id for node in nodes)
     return frozenset(name for name, count in counts.items() if count == 1)
+
+
+def is_read(name: str, body: Sequence[ast.stmt]) -> bool:
+    """Return True if a body reads a name."""
+    nodes = (n for stmt in body for n in ast.walk(stmt) if isinstance(n, ast.Name) and n.id == name)
+    return any(isinstance(node.ctx, ast.Load) for node in nodes)
 
 
 def private_counters(body: Sequence[ast.stmt]) -> Iterator[str]:

@@ -60,6 +60,7 @@ class Context:
         calls: Keys of functions called, with the first location.
         declared: Types of locals that are annotated.
         private_counters: Loop variables that only their loops set and nothing reads afterwards.
+        unread: True if the body never reads ``_``: what it takes has no use.
         bound_in_loop: Names bound inside the loop whose head is being lowered.
         copies: Expressions that share nothing although they look like a name.
         in_kernel: The dimensions of the body's kernel, or 0.
@@ -84,6 +85,7 @@ class Context:
     intervals: dict[str, Interval] = field(default_factory=dict)
     declared: dict[str, Type] = field(default_factory=dict)
     private_counters: frozenset[str] = frozenset()
+    unread: bool = False
     shadows: dict[str, str] = field(default_factory=dict)
     inferred: dict[str, Type | None] = field(default_factory=dict)
     assigned: frozenset[str] = frozenset()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.frontends.lowering import memories
 from slangad.compiler.frontends.lowering.conversions import coerce, retype, strong
-from slangad.compiler.frontends.lowering.entities import Entity, FormEntity, FunctionEntity, TypeEntity
+from slangad.compiler.frontends.lowering.entities import Entity, FormEntity, FunctionEntity, RefusedEntity, TypeEntity
 from slangad.compiler.frontends.reading.signatures import MISSING, CallSignature, Parameter, gradient_types
 from slangad.compiler.ir import nodes as ir
 from slangad.compiler.ir import types
@@ -201,6 +201,8 @@ def derivative_call(ctx: Context, node: ast.Call, maker: ast.Call) -> ir.Expr:
         if entity.name == "bwd_diff":
             return _backward(ctx, node, signature, first)
         return _forward(ctx, node, signature, first)
+    if isinstance(entity, RefusedEntity):
+        raise ctx.refused(entity, ctx.span(maker.func))
     raise ctx.error("SA026", ctx.span(maker), "the result of a call can't be called")
 
 

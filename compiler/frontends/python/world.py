@@ -7,7 +7,7 @@ import builtins
 import contextlib
 from dataclasses import dataclass, field
 from types import FunctionType, ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from slangad.compiler.errors.spans import Span
 from slangad.compiler.frontends.lowering import vocabulary
@@ -26,6 +26,7 @@ from slangad.compiler.frontends.python.annotations import Annotations, report_fi
 from slangad.compiler.frontends.python.externals import declare_external
 from slangad.compiler.frontends.python.live import NameRead, current_in
 from slangad.compiler.frontends.python.signatures import DescribedSource, declare
+from slangad.compiler.frontends.reading.fence import factory_in_body
 from slangad.compiler.frontends.reading.locations import SourceLocations
 from slangad.compiler.frontends.reading.signatures import MISSING, CallSignature
 from slangad.compiler.lang.decorators.external import ExternalFunction
@@ -94,7 +95,7 @@ class PythonWorld:
             case ModuleType():
                 return NamespaceEntity(value, value.__name__)
             case FunctionType():
-                return vocabulary.refusal(value) or self.function(describe(value))
+                return vocabulary.refusal(value) or _factory(value, self.problems) or self.function(describe(value))
             case _:
                 return self._struct_or_value(value, name, key)
 
@@ -241,6 +242,18 @@ class PythonWorld:
             return RefusedEntity(f"'{value.name}' was refused", reported=True)
         self.externals[declared.key] = (value, declared)
         return FunctionEntity(declared)
+
+
+def _factory(value: FunctionType, problems: Problems) -> RefusedEntity | None:
+    """Return the reason why a body can't call a factory: a function that defines another, or returns ``Any``."""
+    try:
+        tree = definition_of(value).tree
+    except DescriptionError:
+        return None
+    nested = any(isinstance(n, (ast.FunctionDef, ast.ClassDef)) for stmt in tree.body for n in ast.walk(stmt))
+    if not nested and value.__annotations__.get("return") not in (Any, "Any"):
+        return None
+    return RefusedEntity(*factory_in_body(value.__name__, problems))
 
 
 @dataclass(slots=True)

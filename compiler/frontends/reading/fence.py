@@ -203,8 +203,19 @@ def _constant(node: ast.Constant, value: object, locations: SourceLocations, pro
     )
 
 
+_IDENTITY: Final = (ast.Is, ast.IsNot)
+
+
+def _is_none(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None
+
+
 def _comparison(node: ast.Compare, ops: Sequence[ast.cmpop], locations: SourceLocations, problems: Problems) -> None:
     operands = (node.left, *node.comparators)
+    if problems.wording.none and len(ops) == 1 and type(ops[0]) in _IDENTITY and any(map(_is_none, operands)):
+        help_ = problems.wording.none.format(test=ast.unparse(node))
+        problems.error("SA004", locations.span(node), "None is not supported in a described function", help=help_)
+        return
     for op, left, right in zip(ops, operands, operands[1:], strict=False):
         if type(op) in _REFUSED_OPERATORS:
             what, help_ = _REFUSED_OPERATORS[type(op)]
@@ -212,6 +223,19 @@ def _comparison(node: ast.Compare, ops: Sequence[ast.cmpop], locations: SourceLo
             problems.error("SA004", span, f"{what} is not supported in a described function", help=help_)
     for child in operands:
         _expression(child, locations, problems)
+
+
+def factory_in_body(name: str, problems: Problems) -> tuple[str, str]:
+    """Return the message and the help for a call of a factory in a body."""
+    message = f"'{name}' makes a function or a struct, which a body can't do"
+    return message, problems.wording.factory.format(name=name)
+
+
+def _is_layer(func: ast.expr) -> bool:
+    """Return True for ``sa.nn.MLP``: what ``sa.nn`` spells with a capital is a factory."""
+    owner = func.value if isinstance(func, ast.Attribute) else None
+    name = owner.attr if isinstance(owner, ast.Attribute) else owner.id if isinstance(owner, ast.Name) else ""
+    return isinstance(func, ast.Attribute) and name == "nn" and func.attr[:1].isupper()
 
 
 def _call(node: ast.Call, locations: SourceLocations, problems: Problems) -> None:
@@ -224,6 +248,10 @@ def _call(node: ast.Call, locations: SourceLocations, problems: Problems) -> Non
             "SA004", locations.span(node.func), "'print' is not supported in a described function",
             help=problems.wording.show,
         )  # fmt: skip
+    if problems.wording.factory and _is_layer(node.func):
+        message, help_ = factory_in_body(ast.unparse(node.func), problems)
+        problems.error("SA026", locations.span(node.func), message, help=help_)
+        return
     strings_allowed = _takes_text(node.func)
     for part in (node.func, *node.args, *(k.value for k in node.keywords)):
         if not (strings_allowed and isinstance(part, (ast.Constant, ast.JoinedStr))):

@@ -22,6 +22,8 @@ class Wording:
         not_differentiated: The name of a function that is not differentiated.
         dims: The way to give a kernel ``{dims}`` dimensions, ``{count}`` in letters.
         result: The way to declare a result of type ``{type}``.
+        factory: The way to use the factory ``{name}``; empty where the names of a body say it.
+        none: The way to branch on ``{test}`` of None; empty where no constant is None.
     """
 
     function: str
@@ -32,6 +34,8 @@ class Wording:
     not_differentiated: str
     dims: str
     result: str
+    factory: str = ""
+    none: str = ""
 
 
 PYTHON: Final = Wording(
@@ -43,6 +47,8 @@ PYTHON: Final = Wording(
     not_differentiated="an @sa.function",
     dims="@sa.kernel(dims={dims}) gives a kernel {count} dimensions",
     result="annotate the result: -> {type}",
+    factory="call it outside of the body and use what it makes: made = {name}(…)",
+    none="a body may branch on a constant: given = {test} outside of it, then if given:",
 )
 YAML: Final = Wording(
     function="define it under functions:",

@@ -28,8 +28,10 @@ from slangad.compiler.passes.derivatives.finite import on
 from slangad.compiler.passes.derivatives.maker import gradients, make_pair, tangent
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from slangad.compiler.ir.build import Block, Fresh
-    from slangad.compiler.ir.nodes import Expr, Function, Var
+    from slangad.compiler.ir.nodes import Expr, Function, Param, Var
     from slangad.compiler.passes.derivatives.maker import Maker
 
 
@@ -75,13 +77,14 @@ def _sum(products: list[tuple[Expr, Expr]], type_: Scalar, fresh: Fresh) -> tupl
     return body, total
 
 
-def derived_backward(maker: Maker) -> Function:
-    """Return a backward function from the custom forward function."""
+def derived_backward(maker: Maker, wanted: Sequence[Param] | None = None) -> Function:
+    """Return a backward function from the custom forward function; with the gradients of some parameters if given."""
+    wanted = maker.active if wanted is None else wanted
     fresh = maker.fresh()
     body: Block = ()
     result: list[Expr] = []
     for position, param in enumerate(maker.function.params):
-        if param not in maker.active:
+        if param not in wanted:
             continue
         value = maker.values()[position]
         gradient = fresh.var(f"{param.name}_grad", param.type)
@@ -89,7 +92,9 @@ def derived_backward(maker: Maker) -> Function:
         body += _along_parameter(maker, position, value, gradient, fresh)
         result.append(gradient)
     doc = (f"For reverse mode, which does not call the forward function of {maker.function.name}.",)
-    return replace(maker.backward_function((*body, gradients(result))), doc=doc)
+    returned = gradients(result)
+    made = maker.backward_function((*body, returned))
+    return replace(made, doc=doc, result=made.result if returned.value is None else returned.value.type)
 
 
 def _along_parameter(maker: Maker, position: int, value: Expr, gradient: Var, fresh: Fresh) -> Block:
