@@ -26,11 +26,11 @@ from slangad.compiler.runtime.device.cpu_worker import BufferUse, Dispatch, Load
 from slangad.compiler.runtime.device.cxx import build_shared_library, fuses
 from slangad.compiler.runtime.device.memory import require_memory, too_little_memory
 from slangad.compiler.runtime.device.model import Sliced
+from slangad.compiler.runtime.device.reached_text import compile_reached
 from slangad.compiler.runtime.device.segments import Segment, free_memory
 from slangad.compiler.toolchain.jobs.request import CompileJob
 from slangad.compiler.toolchain.messages.failures import failed, no_temporary_files, temporary_files
 from slangad.compiler.toolchain.messages.messages import to_diagnostics
-from slangad.compiler.toolchain.session import compile_jobs
 from slangad.compiler.toolchain.workers.processes import Child, ProcessDiedError
 
 if TYPE_CHECKING:
@@ -194,7 +194,7 @@ class CpuDevice:
             defines=(*source.defines, *([(_FUSED, "")] if fuses() else [])),
             whole=True,
         )
-        (result,) = compile_jobs([job], workers=1, cache=source.cache)
+        result = compile_reached(job, emitted, source.cache)
         options = to_diagnostics(result.messages, partial(_locate, emitted))
         errors = [diagnostic for diagnostic in options if diagnostic.severity is Severity.ERROR]
         if errors:

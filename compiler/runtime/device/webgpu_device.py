@@ -17,6 +17,7 @@ from slangad.compiler.ir.targets import ROLLED
 from slangad.compiler.runtime.device.choice import is_software
 from slangad.compiler.runtime.device.gpu_launches import KeptBindings, copies_of, leave_busy, spread
 from slangad.compiler.runtime.device.memory import too_little_memory
+from slangad.compiler.runtime.device.reached_text import compile_reached
 from slangad.compiler.runtime.device.slangpy_device import captured_prints
 from slangad.compiler.runtime.device.table import DEVICES
 from slangad.compiler.runtime.device.webgpu_limits import (
@@ -30,7 +31,6 @@ from slangad.compiler.runtime.device.webgpu_limits import (
 from slangad.compiler.runtime.device.wgsl import STORAGE, UNIFORM, read_shader
 from slangad.compiler.toolchain.jobs.request import CompileJob
 from slangad.compiler.toolchain.messages.failures import failed
-from slangad.compiler.toolchain.session import compile_jobs
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -234,7 +234,7 @@ class WebgpuDevice:
             include_dirs=source.include_dirs,
             defines=(*source.defines, *((macro, "") for macro, here in has.items() if here)),
         )
-        (result,) = compile_jobs([job], workers=1, cache=source.cache)
+        result = compile_reached(job, emitted, source.cache)
         if not result.ok:
             errors = [message.text for message in result.messages if message.is_error]
             if any(_DOUBLE in error for error in errors):
