@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from slangad.compiler.errors.diagnostics import CompileError, Diagnostic
 from slangad.compiler.ir import nodes as ir
 from slangad.compiler.ir.build import Fresh, add, fresh_keys, zero
+from slangad.compiler.ir.calls import reached
 from slangad.compiler.ir.gradient_flow import Carrying, is_differentiated
 from slangad.compiler.ir.types import BOOL, Struct, Void
 from slangad.compiler.ir.walk import body_exprs, map_blocks, root, statements, walk_stmts
@@ -60,7 +61,9 @@ def replay_loops(module: ir.Module) -> ir.Module:
     if not any(isinstance(s, (ir.For, ir.While)) for f in module.functions for s in walk_stmts(statements(f))):
         return module
     module = mark_kernel_params(module)
-    state = _Replacer({f.key: f for f in module.functions}, fresh_keys(module))
+    known = {f.key: f for f in module.functions}
+    used = reached(known, [k.function for k in module.kernels]) if module.kernels else {*known}
+    state = _Replacer(known, fresh_keys(module), used)
     functions: list[ir.Function] = []
     for function in module.functions:
         made, changed = state.function(function)
@@ -88,10 +91,15 @@ def _without_wishes(function: ir.Function) -> ir.Function:
 
 @dataclass(slots=True)
 class _Replacer:
-    """The functions and structs so far, and the choices."""
+    """The functions and structs so far, and the choices.
+
+    Loops over arrays are replaced in functions that are ``used``: those of kernels, or all if there are no kernels. It
+    makes a text longer.
+    """
 
     functions: dict[str, ir.Function]
     keys: Fresh
+    used: set[str]
     structs: list[ir.StructDef] = field(default_factory=list)
     choices: list[ir.LoopChoice] = field(default_factory=list)
     replayed: list[ir.ReplayedLoop] = field(default_factory=list)
@@ -217,7 +225,9 @@ class _Scope:
         None if it has none.
         """
         stmt = loop.stmt
-        if not isinstance(stmt, ir.For) or wish_of(stmt) or not is_active_loop(loop) or arrays_of(loop) <= SHARED:
+        if not isinstance(stmt, ir.For) or wish_of(stmt) or self.of.key not in self.all.used:
+            return None
+        if not is_active_loop(loop) or arrays_of(loop) <= SHARED:
             return None
         head, stmt, tail = held_elements(stmt, self.carrying, self.names, self.counters)
         before, after = before | {*stored_in(head)}, (tail, *after)
