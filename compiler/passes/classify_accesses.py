@@ -87,10 +87,10 @@ class Decision(NamedTuple):
     why: str = ""
 
 
-def accumulation_of(module: ir.Module, buffer: ir.Buffer) -> Decision:
-    """Return how the gradient of a tensor or texture is accumulated."""
+def accumulation_of(module: ir.Module, buffer: ir.Buffer, accesses: set[Access] | None = None) -> Decision:
+    """Return how the gradient of a tensor or texture is accumulated; ``accesses`` are its own if they are known."""
     kernel = next(k for k in module.kernels if k.name == buffer.kernel)
-    accesses = set(accesses_of(module, kernel, buffer.key))
+    accesses = set(accesses_of(module, kernel, buffer.key)) if accesses is None else accesses
     sources = [source for access in accesses for source in access]
     if all(source == SHARED for source in sources):
         return Decision(ir.Accumulation.SHARED)

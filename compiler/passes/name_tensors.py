@@ -36,6 +36,8 @@ from slangad.compiler.passes.keep_params_in_memory import FEW_SCALARS
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
+    from slangad.compiler.passes.classify_accesses import Access
+
 _FEW_SCALARS: Final = 64
 """Scalars. A thread adds up gradients of a tensor by itself up to this size. Larger: threads need more registers."""
 Given = tuple[tuple[str, str], ...]
@@ -168,15 +170,17 @@ def _with_accumulation(module: ir.Module, buffer: ir.Buffer, read: Collection[st
         return replace(buffer, accumulation=ir.Accumulation.SUM, reach=buffer.extents, read_again=True)
     if buffer.key not in read:
         return buffer
-    buffer = replace(buffer, read_again=_is_read_again(module, buffer))
+    kernel = next(k for k in module.kernels if k.name == buffer.kernel)
+    accesses = set(accesses_of(module, kernel, buffer.key))
+    buffer = replace(buffer, read_again=_is_read_again(module, buffer, accesses))
     if buffer.no_diff:
         return buffer
-    kind, _, why = accumulation_of(module, buffer)
+    kind, _, why = accumulation_of(module, buffer, accesses)
     reach = _few_elements(module, buffer) if kind is ir.Accumulation.SHARED else ()
     return replace(buffer, accumulation=ir.Accumulation.SUM if reach else kind, reach=reach, why=why)
 
 
-def _is_read_again(module: ir.Module, buffer: ir.Buffer) -> bool:
+def _is_read_again(module: ir.Module, buffer: ir.Buffer, accesses: Collection[Access]) -> bool:
     """Return True if reading an element again costs less than keeping it for reverse mode.
 
     A cache has what all threads read at a time, and a row that a loop runs along. Slang would keep what each iteration
@@ -184,8 +188,6 @@ def _is_read_again(module: ir.Module, buffer: ir.Buffer) -> bool:
     """
     if not isinstance(buffer.type, Tensor) or buffer.type.writes:
         return False
-    kernel = next(k for k in module.kernels if k.name == buffer.kernel)
-    accesses = set(accesses_of(module, kernel, buffer.key))
     if all(source == SHARED for access in accesses for source in access):
         return True
     return all(access[-1] == SHARED for access in accesses) and _runs_along_rows(module, buffer)

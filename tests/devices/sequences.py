@@ -1,7 +1,7 @@
 """Networks that read their weights in loops: what reverse mode keeps of an iteration must not hold them."""
 
 import slangad as sa
-from slangad import Array, Each, Param, float4, float4x4
+from slangad import Array, Each, OutTensor, Param, float4, float4x4
 
 TOKENS = 8
 WIDE = 32
@@ -114,3 +114,38 @@ def chosen(nets: Param[Array[Dense, 3]], kind: Each[int], x: Each[Array[float, W
             total += nets[kind].w[i][j] * x[j]
         result += sa.sin(total / WIDE)
     return result
+
+
+STEPS = 7
+
+
+@sa.kernel
+def iterated(m: Param[Array[float4x4, STEPS]], x: Each[float4]) -> Each[float]:
+    """Loops that Slang keeps, since their state is small. Each iteration reads a matrix, which all threads share."""
+    s = 0.1
+    for _ in range(STEPS):
+        for j in range(STEPS):
+            s = sa.sin(s + sa.dot(x, m[j] @ (s * x)))
+    return s
+
+
+@sa.kernel
+def of_kind(m: Param[Array[Array[float4x4, STEPS], 3]], kind: Each[int], x: Each[float4]) -> Each[float]:
+    """The same with a row of matrices for each kind."""
+    s = 0.1
+    for _ in range(STEPS):
+        for j in range(STEPS):
+            s = sa.sin(s + sa.dot(x, m[kind][j] @ (s * x)))
+    return s
+
+
+@sa.kernel
+def told(x: Each[float4], out: OutTensor[float, 2]) -> Each[float]:
+    """A loop that Slang keeps, since it stores; an inner one changes a small array."""
+    w = Array[float, 8]()
+    for i in range(20):
+        for j in range(7):
+            w[j] = sa.sin(w[j + 1] + x.x)
+        w[7] = sa.cos(w[0])
+        out[sa.thread_id(), i] = w[0]
+    return w[0]

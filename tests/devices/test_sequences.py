@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.toolchain
 
 DESCRIBED = Path(__file__).with_name("sequences.py")
-COUNT, TOKENS, WIDE = 70, 8, 32
+COUNT, TOKENS, WIDE, STEPS = 70, 8, 32, 7
 STEP = 1e-30
 """Of the complex step: the derivative is the imaginary part over it, without cancellation."""
 LONGEST = 1024
@@ -75,12 +75,29 @@ def chosen(given: Given) -> np.ndarray:
     return np.sin(product / WIDE).sum(-1)
 
 
+def iterated(given: Given) -> np.ndarray:
+    return _through(np.broadcast_to(given["m"], (COUNT, STEPS, 4, 4)), given["x"])
+
+
+def of_kind(given: Given) -> np.ndarray:
+    return _through(given["m"][given["kind"]], given["x"])
+
+
+def _through(m: np.ndarray, x: np.ndarray) -> np.ndarray:
+    s = np.full(COUNT, 0.1)
+    for k in range(STEPS * STEPS):
+        s = np.sin(s + s * np.einsum("na,nab,nb->n", x, m[:, k % STEPS], x))
+    return s
+
+
 SHAPES: dict[Callable[[Given], np.ndarray], Mapping[str, tuple[int, ...]]] = {
     remembered: {"cell.w": (4, 4, 4), "cell.u": (4, 4, 4), "cell.b": (4, 4), "words": (COUNT, TOKENS, 4)},
     attended: {**{f"heads.{name}": (2, 4, 4) for name in "qkv"}, "words": (COUNT, TOKENS, 4)},
     scored: {"queries": (COUNT, TOKENS, 6), "keys": (TOKENS, 6)},
     tied: {"net.w": (6, WIDE), "x": (COUNT, WIDE)},
     chosen: {"nets.w": (3, WIDE, WIDE), "x": (COUNT, WIDE)},
+    iterated: {"m": (STEPS, 4, 4), "x": (COUNT, 4)},
+    of_kind: {"m": (3, STEPS, 4, 4), "x": (COUNT, 4)},
 }
 
 
@@ -90,8 +107,9 @@ def test_sequences__gradients__are_those_of_float64(
 ) -> None:
     rng = np.random.default_rng(5)
     shapes = SHAPES[reference]
-    given: Given = {key: rng.normal(size=shape).astype(np.float32) for key, shape in shapes.items()}
-    if reference is chosen:
+    scale = 0.1 if reference in (iterated, of_kind) else 1.0  # of 49 steps: larger ones are chaotic
+    given: Given = {key: (scale * rng.normal(size=shape)).astype(np.float32) for key, shape in shapes.items()}
+    if reference in (chosen, of_kind):
         given["kind"] = rng.integers(0, 3, COUNT).astype(np.int32)
     wide = {key: value.astype(np.float64) if key in shapes else value for key, value in given.items()}
     out = kernels[reference.__name__].backward(**given)

@@ -163,9 +163,11 @@ def names_stored_once(body: Sequence[ast.stmt]) -> frozenset[str]:
 
 
 def is_read(name: str, body: Sequence[ast.stmt]) -> bool:
-    """Return True if a body reads a name."""
-    nodes = (n for stmt in body for n in ast.walk(stmt) if isinstance(n, ast.Name) and n.id == name)
-    return any(isinstance(node.ctx, ast.Load) for node in nodes)
+    """Return True if a body reads a name; ``name += 1`` does."""
+    nodes = [n for stmt in body for n in ast.walk(stmt)]
+    read = [n for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)]
+    updated = [n.target for n in nodes if isinstance(n, ast.AugAssign)]
+    return any(isinstance(n, ast.Name) and n.id == name for n in (*read, *updated))
 
 
 def private_counters(body: Sequence[ast.stmt]) -> Iterator[str]:

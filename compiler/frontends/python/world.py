@@ -245,15 +245,29 @@ class PythonWorld:
 
 
 def _factory(value: FunctionType, problems: Problems) -> RefusedEntity | None:
-    """Return the reason why a body can't call a factory: a function that defines another, or returns ``Any``."""
+    """Return the reason why a body can't call a factory."""
     try:
         tree = definition_of(value).tree
     except DescriptionError:
         return None
-    nested = any(isinstance(n, (ast.FunctionDef, ast.ClassDef)) for stmt in tree.body for n in ast.walk(stmt))
-    if not nested and value.__annotations__.get("return") not in (Any, "Any"):
+    returns_any = value.__annotations__.get("return") in (Any, "Any")
+    if not _hands_on_definition(tree) and not (returns_any and _returns_names_and_calls(tree)):
         return None
     return RefusedEntity(*factory_in_body(value.__name__, problems))
+
+
+def _hands_on_definition(tree: ast.FunctionDef) -> bool:
+    """Return True if a function defines another, or a class, and does more than to call that."""
+    nodes = [n for stmt in tree.body for n in ast.walk(stmt)]
+    names = {n.name for n in nodes if isinstance(n, (ast.FunctionDef, ast.ClassDef))}
+    called = {id(n.func) for n in nodes if isinstance(n, ast.Call)}
+    return any(isinstance(n, ast.Name) and n.id in names and id(n) not in called for n in nodes)
+
+
+def _returns_names_and_calls(tree: ast.FunctionDef) -> bool:
+    """Return True if what a function returns may be a function: arithmetic gives none."""
+    values = [n.value for stmt in tree.body for n in ast.walk(stmt) if isinstance(n, ast.Return)]
+    return all(isinstance(one, (ast.Name, ast.Call)) for one in values)
 
 
 @dataclass(slots=True)

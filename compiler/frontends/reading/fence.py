@@ -231,11 +231,18 @@ def factory_in_body(name: str, problems: Problems) -> tuple[str, str]:
     return message, problems.wording.factory.format(name=name)
 
 
-def _is_layer(func: ast.expr) -> bool:
-    """Return True for ``sa.nn.MLP``: what ``sa.nn`` spells with a capital is a factory."""
+def _makes_layer(node: ast.Call) -> bool:
+    """Return True for ``sa.nn.MLP([3, 4, 1])``, whose list and texts are not worth an error each.
+
+    Without those, the call may be that of a struct in a module of the user's: the names of the body tell.
+    """
+    func = node.func
     owner = func.value if isinstance(func, ast.Attribute) else None
     name = owner.attr if isinstance(owner, ast.Attribute) else owner.id if isinstance(owner, ast.Name) else ""
-    return isinstance(func, ast.Attribute) and name == "nn" and func.attr[:1].isupper()
+    if not isinstance(func, ast.Attribute) or name != "nn" or not func.attr[:1].isupper():
+        return False
+    given = (*node.args, *(k.value for k in node.keywords))
+    return any(isinstance(e, ast.List) or (isinstance(e, ast.Constant) and isinstance(e.value, str)) for e in given)
 
 
 def _call(node: ast.Call, locations: SourceLocations, problems: Problems) -> None:
@@ -248,7 +255,7 @@ def _call(node: ast.Call, locations: SourceLocations, problems: Problems) -> Non
             "SA004", locations.span(node.func), "'print' is not supported in a described function",
             help=problems.wording.show,
         )  # fmt: skip
-    if problems.wording.factory and _is_layer(node.func):
+    if problems.wording.factory and _makes_layer(node):
         message, help_ = factory_in_body(ast.unparse(node.func), problems)
         problems.error("SA026", locations.span(node.func), message, help=help_)
         return

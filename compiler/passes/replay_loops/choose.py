@@ -7,7 +7,8 @@
 | recompute | is computed again from the last kept one | about two square roots of the number of iterations |
 | keep | Slang keeps it | every iteration |
 
-Slang's way is the fastest for short loops. It stays where it keeps at most ``BUDGET`` bytes.
+Slang's way is the fastest for short loops. It stays where it keeps at most ``BUDGET`` bytes and takes no
+elements of arrays.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Compile entry points of a module from the part of its text that they reach.
 
-Slang reads the text for each kernel that is loaded. It takes 3 s for that of a file with twenty networks, and half a
-second for the part of one of them.
+Slang reads the text for each kernel that is loaded. It takes 2 to 3 s for that of a file with thirty networks, and
+half a second for the part of one of them.
 """
 
 from __future__ import annotations

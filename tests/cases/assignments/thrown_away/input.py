@@ -20,3 +20,10 @@ def thrown_away(x: float, v: float3) -> float:
 def read(x: float) -> float:
     _, b, _ = three(x)
     return b.x + _
+
+
+@sa.differentiable
+def updated(v: float3) -> float:
+    _, b, _ = v
+    _ += 1.0
+    return b

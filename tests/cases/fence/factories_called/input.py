@@ -27,7 +27,12 @@ def own(x: float) -> float:
 @sa.differentiable
 def layers(x: float3) -> float:
     net = sa.nn.MLP([3, 4, 1])
-    return net(Array[float, 3](x.x, x.y, x.z))[0] + sa.nn.SphericalHarmonics(2)(x)[0]
+    return net(Array[float, 3](x.x, x.y, x.z))[0]
+
+
+@sa.differentiable
+def encoded(x: float3) -> float:
+    return sa.nn.SphericalHarmonics(2)(x)[0]
 
 
 @sa.differentiable
