@@ -116,7 +116,9 @@ def test_sequences__gradients__are_those_of_float64(
     for key, shape in shapes.items():
         direction = rng.normal(size=shape)
         moved = reference({**wide, key: wide[key] + 1j * STEP * direction}).imag / STEP
-        near((out.grad[key] * direction).sum(), moved.sum(), size=np.abs(moved).sum())
+        # The sine of NVIDIA's Vulkan driver is off by 4e-7; 49 of them follow each other.
+        tolerance = 3e-5 if reference in (iterated, of_kind) else 1e-5
+        near((out.grad[key] * direction).sum(), moved.sum(), tolerance, size=np.abs(moved).sum())
 
 
 def test_sequences__in_reverse_mode__load_no_long_values(toolchain: Toolchain) -> None:

@@ -5,7 +5,7 @@ from slangad import Array, Each, float2, float3
 
 N = 20
 V = Array[float, N]
-ROWS = 18
+ROWS = 6
 M = Array[V, ROWS]
 
 
