@@ -127,3 +127,16 @@ def beside_none(x: Each[float3], i: Each[int]) -> Each[float]:
 @sa.differentiable
 def turned(x: float3, s: sa.NoDiff[float], t: float) -> float:
     return sa.dot(float3(s, 0.3, t), float3(t, 0.3, x.x))
+
+
+@sa.kernel
+def emptied(x: Each[sa.Array[float, 12]], i: Each[int]) -> Each[float]:
+    """An array that a branch sets to zeros, before a store at an index of the data."""
+    a = sa.copy(x)
+    if i < 2:
+        a = sa.Array[float, 12]()
+        a[i + 1] = sa.tanh(x[11 - i])
+    total = 0.0
+    for k in range(12):
+        total += a[k] * sa.sin(float(k) + 1.0)
+    return total
