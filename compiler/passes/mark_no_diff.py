@@ -6,9 +6,10 @@ In a differentiated function, where ``table`` is not differentiable:
     table(k)                k carries none        ->  no_diff(table(k))
     no_diff(x * table(x))                         ->  no_diff(x * no_diff(table(x)))
     float3(k, k, 1.0)       k carries none        ->  no_diff(float3(k, k, 1.0))
+    float3(k, x, x)         k is a parameter      ->  float3(no_diff(k), x, x)
     v = k; v.x = e          k carries none        ->  v = no_diff(k); v.x = e
 
-Without the marks of the last two, reverse mode fails or the compiler crashes (docs/slang-notes.md). Elsewhere
+Without the marks of the last three, reverse mode fails or the compiler crashes (docs/slang-notes.md). Elsewhere
 ``no_diff(x)`` is just ``x``: Slang allows it only where something is differentiated.
 """
 
@@ -72,7 +73,8 @@ def _function(function: ir.Function, functions: Mapping[str, ir.Function], probl
         return map_exprs_of(function, lambda e: rewrite(e, _without_no_diff))
     carrying = Carrying(function, functions)
     parts = {owner.name for stmt in walk_stmts(statements(function)) if (owner := _partly_stored(stmt))}
-    function = map_exprs_of(function, _Marker(functions, carrying, problems).mark)
+    passive = any(p.no_diff and types.carries_gradient(p.type) for p in function.params)
+    function = map_exprs_of(function, _Marker(functions, carrying, problems, passive).mark)
     if not parts or not isinstance(function.body, tuple):
         return function
     return replace(function, body=_copied(function.body, parts, carrying))
@@ -108,6 +110,7 @@ class _Marker:
     functions: Mapping[str, ir.Function]
     carrying: Carrying
     problems: list[Diagnostic]
+    takes_passive: bool
 
     def mark(self, expr: ir.Expr) -> ir.Expr:
         """Return the expression with every call that ends a gradient wrapped."""
@@ -128,8 +131,15 @@ class _Marker:
                 return ir.NoDiff(marked, marked.type, marked.span)
             case ir.Construct(args=args) if not ended and _is_mixed(args) and not self.carrying.carries(marked):
                 return ir.NoDiff(marked, marked.type, marked.span)
+            case ir.Construct(args=args, type=types.Vector()) if not ended and self.carrying.carries(marked):
+                return replace(marked, args=tuple(map(self._ended, args)))
             case _:
                 return marked
+
+    def _ended(self, part: ir.Expr) -> ir.Expr:
+        """Return a part of a vector with gradient; marked if it is a local without."""
+        passive = self.takes_passive and isinstance(part, ir.Var) and types.is_floating(part.type)
+        return ir.NoDiff(part, part.type, part.span) if passive and not self.carrying.carries(part) else part
 
     def _check(self, call: ir.Expr, callee: ir.Function) -> None:
         if not isinstance(call, ir.Call) or not types.carries_gradient(call.type):

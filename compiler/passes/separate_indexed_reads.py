@@ -5,6 +5,8 @@ Reads through the library's ``at`` are always right. Plain reads are right if on
 
     x[i] * x[j]          ->  at(x, i) * at(x, j)
     x[i] * x[2]          ->  at(x, i) * x[2]
+    no_diff(x[i]) * x[2] ->  no_diff(at(x, i)) * x[2]
+    x[i % n] * x[i % n]  ->  at(x, i % n) * at(x, i % n), since % is a call, made twice
     s += x[i] * w[i]         unchanged
     a[i] = a[i] + e          unchanged, unless e reads a
 
@@ -112,6 +114,7 @@ class _Reads:
     static: dict[Place, set[str]] = field(default_factory=dict)
     dynamic: dict[Place, set[tuple[ir.Expr, ...]]] = field(default_factory=dict)
     many: set[Place] = field(default_factory=set)
+    called: set[tuple[Place, tuple[ir.Expr, ...]]] = field(default_factory=set)
 
     def meeting(self) -> frozenset[Place]:
         """Return the values that are read through a run-time index and another way."""
@@ -132,6 +135,9 @@ class _Reads:
 
     def _expr(self, expr: ir.Expr, unrolled: frozenset[str]) -> None:
         if _ends_gradient(expr):
+            for part in walk(expr):
+                if isinstance(part, ir.Index) and (path := access(part)) is not None:
+                    self._note_called(path)
             return
         if isinstance(expr, (ir.Index, ir.Swizzle)) and self._note(expr, unrolled):
             return
@@ -151,9 +157,17 @@ class _Reads:
         names = {e.name for index in path.indices for e in walk(index) if isinstance(e, ir.Var)}
         if unrolled or names & self.changing:
             self.many.add(path.place)
+        self._note_called(path)
         for index in path.indices:
             self._expr(index, unrolled)
         return True
+
+    def _note_called(self, path: Access) -> None:
+        """Note a read, also one without gradient, at an index that calls a function: Slang takes two for different."""
+        if any(isinstance(e, ir.Call) or _is_of_library(e) for index in path.indices for e in walk(index)):
+            way = (path.place, path.indices)
+            self.many |= {path.place} if way in self.called else set()
+            self.called.add(way)
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,10 +222,13 @@ def _read_exprs(stmt: ir.Stmt) -> tuple[ir.Expr, ...]:
     return (stmt.value, *(e.index for e in walk(stmt.target) if isinstance(e, ir.Index)))
 
 
+def _is_of_library(expr: ir.Expr) -> bool:
+    return isinstance(expr, ir.Intrinsic) and expr.name in ("mod", "floor_div")
+
+
 def _ends_gradient(expr: ir.Expr) -> bool:
+    """Return True if reverse mode does not look inside. It does in ``no_diff``."""
     match expr:
-        case ir.NoDiff():
-            return True
         case ir.Binary(op=op):
             return op in COMPARISONS
         case ir.Cast(type=type_):

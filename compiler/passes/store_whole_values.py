@@ -9,6 +9,9 @@ tangents if the first store changes a part of a literal. Whole stores are right:
     s.v.x = e;      ->    s = S(float2(e, s.v.y), s.k);
     a[i] = e;       ->    a = with(a, i, e);
 
+Arrays of numbers are split, but not where a store outside of loops has a run-time index. There it is enough that the
+literal is no literal to Slang: ``a = no_diff({})``. If a branch stores the literal, entries are stored as above.
+
 Functions without branches and loops keep the shorter form. So do structs, matrices and arrays that do not start as
 literals, if the function has no other local of the same type.
 """
@@ -41,9 +44,46 @@ def _function(function: ir.Function) -> ir.Function:
     if not isinstance(body, tuple) or not is_differentiated(function) or not _forks(body):
         return function
     names = frozenset(_confused(body))
+    apart = frozenset(_stored_outside_loops(body)) - names
+    inside = (s for stmt in body for block in blocks(stmt) for s in walk_stmts(block))
+    again = (s.target.name for s in inside if isinstance(s, ir.Assign) and isinstance(s.target, ir.Var) and _empty(s))
+    names |= apart & frozenset(again)
+    body = tuple(_detached(stmt, apart) for stmt in body)
     if not names:
-        return function
+        return replace(function, body=body)
     return replace(function, body=_block(body, names, fresh_locals(function, body)))
+
+
+def _detached(stmt: ir.Stmt, names: frozenset[str]) -> ir.Stmt:
+    """Return a statement with ``no_diff`` at literals that become arrays of numbers."""
+    match stmt:
+        case ir.Assign(target=ir.Var(name), value=value) if name in names:
+            return replace(stmt, value=ir.NoDiff(value, value.type, value.span)) if _empty(stmt) else stmt
+        case _:
+            return map_blocks(stmt, lambda block: tuple(_detached(s, names) for s in block))
+
+
+def _empty(stmt: ir.Assign) -> bool:
+    """Return True if a statement stores a literal."""
+    return isinstance(stmt.value, ir.Construct) and all(
+        isinstance(e, (ir.Construct, ir.Const)) for e in walk(stmt.value)
+    )
+
+
+def _stored_outside_loops(body: Block) -> Iterator[str]:
+    """Yield arrays of numbers with gradient, of which an entry at a run-time index is stored outside of loops."""
+    for stmt in body:
+        match stmt:
+            case ir.Assign(target=ir.Index() as target):
+                owner = root(target)
+                part = target.type
+                if owner is not None and types.carries_gradient(part) and not isinstance(target.index, ir.Const):
+                    yield owner.name
+            case ir.If():
+                for block in blocks(stmt):
+                    yield from _stored_outside_loops(block)
+            case _:
+                pass
 
 
 def fresh_locals(function: ir.Function, body: Block) -> Fresh:

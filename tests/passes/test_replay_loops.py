@@ -209,6 +209,18 @@ def test_iteration__whose_element_is_not_known_before__takes_the_array(tmp_path:
     assert not any("float w_" in line for line in text.splitlines())
 
 
+def test_swap__in_a_long_loop__compiles(tmp_path: Path) -> None:
+    found = choice(tmp_path, "for k in range(100):\n    s, t = t, s * x")
+    assert found.way == "recompute"
+    assert choice(tmp_path, "s = x\nfor k in range(100):\n    s, t = t, s").way == "recompute"
+
+
+def test_sum__that_an_inner_loop_reads__goes_into_it(tmp_path: Path) -> None:
+    body = "for i in range(9):\n    for k in range(100):\n        s += x\n        t = sa.sin(t + s)"
+    text = emit_module(passed(tmp_path, body)).text
+    assert "FState(0.0" not in text
+
+
 def test_nested_sums__keep_nothing(tmp_path: Path) -> None:
     module = passed(tmp_path, "for i in range(70):\n    for j in range(70):\n        s += sa.sin(x * i) * a[j]")
     assert [found.way for found in module.loops] == ["sum", "sum"]

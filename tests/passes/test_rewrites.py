@@ -241,7 +241,7 @@ def test_matrices__arithmetic__is_what_targets_compile(before: str, after: str) 
             "set k = i set x = a[k] set k = j return (x * a[k])",
             "set k = i set x = at(a, k)::float set k = j return (x * at(a, k)::float)",
         ),
-        ("return (no_diff(a[i]) * a[j])", "return (no_diff(a[i]) * a[j])"),
+        ("return (no_diff(a[i]) * a[j])", "return (no_diff(at(a, i)::float) * at(a, j)::float)"),
         (
             "for k = 0 to 4 step 1 limit 4 unroll { set x = (x * a[k]) } return x",
             "for k = 0 to 4 step 1 limit 4 unroll { set x = (x * a[k]) } return x",

@@ -636,13 +636,27 @@ def iterations(stmt: ir.For) -> ir.Expr:
 def state_of(loop: Loop, key: str, name: str) -> State:
     """Return the state of a loop as a value."""
     locals_ = tuple(v.local for v in loop.state)
-    if len(locals_) == 1 and not loop.breaks:
+    if len(locals_) == 1 and not loop.breaks and not _is_mixed(locals_[0].type):
         return State(locals_, "", locals_[0].type)
-    fields = [Field(v.local.name, v.local.type, _passive(v.local, v.active)) for v in loop.state]
+    fields = [
+        # Slang takes no_diff arrays for another type.
+        Field(v.local.name, v.local.type, _passive(v.local, v.active) and not isinstance(v.local.type, Array))
+        for v in loop.state
+    ]
     stops = Fresh({v.name for v in locals_}).name("stops") if loop.breaks else ""
     if stops:
         fields.append(Field(stops, BOOL))
     return State(locals_, stops, Struct(f"{key} state", f"{name}State", tuple(fields)))
+
+
+def _is_mixed(type_: Type) -> bool:
+    """Return True for an array of structs with a gradient, of which parts have none: Slang refuses it as a result."""
+    inside = type_
+    while isinstance(inside, Array):
+        inside = inside.element
+    if inside == type_ or not isinstance(inside, Struct):
+        return False
+    return len({not f.no_diff and carries_gradient(f.type) for f in inside.fields}) > 1
 
 
 def end_of(loop: Loop, plan: Plan, state: State, key: str, name: str) -> Type:

@@ -22,6 +22,7 @@ from slangad.compiler.passes.replay_loops.choose import (
     arrays_of,
     choose,
     needed_in,
+    read_in,
 )
 from slangad.compiler.passes.replay_loops.elements import (
     elements_of,
@@ -35,6 +36,7 @@ from slangad.compiler.passes.replay_loops.read import (
     holds_nested_structs,
     inverse_of,
     is_active_loop,
+    names_in,
     narrowed,
     obstacle,
     read_loop,
@@ -316,7 +318,10 @@ class _Scope:
         only adds to them.
         """
         state, span = made.state, loop.stmt.span
-        apart = {v.local for v in loop.state if self.depth and v.set_before and adds_only(loop.body, v.local)}
+        asked = names_in(loop.stmt.condition) if isinstance(loop.stmt, ir.While) else set()
+        reads = asked | read_in(loop.body)
+        added = [v.local for v in loop.state if v.set_before and v.local.name not in reads]
+        apart = {v for v in added if self.depth and adds_only(loop.body, v)}
         starts = (v.local if v.set_before and v.local not in apart else zero(v.local.type) for v in loop.state)
         result: list[ir.Stmt] = []
         if state.alone:

@@ -202,3 +202,61 @@ def shifted(x: Each[V], n: Each[int]) -> Each[float]:
             continue
         total += z[i] * y[N - 1 - i]
     return total
+
+
+@sa.kernel
+def same_place(x: Each[V], w: Each[M], k: Each[int]) -> Each[float]:
+    """Elements that all iterations share, at an index that a function computes."""
+    total = 0.0
+    for i in range(N):
+        total += x[(k * 3 + 1) % N] * x[i]
+    for _ in range(N):
+        total += sa.sin(w[(k + 5) % ROWS][k])
+    return total
+
+
+@sa.kernel
+def added_and_read(x: Each[V], y: Each[V]) -> Each[float]:
+    """A sum that the inner loop reads, too."""
+    total = 0.0
+    s = 0.5
+    for i in range(N):
+        for j in range(ROWS):
+            total += x[j] * 0.1
+            s = sa.sin(s * y[i] + total)
+    return total + s
+
+
+@sa.kernel
+def without_gradient(x: Each[V], y: Each[V], k: Each[int]) -> Each[float]:
+    """Arrays and numbers without gradient in the state and beside it."""
+    s = 0.5
+    b = V()
+    a = sa.copy(y)
+    total = 0.0
+    for i in range(N):
+        b[i] = sa.tanh(b[(i + k) % N] + 0.3)
+        a[k] *= 1.0 - 0.3 * sa.sin(x[i] * b[k])
+        total += sa.dot(float3(s, 0.3, total), float3(x[i], 0.3, x[i + k] if i + k < N else 0.2)) * 0.1
+    for i in range(N):
+        total += a[i] * x[N - 1 - i] * b[i]
+    return total
+
+
+@sa.struct
+class Grain:
+    size: float
+    kind: int
+    age: sa.NoDiff[float]
+
+
+@sa.kernel
+def grains(grain: Each[Array[Grain, N]], x: Each[V], k: Each[int]) -> Each[float]:
+    """Arrays of structs of which parts have no gradient."""
+    g = sa.copy(grain)
+    for i in range(1, N):
+        g[(i + k) % N].size += 0.2 * sa.sin(x[i - 1])
+    total = 0.0
+    for i in range(N):
+        total += g[i].size * sa.sin(x[i]) + g[i].age
+    return total

@@ -96,3 +96,47 @@ def component(v: Each[float3], i: Each[int], s: Each[float]) -> Each[float3]:
     u[i] = s * v.y
     u[2 - i] *= u[i]
     return u
+
+
+@sa.kernel
+def remainders(x: Each[sa.Array[float, 12]], i: Each[int]) -> Each[float]:
+    """An index that calls a function, twice."""
+    return x[(i + 3) % 7] * sa.sin(x[(i + 3) % 7]) + x[i // 2] * x[i // 2]
+
+
+@sa.kernel
+def empty_first(x: Each[sa.Array[float, 12]], i: Each[int]) -> Each[float]:
+    """An array of zeros with a store at an index of the data, and branches after it."""
+    a = sa.Array[float, 12]()
+    a[max(i + 2, 1)] = x[i] * x[i]
+    for k in range(12):
+        if k == i:
+            a[i + 1] = sa.tanh(x[11 - i])
+    total = 0.0
+    for k in range(12):
+        total += a[k] * sa.sin(float(k) + 1.0)
+    return total
+
+
+@sa.kernel
+def beside_none(x: Each[float3], i: Each[int]) -> Each[float]:
+    """Vectors of numbers with and without gradient."""
+    return turned(x, 0.7, x.y)
+
+
+@sa.differentiable
+def turned(x: float3, s: sa.NoDiff[float], t: float) -> float:
+    return sa.dot(float3(s, 0.3, t), float3(t, 0.3, x.x))
+
+
+@sa.kernel
+def emptied(x: Each[sa.Array[float, 12]], i: Each[int]) -> Each[float]:
+    """An array that a branch sets to zeros, before a store at an index of the data."""
+    a = sa.copy(x)
+    if i < 2:
+        a = sa.Array[float, 12]()
+        a[i + 1] = sa.tanh(x[11 - i])
+    total = 0.0
+    for k in range(12):
+        total += a[k] * sa.sin(float(k) + 1.0)
+    return total
