@@ -7,6 +7,7 @@ Reads through the library's ``at`` are always right. Plain reads are right if on
     x[i] * x[2]          ->  at(x, i) * x[2]
     no_diff(x[i]) * x[2] ->  no_diff(at(x, i)) * x[2]
     x[i % n] * x[i % n]  ->  at(x, i % n) * at(x, i % n), since % is a call, made twice
+    y = x; y[i] * x[j]       ->  y = x; at(y, i) * at(x, j), since a copy is the same value
     s += x[i] * w[i]         unchanged
     a[i] = a[i] + e          unchanged, unless e reads a
 
@@ -25,7 +26,7 @@ from typing import TYPE_CHECKING
 from slangad.compiler.ir import nodes as ir
 from slangad.compiler.ir.default_types import COMPARISONS
 from slangad.compiler.ir.gradient_flow import Carrying, is_differentiated
-from slangad.compiler.ir.types import INT, UINT, carries_gradient, is_floating
+from slangad.compiler.ir.types import INT, UINT, carries_gradient, is_floating, is_scalar
 from slangad.compiler.ir.walk import (
     blocks,
     children,
@@ -59,11 +60,31 @@ def separate_indexed_reads(module: ir.Module) -> ir.Module:
 def _function(function: ir.Function, carrying: Carrying) -> ir.Function:
     if not is_differentiated(function) or not isinstance(function.body, tuple):
         return function
-    changing = _assigned_often(function)
-    reads = _Reads(carrying, changing)
+    changing, copies = _assigned_often(function), _copies(function)
+    reads = _Reads(carrying, changing, copies)
     reads.block(statements(function), frozenset())
-    separate = _Separate(reads.meeting(), _branched(function, changing), carrying)
+    separate = _Separate(reads.meeting(), _branched(function, changing), carrying, copies)
     return replace(function, body=separate.block(statements(function), frozenset()))
+
+
+def _copies(function: ir.Function) -> dict[str, str]:
+    """Return for each local that is a copy of another, or has one in it, the name of the value that they share."""
+    first: dict[str, str] = {}
+    for name, value in _stored(function):
+        parts = value.args if isinstance(value, ir.Construct) else () if value is None else (value,)
+        for shared in {first.get(local.name, local.name) for local in map(_copied, parts) if local is not None}:
+            known = first.get(name, name)
+            first |= {n: known for n, f in first.items() if f == shared} | {name: known, shared: known}
+    return first
+
+
+def _copied(value: ir.Expr) -> ir.Var | None:
+    """Return the local of which a value is the whole, or a field; None if it has no gradient or no entries."""
+    if not carries_gradient(value.type) or is_scalar(value.type):
+        return None
+    while isinstance(value, (ir.Member, ir.NoDiff)):
+        value = value.value
+    return value if isinstance(value, ir.Var) else None
 
 
 def _assigned_often(function: ir.Function) -> frozenset[str]:
@@ -111,6 +132,7 @@ class _Reads:
 
     carrying: Carrying
     changing: frozenset[str]
+    copies: dict[str, str]
     static: dict[Place, set[str]] = field(default_factory=dict)
     dynamic: dict[Place, set[tuple[ir.Expr, ...]]] = field(default_factory=dict)
     many: set[Place] = field(default_factory=set)
@@ -149,14 +171,15 @@ class _Reads:
         path = access(expr)
         if path is None or not self.carrying.carries(path.aggregate):
             return False
+        place = _value_of(path.place, self.copies)
         if all(is_static(i, unrolled) for i in path.indices):
-            self.static.setdefault(path.place, set()).add(str(path.indices) + path.components)
+            self.static.setdefault(place, set()).add(str(path.indices) + path.components)
             return True
-        ways = self.dynamic.setdefault(path.place, set())
+        ways = self.dynamic.setdefault(place, set())
         ways.add(path.indices)
         names = {e.name for index in path.indices for e in walk(index) if isinstance(e, ir.Var)}
         if unrolled or names & self.changing:
-            self.many.add(path.place)
+            self.many.add(place)
         self._note_called(path)
         for index in path.indices:
             self._expr(index, unrolled)
@@ -165,8 +188,8 @@ class _Reads:
     def _note_called(self, path: Access) -> None:
         """Note a read, also one without gradient, at an index that calls a function: Slang takes two for different."""
         if any(isinstance(e, ir.Call) or _is_of_library(e) for index in path.indices for e in walk(index)):
-            way = (path.place, path.indices)
-            self.many |= {path.place} if way in self.called else set()
+            way = (_value_of(path.place, self.copies), path.indices)
+            self.many |= {way[0]} if way in self.called else set()
             self.called.add(way)
 
 
@@ -200,6 +223,11 @@ def access(expr: ir.Expr) -> Access | None:
                 return None
         at = value
     return Access((at.name, *fields), aggregate, tuple(indices), components)
+
+
+def _value_of(place: Place, copies: dict[str, str]) -> Place:
+    """Return the value that a place is read of: that of all copies is one."""
+    return (copies[place[0]],) if place[0] in copies else place
 
 
 def is_static(index: ir.Expr, unrolled: frozenset[str]) -> bool:
@@ -245,11 +273,13 @@ class _Separate:
         meeting: The values whose reads must all be ``at``.
         branched: Locals that are no safe index in a plain read.
         carrying: The gradient flow in the function.
+        copies: The value that copies share, by the name of each.
     """
 
     meeting: frozenset[Place]
     branched: frozenset[str]
     carrying: Carrying
+    copies: dict[str, str]
 
     def block(self, body: Block, unrolled: frozenset[str]) -> Block:
         """Return the statements with rewritten reads; ``unrolled`` are loop variables that are constants to Slang."""
@@ -274,7 +304,7 @@ class _Separate:
         if path is None:
             return made
         branched = _is_branched(expr.index, self.branched)
-        if not branched and not (flows and path.place in self.meeting):
+        if not branched and not (flows and _value_of(path.place, self.copies) in self.meeting):
             return made
         index = ir.Cast(made.index, INT, made.index.span) if made.index.type == UINT else made.index
         if carries_gradient(made.type) and self.carrying.carries(path.aggregate):

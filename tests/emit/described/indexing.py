@@ -140,3 +140,17 @@ def emptied(x: Each[sa.Array[float, 12]], i: Each[int]) -> Each[float]:
     for k in range(12):
         total += a[k] * sa.sin(float(k) + 1.0)
     return total
+
+
+@sa.kernel
+def copied(x: Each[sa.Array[float, 4]], i: Each[int]) -> Each[float]:
+    """A copy is the same value to Slang: its entries meet those of the original."""
+    y = sa.copy(x)
+    return x[i] * y[2] + y[i] * y[i]
+
+
+@sa.kernel
+def copied_into_a_struct(x: Each[sa.Array[float, 4]], v: Each[float3], i: Each[int]) -> Each[float]:
+    scene = Scene(weights=x, balls=sa.Array[Ball, 2](Ball(v, 1.0), Ball(v, 2.0)))
+    w = v
+    return x[i] * scene.weights[2] + v[i] * w[1]
