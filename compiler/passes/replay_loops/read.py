@@ -292,17 +292,6 @@ def with_elements(
     return replace(loop, shared=shared, state=state, elements=elements)
 
 
-def stores_in_parts(loop: Loop) -> bool:
-    """Return True if an iteration stores into parts of an array that it hands on.
-
-    In functions, Slang's forward mode takes some of these for other parts: such loops stay loops.
-    """
-    handed = [*(v.local for v in loop.state), *(e.local for e in loop.changed)]
-    held = {local for local in handed if isinstance(local.type, Array)}
-    targets = (s.target for s in walk_stmts(loop.body) if isinstance(s, ir.Assign))
-    return any(not isinstance(target, ir.Var) and root(target) in held for target in targets)
-
-
 def narrowed(loop: Loop) -> Loop:
     """Return a loop that hands on the elements that an iteration changes in place of their arrays."""
     own = {e.base: e.local for e in loop.changed}

@@ -41,7 +41,6 @@ from slangad.compiler.passes.replay_loops.read import (
     obstacle,
     read_loop,
     stored_in,
-    stores_in_parts,
     wish_of,
     with_elements,
 )
@@ -239,8 +238,6 @@ class _Scope:
             found = elements_of(stmt, self.carrying, own, self.counters, changes=changes and not loop.breaks)
             made = read_loop(found.stmt, before, after, self.carrying, own)
             made = with_elements(made, found, before, after, self.carrying)
-            if stores_in_parts(made):
-                return None
             if not made.changed or all(v.active and is_of_floats(v.local.type) for v in made.state):
                 some = head or found.bases or found.read or found.changed
                 return (head, made, tail) if some or (self._calls_loops(stmt) and not needed_in(made)) else None
