@@ -7,7 +7,7 @@ tangents if the first store changes a part of a literal. Whole stores are right:
     v.x = e;        ->    v = float2(e, v.y);
     m[0][1] = e;    ->    m = float2x2(float2(m[0].x, e), m[1]);
     s.v.x = e;      ->    s = S(float2(e, s.v.y), s.k);
-    a[i] = e;       ->    a = with(a, i, e);
+    a[i] = e;       ->    a = with(a, i, e);        also where branches or loops store elements of several arrays
 
 Arrays of numbers are split, but not where a store outside of loops has a run-time index. There it is enough that the
 literal is no literal to Slang: ``a = no_diff({})``. If a branch stores the literal, entries are stored as above.
@@ -43,7 +43,7 @@ def _function(function: ir.Function) -> ir.Function:
     body = function.body
     if not isinstance(body, tuple) or not is_differentiated(function) or not _forks(body):
         return function
-    names = frozenset(_confused(body))
+    names = frozenset(_confused(body)) | frozenset(_several_arrays(body))
     apart = frozenset(_stored_outside_loops(body)) - names
     inside = (s for stmt in body for block in blocks(stmt) for s in walk_stmts(block))
     again = (s.target.name for s in inside if isinstance(s, ir.Assign) and isinstance(s.target, ir.Var) and _empty(s))
@@ -108,6 +108,17 @@ def _confused(body: Block) -> Iterator[str]:
     for name, type_ in parts.items():
         alone = not (branches and isinstance(type_, types.Vector)) and not _meets(body, type_, name)
         if types.carries_gradient(type_) and (name in literal or not alone):
+            yield name
+
+
+def _several_arrays(body: Block) -> Iterator[str]:
+    """Return arrays of one type with gradient of which branches or loops store elements, if there are several."""
+    nested = tuple(s for stmt in body for block in blocks(stmt) for s in walk_stmts(block))
+    stored = {o.name: o.type for o in _partly_stored(nested) if isinstance(o.type, types.Array)}
+    everywhere = {o.name: o.type for o in _partly_stored(body)}
+    for name, type_ in everywhere.items():
+        others = [other for other, its in stored.items() if its == type_ and other != name]
+        if others and isinstance(type_, types.Array) and types.carries_gradient(type_):
             yield name
 
 

@@ -260,3 +260,27 @@ def grains(grain: Each[Array[Grain, N]], x: Each[V], k: Each[int]) -> Each[float
     for i in range(N):
         total += g[i].size * sa.sin(x[i]) + g[i].age
     return total
+
+
+@sa.kernel
+def two_stored(x: Each[V], y: Each[V], n: Each[int]) -> Each[float]:
+    """Two arrays of one type, whose elements a loop stores in branches."""
+    a = V()
+    b = sa.copy(y)
+    total = 0.0
+    for i in range(N):
+        if i < 16:
+            a[min(n + 4, 19)], a[i] = a[i], a[min(n + 4, 19)] * 0.9
+            total += b[n] * x[i]
+        a[(i + n) % N] *= 1.0 - 0.3 * sa.sin(y[n] * x[i])
+        if i <= 1:
+            a[N - 1 - i] += sa.tanh(b[n + 1])
+    a[(n + 1) % N] += 0.2 * max(y[n] + 0.21, x[(n + 1) % N] if total > 0.667 else 0.5)
+    for i in sa.range(n, 17, max_iters=17):
+        if i == 9:
+            b[(i + n) % N] = sa.tanh(y[i + 3])
+            continue
+        a[(i * 5 + 1) % N] = sa.tanh(x[min(n, 19)])
+    for i in range(N):
+        total += a[i] * sa.sin(i + 1.0) + b[i] * 0.1
+    return total
