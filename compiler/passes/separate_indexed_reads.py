@@ -7,7 +7,7 @@ Reads through the library's ``at`` are always right. Plain reads are right if on
     x[i] * x[2]          ->  at(x, i) * x[2]
     no_diff(x[i]) * x[2] ->  no_diff(at(x, i)) * x[2]
     x[i % n] * x[i % n]  ->  at(x, i % n) * at(x, i % n), since % is a call, made twice
-    y = x; y[i] * x[j]       ->  y = x; at(y, i) * at(x, j), since a copy is the same value
+    y = x; y[i] * x[j]   ->  y = x; at(y, i) * at(x, j), since a copy is the same value
     s += x[i] * w[i]         unchanged
     a[i] = a[i] + e          unchanged, unless e reads a
 

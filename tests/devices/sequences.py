@@ -58,7 +58,7 @@ def attended(heads: Param[Array[Head, 2]], words: Each[Array[float4, TOKENS]]) -
 
 @sa.kernel
 def scored(queries: Each[Array[Token, TOKENS]], keys: Param[Array[Token, TOKENS]]) -> Each[float]:
-    """Arrays of an inner loop, which the outer one begins anew."""
+    """The outer loop sets the arrays that its inner loops change."""
     seen = Array[Token, TOKENS]()
     for t in range(TOKENS):
         score = Array[float, TOKENS]()

@@ -91,11 +91,6 @@ class Element:
 
         return rewrite(self.place, put)
 
-    @property
-    def names(self) -> set[str]:
-        """The locals that tell the place."""
-        return names_in(self.place) - {self.base.name}
-
 
 @dataclass(frozen=True, slots=True)
 class Elements:

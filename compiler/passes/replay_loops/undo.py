@@ -147,10 +147,8 @@ def _updated(body: Block, state: Mapping[str, ir.Var], names: Fresh) -> Block:
         computed = body[stores[0]]
         if not (stores[1:] == [number] and isinstance(computed, ir.Assign) and computed.target == value):
             continue
-        if isinstance(
-            computed.value, ir.Var
-        ):  # states change places: moving one store would ask for the other, on and on
-            continue
+        if isinstance(computed.value, ir.Var):
+            continue  # states change places: moving one store would ask for the other, on and on
         old = names.var(f"{name}_old", target.type)
         between = map_body_exprs(body[stores[0] + 1 : number], partial(_with, variables={name: old}))
         rest = map_body_exprs((*between, *body[number + 1 :]), partial(_with, variables={other: target}))
