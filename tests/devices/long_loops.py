@@ -116,7 +116,7 @@ def traced(x: Each[float], n: Uniform[int]) -> Each[float]:
 
 @sa.differentiable
 def seen(x: float, k: int) -> tuple[float, float, int]:
-    return 0.3 * x / (1.0 + k), sa.sin(x * k), k % 3
+    return 0.3 * x / (1.0 + k), sa.sin(x * (k % 11)), k % 3
 
 
 @sa.kernel
@@ -164,10 +164,17 @@ def turned(x: Each[float], weights: Tensor[float, 1], n: Uniform[int]) -> Each[f
 
 
 @sa.differentiable
-def turn(a: float, b: float, angle: float) -> tuple[float, float]:
-    c = sa.cos(angle)
-    s = sa.sin(angle)
+def turn(a: float, b: float, t: float) -> tuple[float, float]:
+    """A rotation without sin and cos: the squares of NVIDIA's on Vulkan add up to less than 1."""
+    c = (1.0 - t * t) / (1.0 + t * t)
+    s = 2.0 * t / (1.0 + t * t)
     return c * a - s * b, s * a + c * b
+
+
+@sa.function
+def unturn(a: float, b: float, k: int, weights: Tensor[float, 1]) -> tuple[float, float]:
+    a, b = turn(a, b, -0.1 * weights[k % 7] / (1.0 + 0.01 * k))
+    return a, b
 
 
 @sa.kernel
@@ -175,8 +182,8 @@ def unturned(x: Each[float], weights: Tensor[float, 1], n: Uniform[int]) -> Each
     a = x
     b = 0.5
     total = 0.0
-    for k in sa.range(n, max_iters=MOST, inverse=turned_back):
-        a, b = turn(a, b, 0.1 * weights[k % 7])
+    for k in sa.range(n, max_iters=MOST, inverse=unturn):
+        a, b = turn(a, b, 0.1 * weights[k % 7] / (1.0 + 0.01 * k))
         total += a * b / (1.0 + k)
     return total
 

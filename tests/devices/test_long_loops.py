@@ -119,21 +119,22 @@ def traced(x: complex, w: np.ndarray, n: int) -> complex:
 def blended(x: complex, w: np.ndarray, n: int) -> complex:
     light, t = 0j, 1 + 0j
     for k in range(n):
-        light += t * np.sin(x * k) * (k % 3) / (1 + k)
+        light += t * np.sin(x * (k % 11)) * (k % 3) / (1 + k)
         t *= 1 - 0.3 * x / (1 + k)
     return light + t
 
 
 def added(x: complex, w: np.ndarray, n: int) -> complex:
     k = np.arange(n)
-    return complex(np.sum(0.3 * x / (1 + k) ** 2 * np.sin(x * k)))
+    return complex(np.sum(0.3 * x / (1 + k) ** 2 * np.sin(x * (k % 11))))
 
 
 def unturned(x: complex, w: np.ndarray, n: int) -> complex:
     a, b, s = x, 0.5 + 0j, 0j
     for k in range(n):
-        angle = 0.1 * w[k % len(w)]
-        a, b = np.cos(angle) * a - np.sin(angle) * b, np.sin(angle) * a + np.cos(angle) * b
+        t = 0.1 * w[k % len(w)] / (1 + 0.01 * k)
+        cosine, sine = (1 - t * t) / (1 + t * t), 2 * t / (1 + t * t)
+        a, b = cosine * a - sine * b, sine * a + cosine * b
         s += a * b / (1 + k)
     return s
 
