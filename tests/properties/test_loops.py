@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pytest
-from support.devices import largest, loaded
+from support.devices import loaded, near_all
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -118,8 +118,3 @@ def test_loops__that_branch_by_their_state__have_the_gradients_of_float64(
         if not (near_all(kernels[loop.name](x=X, n=ITERATIONS), value) and near_all(found, slopes)):
             wrong.append(f"{loop.written(KERNEL, '')}gives {found} in place of {slopes}")
     assert not wrong, "\n".join(wrong)
-
-
-def near_all(found: np.ndarray, exact: np.ndarray) -> bool:
-    """True if all entries are near, relative to the largest of them."""
-    return bool((np.abs(np.asarray(found) - exact) <= 1e-3 * max(largest(exact), 1e-3)).all())

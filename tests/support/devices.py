@@ -109,3 +109,8 @@ def near(found: object, wanted: object, tolerance: float = 1e-5, *, size: object
 def largest(array: object) -> float:
     """The largest of the absolute values."""
     return float(np.abs(np.asarray(array, np.float64)).max(initial=0.0))
+
+
+def near_all(found: object, exact: np.ndarray, least: float = 1e-3) -> bool:
+    """True if all entries are near: by a thousandth of the largest of them, or of ``least`` if that is larger."""
+    return bool((np.abs(np.asarray(found) - exact) <= 1e-3 * max(largest(exact), least)).all())
