@@ -32,6 +32,7 @@ OTHER_NAMES: Final = {
     "gelu": "0.5 * x * (1.0 + sa.erf(x * 0.70710678)), or sa.nn.gelu",
     "grad": "f.grad(…) of a described function, or kernel.backward(…)",
     "int32": "int",
+    "group_range": "sa.range(n, max_iters=64): slangad finds the loops that are the same for a group",
     "inf": "math.inf",
     "inversesqrt": "sa.rsqrt(x)",
     "invsqrt": "sa.rsqrt(x)",

@@ -1,7 +1,21 @@
 """Kernels with every memory that threads share."""
 
 import slangad as sa
-from slangad import Each, InOutTensor, Mean, NoDiff, OutTensor, Param, Sum, Tensor, Texture2D, float2, float3, float4
+from slangad import (
+    Array,
+    Each,
+    InOutTensor,
+    Mean,
+    NoDiff,
+    OutTensor,
+    Param,
+    Sum,
+    Tensor,
+    Texture2D,
+    float2,
+    float3,
+    float4,
+)
 
 
 @sa.struct
@@ -64,3 +78,15 @@ def edge(uv: Each[float2], t: Texture2D[float]) -> Each[float]:
 def probed(x: Each[float]) -> Each[float]:
     y = sa.probe("y", x * x)
     return y * y
+
+
+@sa.kernel
+def probed_entry(x: Each[Array[float, 4]], k: Each[int]) -> Each[float]:
+    """Both the probe and the entry at a run-time index use slangad's library in Slang."""
+    places = Array[int, 4](3, 2, 1, 0)
+    y = sa.copy(x)
+    if k > 0:
+        places[k] = 0
+        y[k] = 2.0 * x[places[k]]
+    z = sa.probe("z", y[places[k]] + y[k])
+    return z * z

@@ -249,6 +249,14 @@ def test_probes__of_intermediate_values__record_their_gradients(kernels: LoadedF
     near(out.grad["x"], 4.0 * x**3)
 
 
+def test_probe__beside_entries_at_run_time_indices__records_its_gradient(kernels: LoadedFile) -> None:
+    x = np.random.default_rng(4).normal(size=(2, 4)).astype(np.float32)
+    out = kernels.probed_entry.backward(x, np.array([0, 2], np.int32))
+    z = np.array([x[0, 3] + x[0, 0], x[1, 0] + 2.0 * x[1, 0]])
+    near(out.probe["z"], 2.0 * z)
+    near(out.grad["x"], [[2.0 * z[0], 0.0, 0.0, 2.0 * z[0]], [6.0 * z[1], 0.0, 0.0, 0.0]])
+
+
 def test_arrays__that_can_not_be_written__are_taken_everywhere(kernels: LoadedFile) -> None:
     def fixed(values: object) -> np.ndarray:
         array = np.array(values, np.float32)

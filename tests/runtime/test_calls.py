@@ -391,6 +391,10 @@ def mixed(x: Each[float], by: sa.Param[float]) -> tuple[Sum[float], Each[float],
 @sa.kernel
 def writes(x: Each[float], o: OutTensor[float, 1]):
     o[sa.thread_id(0)] = x * x
+
+@sa.kernel
+def steep(x: Each[float], grad: Each[float]) -> Each[float]:
+    return x * grad
 """
 
 
@@ -415,3 +419,10 @@ def test_backward__bare_cotangent_of_a_tensor__names_the_tensor(mixed: LoadedFil
     with pytest.raises(TypeError, match=r"cotangent of writes is a mapping by name: cotangent=\{'o': …\}"):
         mixed.writes.backward(x, cotangent=x)
     assert mixed.writes.backward(x, cotangent={"o": x}).grad["x"].tolist() == [2.0, 8.0]
+
+
+def test_backward__parameter_with_the_name_of_a_keyword__is_given_by_position(mixed: LoadedFile) -> None:
+    x = np.float32([1, 2])
+    with pytest.raises(TypeError, match="the parameter grad is given by position"):
+        mixed.steep.backward(x=x, grad=3.0 * x)
+    assert mixed.steep.backward(x, 3.0 * x).grad["x"].tolist() == [3.0, 6.0]

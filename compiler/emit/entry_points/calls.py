@@ -71,7 +71,7 @@ def _active(entry: PrintedEntry, writer: Writer) -> Iterator[Writer]:
 def _print_element(entry: PrintedEntry, writer: Writer) -> None:
     """Print the number of the current element for probes."""
     if any(p.role is ParameterRole.PROBE for part in entry.memory for p in part.parameters(entry.mode)):
-        writer.line(f"sa.element = {entry.scope.index};")
+        writer.line(f"sa.current_element = {entry.scope.index};")
 
 
 def _thread_arguments(entry: PrintedEntry) -> Iterator[str]:

@@ -125,5 +125,5 @@ class ProbePrinter:
             if self.in_step:
                 writer.line("if (sa.present)")
             with writer.indented(int(self.in_step)):
-                writer.line(self.accessors.add(self.names.buffer, "sa.element", self.type, "d_out"))
+                writer.line(self.accessors.add(self.names.buffer, "sa.current_element", self.type, "d_out"))
             writer.line("value = diffPair(value.p, d_out);")

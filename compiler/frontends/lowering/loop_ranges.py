@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.frontends.lowering.constants import static_int
@@ -47,8 +47,10 @@ class LoopIterations:
         start, stop = interval_of(self.start, known), interval_of(self.stop, known)
         return values_of_counter(start, stop, self.step) if start and stop else None
 
-    def reversed(self) -> LoopIterations:
-        """Return the same iterations, last first; their number is known."""
+    def reversed(self) -> LoopIterations | None:
+        """Return the same iterations, last first; None if their number is not known and their step is not 1 or -1."""
+        if self.exact is None:
+            return self._with_bounds_exchanged() if abs(self.step) == 1 else None
         start, count = static_int(self.start) or 0, self.exact or 0
         last = start + (count - 1) * self.step
         span = self.start.span
@@ -63,6 +65,25 @@ class LoopIterations:
             self.keep,
             self.inverse,
         )
+
+    def _with_bounds_exchanged(self) -> LoopIterations:
+        """Return the iterations of ``range(stop - step, start - step, -step)``: those of this range, last first."""
+        start, stop = (_moved(bound, -self.step) for bound in (self.stop, self.start))
+        return replace(self, start=start, stop=stop, step=-self.step)
+
+
+def _moved(bound: Expr, by: int) -> Expr:
+    """Return an integer plus a number."""
+    match bound:
+        case Const(value):
+            return Const(int(value) + by, INT, bound.span)
+        case Binary("+" | "-" as op, left, Const(value)):
+            by += int(value) if op == "+" else -int(value)
+            return _moved(left, by)
+        case _ if by == 0:
+            return bound
+        case _:
+            return Binary("+" if by > 0 else "-", bound, Const(abs(by), INT, bound.span), INT, bound.span)
 
 
 def _before(bound: Expr) -> Expr | None:

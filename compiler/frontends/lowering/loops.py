@@ -359,8 +359,12 @@ def _pair(ctx: Context, target: ast.expr) -> tuple[ast.expr, ast.expr]:
 
 def _static(ctx: Context, node: ast.expr, inner: Iteration) -> Iteration:
     if inner.iterations.exact is None:
-        raise ctx.error("SA021", ctx.span(node), "this needs a length that is known when the file is loaded")
+        raise _length_unknown(ctx, node, "count with for i in range(…), and compute the other values from i")
     return inner
+
+
+def _length_unknown(ctx: Context, node: ast.expr, help_: str) -> Rejected:
+    return ctx.error("SA021", ctx.span(node), "this needs a length that is known when the file is loaded", help=help_)
 
 
 def _over_zip(ctx: Context, node: ast.Call, name: str) -> Iteration:
@@ -403,8 +407,11 @@ def _at_iteration(ctx: Context, inner: Iteration, counter: ir.Var) -> tuple[Sequ
 def _over_reversed(ctx: Context, node: ast.Call, name: str) -> Iteration:
     if len(node.args) != 1 or node.keywords:
         raise ctx.error("SA015", ctx.span(node.func), f"{name} takes one range or array")
-    inner = _static(ctx, node.args[0], iterate(ctx, node.args[0]))
-    return replace(inner, iterations=inner.iterations.reversed())
+    inner = iterate(ctx, node.args[0])
+    iterations = inner.iterations.reversed()
+    if iterations is None:
+        raise _length_unknown(ctx, node.args[0], "count down: for i in range(last, first - 1, -step)")
+    return replace(inner, iterations=iterations)
 
 
 _FORMS: dict[str, Callable[[Context, ast.Call, str], Iteration]] = {

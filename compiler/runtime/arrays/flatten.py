@@ -24,7 +24,10 @@ def flatten_named(prefix: str, values: object, signature: KernelSignature, examp
         return {}
     if not isinstance(values, Mapping):
         word = prefix.rstrip(".") or "arguments"
-        raise TypeError(f"{word} of {signature.name} is a mapping by name: {word}={{{example!r}: …}}")
+        message = f"{word} of {signature.name} is a mapping by name: {word}={{{example!r}: …}}"
+        if any(value.name == word for value in signature.values):
+            message += f"; the parameter {word} is given by position"
+        raise TypeError(message)
     known = {value.name: value for value in signature.values}
     flat: dict[str, object] = {}
     for name, item in values.items():

@@ -39,4 +39,8 @@ def f(x: float, n: int) -> float:
         x += 1.0
     while True:
         x += 1.0
+    for i in reversed(sa.range(0, n, 2, max_iters=8)):
+        x += 1.0
+    for i, j in enumerate(sa.range(n, max_iters=8)):
+        x += 1.0
     return x

@@ -47,8 +47,23 @@ def table(x: float) -> float:
     return total
 
 
+@sa.differentiable
+def backwards(x: float, n: int) -> float:
+    """The loops count down from bounds that the file does not know."""
+    total = 0.0
+    for i in range(4):
+        for j in reversed(range(i + 1)):
+            total = total * x + j
+        for j in reversed(range(3, i, -1)):
+            total = total * x - j
+    for k in reversed(sa.range(1, n, max_iters=8)):
+        total = 0.5 * total + x * k
+    return total
+
+
 @sa.kernel
 def filled(x: Each[float], k: Each[int]) -> Each[float]:
     a = Array[float, 4](1.0)
     a[1] = x
-    return triangle(x) + local_bound(x) + length(Array[float, 3](x)) + table(x) + a[0] * a[1] * 10.0**k
+    known = triangle(x) + local_bound(x) + length(Array[float, 3](x)) + table(x)
+    return backwards(x, k) + known + a[0] * a[1] * 10.0**k
