@@ -17,7 +17,6 @@ import sys
 from collections import defaultdict
 from dataclasses import dataclass
 from functools import cache
-from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,7 +25,7 @@ import numpy as np
 import slangad as sa
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     import numpy.typing as npt
 
@@ -133,9 +132,17 @@ class Sums:
         """Return True if a case has tensors of this size."""
         return size <= self.largest
 
-    def places(self, pattern: str, size: int) -> Places:
-        """Return the index of the element for each term."""
-        return PATTERNS[pattern](len(self.terms), size, self.rng)
+    def places(self, patterns: Iterable[str], size: int) -> Iterator[tuple[str, Places]]:
+        """Yield each pattern with the index of the element for each term.
+
+        Few threads hit the same elements in several patterns, and no threads in all: one of these stands for them.
+        """
+        known: set[int] = set()
+        for pattern in patterns:
+            found = PATTERNS[pattern](len(self.terms), size, self.rng)
+            if (key := hash(found.tobytes())) not in known:
+                known.add(key)
+                yield pattern, found
 
 
 def scattered(kernels: LoadedFile, sums: Sums) -> Iterator[Case]:
@@ -145,8 +152,7 @@ def scattered(kernels: LoadedFile, sums: Sums) -> Iterator[Case]:
         kernel = kernels[f"scatter{width if width > 1 else ''}"]
         w = np.zeros((size, width) if width > 1 else size, np.float32)
         seed = terms[:, None] * WEIGHTS[:width] if width > 1 else terms
-        for pattern in patterns:
-            at = sums.places(pattern, size)
+        for pattern, at in sums.places(patterns, size):
 
             def run(kernel: Callable = kernel, w: Floats = w, seed: Floats = seed, at: Places = at) -> object:
                 return kernel.backward(at.astype(np.int32), w, cotangent=seed).grad["w"]
@@ -157,9 +163,10 @@ def scattered(kernels: LoadedFile, sums: Sums) -> Iterator[Case]:
 def tables(kernels: LoadedFile, sums: Sums) -> Iterator[Case]:
     """Yield the cases of a ``Param`` with many copies: threads in a row, in one column, in tiles, and half of a row."""
     count = len(sums.terms)
-    for (item, (width, size)), pattern in product(TABLES.items(), ALL):
+    hit = ((item, width, size, *found) for item, (width, size) in TABLES.items() for found in sums.places(ALL, size))
+    for item, width, size, pattern, at in hit:
         shape = (count, 1) if item in ("sheet", "tiled") else (count,)
-        at, w = sums.places(pattern, size), np.zeros((size, width) if width > 1 else size, np.float32)
+        w = np.zeros((size, width) if width > 1 else size, np.float32)
         given: list[Floats] = [w]
         terms = sums.terms
         if item == "tiled":
@@ -182,8 +189,7 @@ def pairs(kernels: LoadedFile, sums: Sums) -> Iterator[Case]:
     terms = sums.terms
     for size in filter(sums.fits, (3000, (1 << 22) + 1)):
         w = np.zeros(size, np.float32)
-        for pattern in ALL:
-            at = sums.places(pattern, size)
+        for pattern, at in sums.places(ALL, size):
 
             def run(at: Places = at, w: Floats = w) -> object:
                 return kernels.pair.backward(at.astype(np.int32), w, w, cotangent=terms).grad["w"]
@@ -197,8 +203,7 @@ def texels(kernels: LoadedFile, sums: Sums) -> Iterator[Case]:
     for side, patterns in (row for row in TEXTURES if sums.fits(row[0] * row[0])):
         t = np.zeros((side, side, 4), np.float32)
         seed = terms[:, None] * WEIGHTS
-        for pattern in patterns:
-            at = sums.places(pattern, side * side)
+        for pattern, at in sums.places(patterns, side * side):
             uv = ((np.stack([at % side, at // side], 1) + 0.5) / side).astype(np.float32)
 
             def run(uv: Floats = uv, t: Floats = t, seed: Floats = seed) -> object:

@@ -1,10 +1,14 @@
-"""Walk and rewrite the IR. This file alone knows the children of nodes, so passes contain only their changes."""
+"""Walk and rewrite the IR. This file alone knows the children of nodes, so passes contain only their changes.
+
+What a rewrite does not change stays the same object, so later comparisons of two modules end early.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from typing import Final, TypeVar
+from operator import is_
+from typing import Any, Final, TypeVar
 
 from slangad.compiler.errors.exhaustive import assert_never
 from slangad.compiler.ir.nodes import (
@@ -50,95 +54,77 @@ from slangad.compiler.ir.nodes import (
 )
 
 ExprMap = Callable[[Expr], Expr]
-ExprT = TypeVar("ExprT", bound=Expr)
+NodeT = TypeVar("NodeT")
 StmtMap = Callable[[Stmt], tuple[Stmt, ...]]
 
 
-def _with(expr: ExprT, **parts: object) -> ExprT:
-    """Return the expression with other parts, or itself if no part changes."""
+_OPERANDS: Final[Mapping[type, tuple[str, ...]]] = {
+    **dict.fromkeys((Const, Var, ConstantRef, ThreadId, ThreadCount), ()),
+    **dict.fromkeys((Unary, Cast), ("operand",)),
+    **dict.fromkeys((Call, Intrinsic, Construct, BackwardCall, ForwardCall), ("args",)),
+    **dict.fromkeys((Member, Swizzle, NoDiff, Probe, GroupOperation), ("value",)),
+    Binary: ("left", "right"),
+    Ternary: ("condition", "then", "other"),
+    Index: ("value", "index"),
+    MakePair: ("primal", "tangent"),
+    Read: ("source", "indices"),
+    Extent: ("source",),
+    Sample: ("source", "uv"),
+    Linear: ("source", "indices", "value", "bias", "bias_indices"),
+}
+"""The fields of each node that hold its operands, left to right: an expression, several in a tuple, or None."""
+
+
+def _with(node: NodeT, **parts: object) -> NodeT:
+    """Return the node with other parts, or itself if no part changes."""
     for name, part in parts.items():
-        if getattr(expr, name) is not part:
-            return replace(expr, **parts)  # type: ignore[arg-type]  # callers name fields of the node
-    return expr
+        if getattr(node, name) is not part:
+            return replace(node, **parts)  # type: ignore[type-var]  # callers name fields of the node
+    return node
 
 
-def _same(args: tuple[Expr, ...], f: ExprMap) -> tuple[Expr, ...]:
-    """Return ``f`` of each expression, or the same tuple if nothing changes."""
-    mapped = tuple(f(a) for a in args)
-    return args if all(new is old for new, old in zip(mapped, args, strict=True)) else mapped
-
-
-_LEAVES: Final = frozenset((Const, Var, ConstantRef, ThreadId, ThreadCount))
-"""Half of all nodes. To find them in a set takes less time than to try one pattern after the other."""
+def _same(nodes: tuple[NodeT, ...], f: Callable[[NodeT], NodeT]) -> tuple[NodeT, ...]:
+    """Return ``f`` of each node, or the same tuple if nothing changes."""
+    mapped = tuple([f(node) for node in nodes])
+    return nodes if all(map(is_, mapped, nodes)) else mapped
 
 
 def map_children(expr: Expr, f: ExprMap) -> Expr:
-    """Return the expression with ``f`` applied to each direct operand."""
-    match expr:
-        case Const() | Var() | ConstantRef() | ThreadId() | ThreadCount():
-            return expr
-        case Unary(operand=x) | Cast(operand=x):
-            return _with(expr, operand=f(x))
-        case Binary(left=a, right=b):
-            return _with(expr, left=f(a), right=f(b))
-        case Ternary(condition=c, then=a, other=b):
-            return _with(expr, condition=f(c), then=f(a), other=f(b))
-        case (
-            Call(args=args)
-            | Intrinsic(args=args)
-            | Construct(args=args)
-            | BackwardCall(args=args)
-            | ForwardCall(args=args)
-        ):
-            return _with(expr, args=_same(args, f))
-        case Member(value=x) | Swizzle(value=x) | NoDiff(value=x) | Probe(value=x) | GroupOperation(value=x):
-            return _with(expr, value=f(x))
-        case Read() | Extent() | Sample() | Linear():
-            return _map_access(expr, f)
-        case Index(value=x, index=i):
-            return _with(expr, value=f(x), index=f(i))
-        case MakePair(primal=a, tangent=b):
-            return _with(expr, primal=f(a), tangent=f(b))
-        case _:
-            assert_never(expr)
+    """Return the expression with ``f`` applied to each direct operand, or itself if nothing changes."""
+    changed: dict[str, Any] = {}
+    for name in _OPERANDS[type(expr)]:
+        part = getattr(expr, name)
+        if part is not None:
+            mapped = _same(part, f) if type(part) is tuple else f(part)
+            if mapped is not part:
+                changed[name] = mapped
+    return replace(expr, **changed) if changed else expr
 
 
-def _map_access(expr: Read | Extent | Sample | Linear, f: ExprMap) -> Expr:
-    match expr:
-        case Read(source=x, indices=indices):
-            return _with(expr, source=f(x), indices=_same(indices, f))
-        case Extent(source=x):
-            return _with(expr, source=f(x))
-        case Sample(source=x, uv=uv):
-            return _with(expr, source=f(x), uv=f(uv))
-        case Linear(source=x, indices=indices, value=value, bias=bias, bias_indices=also):
-            product = _with(expr, source=f(x), indices=_same(indices, f), value=f(value))
-            return _with(product, bias=f(bias), bias_indices=_same(also, f)) if bias else product
-        case _:
-            assert_never(expr)
-
-
-def children(expr: Expr) -> tuple[Expr, ...]:
+def children(expr: Expr) -> list[Expr]:
     """Return the direct operands, left to right."""
-    if type(expr) in _LEAVES:
-        return ()
     result: list[Expr] = []
-
-    def collect(child: Expr) -> Expr:
-        result.append(child)
-        return child
-
-    map_children(expr, collect)
-    return tuple(result)
+    for name in _OPERANDS[type(expr)]:
+        part = getattr(expr, name)
+        if type(part) is tuple:
+            result += part
+        elif part is not None:
+            result.append(part)
+    return result
 
 
 def walk(expr: Expr) -> Iterator[Expr]:
     """Yield the expression and everything in it, outermost first."""
-    pending = [expr]
+    return _walk_all([expr])
+
+
+def _walk_all(pending: list[Expr]) -> Iterator[Expr]:
+    """Yield expressions and everything in them, from the last to the first; empties the list."""
     while pending:
         node = pending.pop()
         yield node
-        pending.extend(reversed(children(node)))
+        if _OPERANDS[type(node)]:
+            pending += reversed(children(node))
 
 
 def evaluated(expr: Expr, certain: bool = True) -> Iterator[tuple[Expr, bool]]:  # noqa: FBT001, FBT002  (recursive)
@@ -197,13 +183,13 @@ def map_stmt_exprs(stmt: Stmt, f: ExprMap) -> Stmt:
     """Return the statement with ``f`` applied to its expressions, without those of nested blocks."""
     match stmt:
         case Let(value=value) | Return(value=value):
-            return stmt if value is None else replace(stmt, value=f(value))
+            return stmt if value is None else _with(stmt, value=f(value))
         case Assign(target, value):
-            return replace(stmt, target=f(target), value=f(value))
+            return _with(stmt, target=f(target), value=f(value))
         case If(condition=condition) | While(condition=condition):
-            return replace(stmt, condition=f(condition))
+            return _with(stmt, condition=f(condition))
         case For(start=start, stop=stop, inverse=inverse):
-            return replace(stmt, start=f(start), stop=f(stop), inverse=None if inverse is None else f(inverse))
+            return _with(stmt, start=f(start), stop=f(stop), inverse=None if inverse is None else f(inverse))
         case Break() | Continue() | Barrier() | Comment():
             return stmt
         case _:
@@ -214,16 +200,16 @@ def map_blocks(stmt: Stmt, f: Callable[[tuple[Stmt, ...]], tuple[Stmt, ...]]) ->
     """Return the statement with ``f`` applied to each nested block."""
     match stmt:
         case If(then=then, other=other):
-            return replace(stmt, then=f(then), other=f(other))
+            return _with(stmt, then=f(then), other=f(other))
         case For(body=body) | While(body=body):
-            return replace(stmt, body=f(body))
+            return _with(stmt, body=f(body))
         case _:
             return stmt
 
 
 def map_body_exprs(body: tuple[Stmt, ...], f: ExprMap) -> tuple[Stmt, ...]:
     """Return a body with ``f`` applied to every expression, also in nested blocks, but not to operands."""
-    return tuple(map_blocks(map_stmt_exprs(s, f), lambda block: map_body_exprs(block, f)) for s in body)
+    return _same(body, lambda stmt: map_blocks(map_stmt_exprs(stmt, f), lambda block: map_body_exprs(block, f)))
 
 
 def walk_stmts(body: tuple[Stmt, ...]) -> Iterator[Stmt]:
@@ -236,9 +222,9 @@ def walk_stmts(body: tuple[Stmt, ...]) -> Iterator[Stmt]:
 
 def body_exprs(body: tuple[Stmt, ...]) -> Iterator[Expr]:
     """Yield every expression node of a body."""
-    for stmt in walk_stmts(body):
-        for expr in stmt_exprs(stmt):
-            yield from walk(expr)
+    found = [expr for stmt in walk_stmts(body) for expr in stmt_exprs(stmt)]
+    found.reverse()
+    return _walk_all(found)
 
 
 def statements(function: Function) -> tuple[Stmt, ...]:
@@ -248,12 +234,12 @@ def statements(function: Function) -> tuple[Stmt, ...]:
 
 def map_exprs_of(function: Function, f: Callable[[Expr], Expr]) -> Function:
     """Return the function with ``f`` applied as by ``map_body_exprs``. A function written in Slang stays unchanged."""
-    return replace(function, body=map_body_exprs(function.body, f)) if isinstance(function.body, tuple) else function
+    return _with(function, body=map_body_exprs(function.body, f)) if isinstance(function.body, tuple) else function
 
 
 def map_functions(module: Module, f: Callable[[Function], Function]) -> Module:
     """Return the module with ``f`` applied to each function."""
-    return replace(module, functions=tuple(f(function) for function in module.functions))
+    return _with(module, functions=_same(module.functions, f))
 
 
 def root(expr: Expr) -> Var | None:

@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from slangad.compiler.ir.verify.module import InvalidModule, verify
+from slangad.compiler.ir.verify.module import InvalidModule, SoundBodies, verify
 from slangad.compiler.passes.bound_loops import bound_loops
 from slangad.compiler.passes.declare_locals import declare_locals
 from slangad.compiler.passes.derivatives import lower_derivatives
@@ -107,7 +107,8 @@ def run_all(
     Raises:
         CompileError: A pass refuses the user's program.
     """
-    _check("the front end", module, declared=False)
+    sound = SoundBodies()
+    _check("the front end", module, sound, declared=False)
     everywhere = bool(os.environ.get("SLANGAD_VERIFY"))
     for step in PIPELINE:
         before, module = module, step.function(module)
@@ -117,13 +118,13 @@ def run_all(
             module = sum_exactly(module)  # what the threads of a tile read together stays so
         is_last = step is PIPELINE[-1]
         if is_last or (everywhere and module != before):  # six of seven passes change nothing of a module
-            _check(step.name, module, declared=is_last)
+            _check(step.name, module, sound, declared=is_last)
         if dump is not None:
             dump(step.name, module)
     return module
 
 
-def _check(after: str, module: Module, *, declared: bool) -> None:
-    problems = verify(module, declared=declared)
+def _check(after: str, module: Module, sound: SoundBodies, *, declared: bool) -> None:
+    problems = verify(module, declared=declared, sound=sound)
     if problems:
         raise InvalidModule(after, problems)

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import fields, replace
+from typing import get_args
+
 import pytest
 
 from slangad.compiler.errors.codes.passes import CODES
+from slangad.compiler.ir.nodes import Const, Expr
 from slangad.compiler.ir.text_form.printer import parse
-from slangad.compiler.ir.verify.module import verify
+from slangad.compiler.ir.types import INT
+from slangad.compiler.ir.verify.module import SoundBodies, verify
+from slangad.compiler.ir.walk import _OPERANDS, map_functions
 
 STRUCT = "struct M M {\n a: float\n no_diff b: float3\n}\nconstant T T: Array[float, 2] = 1.0 2.0\n"
 F = "function f f(x: float, no_diff k: float, n: int) -> float { return x }\n"
@@ -137,3 +143,26 @@ def test_verify__wrong_module__names_the_rule(text: str, code: str) -> None:
 def test_verify__undeclared_local__is_found_when_they_must_be_declared(text: str) -> None:
     assert codes(text) == []
     assert "SA902" in codes(text, declared=True)
+
+
+def test_walk__operands_of_every_expression__are_its_fields_of_expressions() -> None:
+    assert set(_OPERANDS) == set(get_args(Expr))
+    for kind, names in _OPERANDS.items():
+        formulas = {"formula"} if kind is Const else set()  # of what a number was computed from: not evaluated
+        assert {field.name for field in fields(kind) if "Expr" in str(field.type)} - formulas == set(names), kind
+
+
+def test_verify__a_body_that_was_right__is_wrong_with_other_parameters_result_or_body() -> None:
+    module, sound = parse(f'module m from "m.py"\n{F}'), SoundBodies()
+    assert verify(module, sound=sound) == verify(module, sound=sound) == []
+    (function,) = module.functions
+    (returned,) = function.body  # type: ignore[misc]  # statements, as the text says
+    first, *others = function.params
+    for changed in (
+        replace(function, params=(replace(first, type=INT), *others)),
+        replace(function, result=INT),
+        replace(function, body=(replace(returned, value=replace(returned.value, name="n", type=INT)),)),
+    ):
+        problems = verify(map_functions(module, lambda _, changed=changed: changed), sound=sound)
+        assert [d.code for d in problems] == ["SA901"]
+    assert verify(module, sound=sound) == []

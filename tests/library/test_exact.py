@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -109,8 +110,8 @@ class Adder:
 
 @pytest.fixture(scope="module", params=["webgpu", "vulkan", "vulkan-halves", "cuda", "cuda-halves"])
 def vector_adder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Adder]:
-    """Makes one that adds in a way, the key of one of ``ADDITIONS``."""
-    return lambda way: _adder(request, tmp_path_factory, request.param, way)
+    """Gives the one that adds in a way, the key of one of ``ADDITIONS``; its kernels are compiled once."""
+    return cache(lambda way: _adder(request, tmp_path_factory, request.param, way))
 
 
 @pytest.fixture(scope="module")
@@ -178,6 +179,13 @@ def _on_webgpu(
     if len(shaders) == 1:
         shaders = dict.fromkeys(("scatter", "total"), next(iter(shaders.values())))
 
+    pipelines = {
+        entry: device.create_compute_pipeline(
+            layout="auto", compute={"module": device.create_shader_module(code=code), "entry_point": entry}
+        )
+        for entry, code in shaders.items()
+    }
+
     def add(values: Floats, start: Words) -> tuple[Floats, Words, Words]:
         usage = 0x80 | 0x8 | 0x4  # STORAGE, COPY_DST, COPY_SRC
         totals = device.create_buffer_with_data(data=start.tobytes(), usage=usage)
@@ -186,8 +194,7 @@ def _on_webgpu(
         launches = (("scatter", (given, totals), len(values) // 64), ("total", (totals, result), lanes))
         held = []
         for entry, buffers, groups in launches:
-            module = device.create_shader_module(code=shaders[entry])
-            pipeline = device.create_compute_pipeline(layout="auto", compute={"module": module, "entry_point": entry})
+            pipeline = pipelines[entry]
             bound = [
                 {"binding": i, "resource": {"buffer": b, "offset": 0, "size": b.size}} for i, b in enumerate(buffers)
             ]

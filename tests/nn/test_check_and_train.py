@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from PIL import Image
+
+from slangad.cli.main import cli
 
 pytestmark = pytest.mark.toolchain
 SAMPLE = Path(__file__).parents[2] / "samples" / "neural_image"
@@ -18,10 +18,12 @@ MATERIAL = SAMPLE.parent / "neural_material" / "neural_material.py"
 
 
 def slangad(folder: Path, *words: str, code: int = 0) -> dict[str, object]:
-    """The JSON document that a command prints, which exits with this code."""
-    command = [sys.executable, "-m", "slangad.cli", *words, "--format", "json"]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, env=dict(os.environ), check=False)
-    assert done.returncode == code, done.stdout + done.stderr
+    """The JSON document that a command prints, which exits with this code. Nothing is imported again."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        done = CliRunner().invoke(cli, [*words, "--format", "json"], prog_name="slangad")
+    assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
+    assert done.exit_code == code, done.output
     document: dict[str, object] = json.loads(done.stdout)
     return document
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -16,6 +17,9 @@ from slangad.compiler.ir.text_form.printer import parse, show
 from slangad.compiler.ir.verify.module import InvalidModule
 from slangad.compiler.passes import run_passes
 from slangad.compiler.passes.order import PASS_NAMES
+
+if TYPE_CHECKING:
+    from slangad.compiler.ir.nodes import Module
 
 DESCRIBED = Path(__file__).parents[1] / "emit" / "described"
 
@@ -30,10 +34,15 @@ def test_run_passes__dump__sees_every_pass_in_order() -> None:
 
 @pytest.mark.parametrize("file", sorted(DESCRIBED.glob("*.py")), ids=lambda f: f.stem)
 def test_run_passes__every_intermediate_module__reads_back(file: Path) -> None:
-    def check(name: str, module: object) -> None:
-        assert parse(show(module)) == module, name  # type: ignore[arg-type]  # a module
+    read: list[Module] = []
+
+    def check(name: str, module: Module) -> None:
+        if module not in read[-1:]:  # most passes change nothing of a module
+            assert parse(show(module)) == module, name
+            read.append(module)
 
     run_passes(load(file), check)
+    assert len(read) > 1
 
 
 def test_run_passes__broken_module__is_a_defect_that_names_the_pass() -> None:

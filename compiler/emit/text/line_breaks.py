@@ -12,6 +12,7 @@ _LOOSEST_FIRST: Final = (
     (" + ", " - "), (" * ", " / "),
 )  # fmt: skip
 _RANK: Final = {text: rank for rank, texts in enumerate(_LOOSEST_FIRST) for text in texts}
+_FIRST: Final = frozenset(text[0] for text in _RANK)
 _OF_GENERICS: Final = 2
 """The depth of arguments of generics: a line is rather broken between those of the call."""
 _COMMENT: Final = re.compile(r"/\*.*?\*/")
@@ -34,8 +35,9 @@ def wrap(line: str, step: int) -> list[LinePart]:
     pieces: list[LinePart] = []
     start, indent = 0, 0
     body = line
+    separators = _separators(line) if len(line) > WIDTH else []
     while indent + len(body) > WIDTH and not line.lstrip().startswith("//"):
-        cut = _cut(line, start, WIDTH - indent)
+        cut = _cut(separators, start, WIDTH - indent)
         if cut is None:
             break
         end, following = cut
@@ -45,11 +47,11 @@ def wrap(line: str, step: int) -> list[LinePart]:
     return [*pieces, LinePart(" " * indent + body, start, indent)]
 
 
-def _cut(line: str, start: int, room: int) -> tuple[int, int] | None:
+def _cut(separators: list[tuple[int, int, str]], start: int, room: int) -> tuple[int, int] | None:
     """Return the end of a piece that begins at ``start``, and the start of the next; None if no location is good."""
     best: tuple[int, int] | None = None
     best_key = (0, 0, 0)
-    for position, depth, separator in _separators(line):
+    for position, depth, separator in separators:
         before = separator in _BEFORE
         end = position + len(separator.rstrip()) if before else position
         if not start + room // 3 < end <= start + room:
@@ -68,7 +70,8 @@ def _separators(line: str) -> list[tuple[int, int, str]]:
         depth += (letter in "([{") - (letter in ")]}")
         if letter in "<>" and line[:position].rstrip("<>")[-1:].strip():  # of a generic: operators have spaces
             depth += _OF_GENERICS if letter == "<" else -_OF_GENERICS
-        separator = next((s for s in _RANK if line.startswith(s, position)), None)
-        if separator is not None:
-            result.append((position, depth, separator))
+        if letter in _FIRST:
+            separator = next((s for s in _RANK if line.startswith(s, position)), None)
+            if separator is not None:
+                result.append((position, depth, separator))
     return result

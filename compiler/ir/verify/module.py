@@ -45,19 +45,43 @@ class InvalidModule(Exception):  # noqa: N818  (a state, and never shown as an e
         super().__init__(f"after {after}: " + "; ".join(f"[{d.code}] {d.span}: {d.message}" for d in diagnostics))
 
 
-def verify(module: ir.Module, *, declared: bool = False) -> list[Diagnostic]:
-    """Return everything wrong with a module. With ``declared``, locals must be declared."""
-    return [*_verify(module, declared=declared)]
+class SoundBodies:
+    """Bodies that were verified. Passes leave most of a module as it is: the next verification skips those bodies."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, tuple[object, ...]] = {}
+
+    def problems(self, function: ir.Function, buffers: Mapping[str, Type], *, declared: bool) -> list[Diagnostic]:
+        """Return everything wrong in a function's body."""
+        seen = (function.body, function.params, function.result, buffers, declared)
+        known = self._known.get(id(function.body))  # which holds the body, so no other one has its id
+        if known is not None and known == seen:
+            return []
+        found = [*verify_body(function, buffers, declared=declared)]
+        if not found:
+            self._known[id(function.body)] = seen
+        return found
 
 
-def _verify(module: ir.Module, *, declared: bool) -> Iterator[Diagnostic]:
+def verify(module: ir.Module, *, declared: bool = False, sound: SoundBodies | None = None) -> list[Diagnostic]:
+    """Return everything wrong with a module. With ``declared``, locals must be declared.
+
+    Args:
+        module: The module.
+        declared: Whether locals must be declared.
+        sound: The bodies that were verified before, and from now on those of this module.
+    """
+    return [*_verify(module, sound or SoundBodies(), declared=declared)]
+
+
+def _verify(module: ir.Module, sound: SoundBodies, *, declared: bool) -> Iterator[Diagnostic]:
     yield from _verify_keys(module)
     by_key = {f.key: f for f in module.functions}
     earlier: set[str] = set()
     buffers: dict[str, Type] = {b.key: b.type for b in module.named_memory}
     for function in module.functions:
         yield from _verify_references(function, module, by_key, earlier)
-        yield from verify_body(function, buffers, declared=declared)
+        yield from sound.problems(function, buffers, declared=declared)
         yield from _verify_derivative(function, by_key)
         earlier.add(function.key)
     for kernel in module.kernels:

@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 from contextlib import nullcontext
+from functools import lru_cache
 from pathlib import Path
 
 import jsonschema
@@ -22,7 +23,7 @@ from slangad.compiler.errors.diagnostics import CompileError
 from slangad.compiler.frontends import load
 from slangad.compiler.frontends.reading.problems import Problems
 from slangad.compiler.frontends.yaml.compose import compose
-from slangad.compiler.frontends.yaml.nodes import plain_data
+from slangad.compiler.frontends.yaml.nodes import Node, plain_data
 from slangad.compiler.frontends.yaml.schema import json_schema
 from slangad.compiler.frontends.yaml.sections import DEFINITIONS, OPTIMIZER, TABLE
 from slangad.compiler.frontends.yaml.shape import Either, Named, Record, ShapeTable, kinds
@@ -51,13 +52,18 @@ SAMPLES = sorted(
 
 def loader_accepts(text: str) -> bool:
     """Whether the loader finds nothing wrong in the structure."""
-    problems = Problems()
-    return validate(compose("input.yaml", text).root, TABLE, problems)
+    return validate(composed(text), TABLE, Problems())
 
 
 def schema_accepts(text: str) -> bool:
     """Whether the document as data fits the schema, types aside."""
-    return STRUCTURE_VALIDATOR.is_valid(plain_data(compose("input.yaml", text).root))
+    return STRUCTURE_VALIDATOR.is_valid(plain_data(composed(text)))
+
+
+@lru_cache(maxsize=1)
+def composed(text: str) -> Node:
+    """The nodes of a document, which both read."""
+    return compose("input.yaml", text).root
 
 
 def test_schema__itself__is_a_schema_of_draft_2020_12() -> None:
