@@ -135,7 +135,7 @@ class Sums:
     def places(self, patterns: Iterable[str], size: int) -> Iterator[tuple[str, Places]]:
         """Yield each pattern with the index of the element for each term.
 
-        Few threads hit the same elements in several patterns, and no threads in all: one of these stands for them.
+        With few threads, several patterns give the same indices. Only the first of them is measured.
         """
         known: set[int] = set()
         for pattern in patterns:

@@ -208,3 +208,14 @@ def scattered(x: Each[float], n: Uniform[int]) -> Each[float]:
         u *= 1.0 + 0.1 * alpha
         events += 1
     return light + t * u
+
+
+@sa.kernel
+def counted_down(x: Each[float], n: Uniform[int]) -> Each[float]:
+    s = 0.0
+    t = 1.0
+    for k in reversed(sa.range(n, max_iters=MOST)):
+        for j in reversed(sa.range(k % 3 + 1, max_iters=3)):
+            s = 0.9 * s + t * x * j / (1.0 + k)
+        t *= 1.0 - 0.3 * x / (1.0 + k)
+    return s + t

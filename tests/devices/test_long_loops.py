@@ -153,7 +153,16 @@ def scattered(x: complex, w: np.ndarray, n: int) -> complex:
     return light + t * u
 
 
-ALONE = (total, product, dark, recomputed, left, until, turned, scattered)
+def counted_down(x: complex, w: np.ndarray, n: int) -> complex:
+    s, t = 0j, 1 + 0j
+    for k in reversed(range(n)):
+        for j in reversed(range(k % 3 + 1)):
+            s = 0.9 * s + t * x * j / (1 + k)
+        t *= 1 - 0.3 * x / (1 + k)
+    return s + t
+
+
+ALONE = (total, product, dark, recomputed, left, until, turned, scattered, counted_down)
 OF_SEVERAL_VALUES = (stepped, paired, traced, blended, added, unturned)
 """Loops that call functions that return several values."""
 REFERENCES = {f.__name__: f for f in (*ALONE, *OF_SEVERAL_VALUES)}

@@ -8,9 +8,9 @@ from typing import get_args
 import pytest
 
 from slangad.compiler.errors.codes.passes import CODES
-from slangad.compiler.ir.nodes import Const, Expr
+from slangad.compiler.ir.nodes import Assign, Const, Expr, Var
 from slangad.compiler.ir.text_form.printer import parse
-from slangad.compiler.ir.types import INT
+from slangad.compiler.ir.types import FLOAT, INT
 from slangad.compiler.ir.verify.module import SoundBodies, verify
 from slangad.compiler.ir.walk import _OPERANDS, map_functions
 
@@ -166,3 +166,14 @@ def test_verify__a_body_that_was_right__is_wrong_with_other_parameters_result_or
         problems = verify(map_functions(module, lambda _, changed=changed: changed), sound=sound)
         assert [d.code for d in problems] == ["SA901"]
     assert verify(module, sound=sound) == []
+
+
+def test_verify__a_body_without_declarations_that_was_right__is_wrong_where_they_are_asked_for() -> None:
+    (function,) = parse(f'module m from "m.py"\n{F}').functions
+    (returned,) = function.body  # type: ignore[misc]  # statements, as the text says
+    local = Var("y", FLOAT)
+    module = parse(f'module m from "m.py"\n{F}')
+    stored = replace(function, body=(Assign(local, returned.value), replace(returned, value=local)))
+    module, sound = map_functions(module, lambda _: stored), SoundBodies()
+    assert verify(module, sound=sound) == verify(module, sound=sound) == []
+    assert verify(module, declared=True, sound=sound) != []

@@ -1,6 +1,7 @@
 """Runs PTX, the text that NVIDIA's compilers make of CUDA, on this machine: one thread after another, without a GPU.
 
-It knows the instructions that arithmetic, branches, arrays and read-only buffers become. Others end it with their name.
+It knows the instructions that arithmetic, branches, arrays and read-only buffers become. Others end it with their name,
+and so do other roundings and saturation.
 Rounding is that of numpy, except that ``fma`` rounds a product in double.
 """
 
@@ -19,9 +20,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-_LOCAL = 0x1000
-"""Where a thread's own memory begins; that of buffers is apart."""
+_LOCAL = 1 << 40
+"""Where a thread's own memory begins, behind that of all buffers."""
 _MOST = 5_000_000
+_PLAIN = {
+    *("rn", "rm", "rni", "sat", "lo", "hi", "wide", "to", "global", "local", "approx", "ftz"),
+    *(f"{kind}{size}" for kind in "fsub" for size in (16, 32, 64)),
+}
+"""Words between an instruction and its type that say what is done here."""
 _COMPARED: dict[str, Callable[[float, float], bool]] = {
     **{name: getattr(operator, name) for name in ("eq", "ne", "lt", "le", "gt", "ge")},
     **{name: getattr(operator, of) for name, of in {"lo": "lt", "ls": "le", "hi": "gt", "hs": "ge"}.items()},
@@ -38,6 +44,12 @@ _BITS = {"16": 0xFFFF, "32": 0xFFFFFFFF, "64": 0xFFFFFFFFFFFFFFFF}
 def _of_float(value: float, kind: str = "f32") -> int:
     with np.errstate(over="ignore"):
         return int(np.float32(value).view(np.uint32)) if kind == "f32" else int(np.float64(value).view(np.uint64))
+
+
+def _rounded_down(value: float) -> float:
+    """The largest number of single precision that is not above a number."""
+    nearest = np.float32(value)
+    return float(nearest if nearest <= value else np.nextafter(nearest, np.float32(-np.inf)))
 
 
 def _decoded(bits: int, kind: str) -> float:
@@ -81,13 +93,17 @@ class Kernel:
         return made
 
     def _add(self, line: str) -> None:
-        if found := re.search(r"\.local .* __local_depot\w*\[(\d+)\]|\.local .*__local_depot\w*\[(\d+)\]", line):
-            self.local = int(found[1] or found[2])
+        if found := re.search(r"\.local .*__local_depot\w*\[(\d+)\]", line):
+            self.local = int(found[1])
         elif found := re.match(r"(\$[\w$]+):$", line):
             self.labels[found[1]] = len(self.code)
-        elif found := re.match(r"(?:@(!?)(%p\d+)\s+)?([a-z][\w.]*)\s*(.*);$", line):
+        elif line and line not in "{}" and not line.startswith((".reg", ".pragma", ".local")):
+            found = re.match(r"(?:@(!?)(%p\d+)\s+)?([a-z][\w.]*)\s*(.*);$", line)
+            assert found, f"not an instruction: {line}"
             operands = tuple(re.findall(r"\[[^\]]*\]|[^,\s]+", found[4]))
-            self.code.append(Instruction(found[2] or "", found[1] != "!", tuple(found[3].split(".")), operands))
+            words = tuple(found[3].split("."))
+            assert words[0] in ("setp", "ld", "st", "bra", "ret") or _PLAIN.issuperset(words[1:-1]), line
+            self.code.append(Instruction(found[2] or "", found[1] != "!", words, operands))
 
 
 @dataclass
@@ -137,9 +153,9 @@ class Thread:
         if step.words[1] == "param":
             self.registers[step.operands[0]] = self.arguments[found[1]]
             return
-        own = step.words[1] == "local"
-        memory = self.local if own else self.memory
-        at, size = self._operand(found[1]) + int(found[2] or 0) - (_LOCAL if own else 0), int(step.type[1:]) // 8
+        at, size = self._operand(found[1]) + int(found[2] or 0), int(step.type[1:]) // 8
+        memory = self.local if at >= _LOCAL else self.memory
+        at -= _LOCAL if at >= _LOCAL else 0
         assert 0 <= at <= len(memory) - size, f"{step} is outside of the memory"
         if loads:
             self.registers[step.operands[0]] = int.from_bytes(memory[at : at + size], "little")
@@ -157,7 +173,8 @@ class Thread:
         if word == "cvt":
             return self._converted(step, given[0])
         if kind[0] == "f":
-            return _of_float(self._of_floats(word, kind, [_decoded(v, kind) for v in given]), kind)
+            value = self._of_floats(word, kind, [_decoded(v, kind) for v in given])
+            return _of_float(_rounded_down(value) if "rm" in step.words else value, kind)
         wide = kind[:1] + str(2 * int(kind[1:])) if "wide" in step.words else kind
         return self._of_integers(step, given) & _BITS[wide[1:]]
 
@@ -172,7 +189,7 @@ class Thread:
         to, source = step.words[-2:]
         value = _decoded(bits, source)
         if to[0] == "f":
-            return _of_float(value, to)
+            return _of_float(min(max(value, 0.0), 1.0) if "sat" in step.words else value, to)
         return int(np.rint(value) if "rni" in step.words else value) & _BITS[to[1:]]
 
     @staticmethod

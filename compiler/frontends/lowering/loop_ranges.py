@@ -48,9 +48,9 @@ class LoopIterations:
         return values_of_counter(start, stop, self.step) if start and stop else None
 
     def reversed(self) -> LoopIterations | None:
-        """Return the same iterations, last first; None if their number is not known and their step is not 1 or -1."""
+        """Return the same iterations, last first; None if their number is not known and no other bounds give them."""
         if self.exact is None:
-            return self._with_bounds_exchanged() if abs(self.step) == 1 else None
+            return self._with_bounds_exchanged()
         start, count = static_int(self.start) or 0, self.exact or 0
         last = start + (count - 1) * self.step
         span = self.start.span
@@ -66,10 +66,11 @@ class LoopIterations:
             self.inverse,
         )
 
-    def _with_bounds_exchanged(self) -> LoopIterations:
-        """Return the iterations of ``range(stop - step, start - step, -step)``: those of this range, last first."""
+    def _with_bounds_exchanged(self) -> LoopIterations | None:
+        """Return ``range(stop - step, start - step, -step)``, which is right for steps of 1 and -1."""
         start, stop = (_moved(bound, -self.step) for bound in (self.stop, self.start))
-        return replace(self, start=start, stop=stop, step=-self.step)
+        fit = all(abs(b.value) < 2**31 for b in (start, stop) if isinstance(b, Const))
+        return replace(self, start=start, stop=stop, step=-self.step) if fit and abs(self.step) == 1 else None
 
 
 def _moved(bound: Expr, by: int) -> Expr:

@@ -359,7 +359,7 @@ def _pair(ctx: Context, target: ast.expr) -> tuple[ast.expr, ast.expr]:
 
 def _static(ctx: Context, node: ast.expr, inner: Iteration) -> Iteration:
     if inner.iterations.exact is None:
-        raise _length_unknown(ctx, node, "count with for i in range(…), and compute the other values from i")
+        raise _length_unknown(ctx, node, "count with for i in sa.range(…, max_iters=…), and compute all else from i")
     return inner
 
 
@@ -410,7 +410,7 @@ def _over_reversed(ctx: Context, node: ast.Call, name: str) -> Iteration:
     inner = iterate(ctx, node.args[0])
     iterations = inner.iterations.reversed()
     if iterations is None:
-        raise _length_unknown(ctx, node.args[0], "count down: for i in range(last, first - 1, -step)")
+        raise _length_unknown(ctx, node.args[0], "count down: for i in sa.range(last, first - 1, -step, max_iters=…)")
     return replace(inner, iterations=iterations)
 
 

@@ -46,7 +46,7 @@ class InvalidModule(Exception):  # noqa: N818  (a state, and never shown as an e
 
 
 class SoundBodies:
-    """Bodies that were verified. Passes leave most of a module as it is: the next verification skips those bodies."""
+    """Bodies that were verified: with ``SLANGAD_VERIFY``, those are skipped that a pass leaves as they are."""
 
     def __init__(self) -> None:
         self._known: dict[int, tuple[object, ...]] = {}
