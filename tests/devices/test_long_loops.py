@@ -167,7 +167,7 @@ OF_SEVERAL_VALUES = (stepped, paired, traced, blended, added, unturned)
 """Loops that call functions that return several values."""
 REFERENCES = {f.__name__: f for f in (*ALONE, *OF_SEVERAL_VALUES)}
 ON_GPUS = ("dark", "left", "recomputed", "turned", "scattered", *(f.__name__ for f in OF_SEVERAL_VALUES))
-ROUNDED = ("product", "turned", "stepped", "unturned", "scattered")
+ROUNDED = ("product", "turned", "stepped", "unturned", "scattered", "counted_down")
 """Loops in which the rounding of 100,000 floats adds up to more than the tolerance."""
 WITH_WEIGHTS = ("left", "until", "turned", "unturned")
 
