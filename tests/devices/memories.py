@@ -85,8 +85,9 @@ def probed_entry(x: Each[Array[float, 4]], k: Each[int]) -> Each[float]:
     """Both the probe and the entry at a run-time index use slangad's library in Slang."""
     places = Array[int, 4](3, 2, 1, 0)
     y = sa.copy(x)
-    if k > 0:
-        places[k] = 0
-        y[k] = 2.0 * x[places[k]]
-    z = sa.probe("z", y[places[k]] + y[k])
+    j = k % 4
+    if j > 0:
+        places[j] = 0
+        y[j] = 2.0 * x[places[j]]
+    z = sa.probe("z", y[places[j]] + y[j])
     return z * z
