@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from support.array_loops import COLUMNS, HEAD, ROWS, SIZE, ArrayLoop, exact, made
+from support.array_loops import COLUMNS, HEAD, ROWS, SIZE, ArrayLoop, derivatives, made, tangents_of
 from support.devices import near_all
 from support.ptx import launched
 
@@ -54,17 +54,14 @@ def launch(tool: Callable[[str], str], tmp_path: Path) -> Launch:
 @pytest.mark.parametrize(("number", "mode"), [*((0, mode) for mode in ("forward", "backward", "jvp")), (3, "backward")])
 def test_cuda_text__compiled_by_nvcc__computes_the_kernel(number: int, mode: str, launch: Launch) -> None:
     loop, floats = made(number), inputs()
-    tangents = {key: np.cos(np.arange(v.size, dtype=np.float32)).reshape(v.shape) for key, v in floats.items()}
-    found = [exact(loop, [v[e] for v in floats.values()], int(n)) for e, n in enumerate(N)]
-    gradients = {key: np.array([of[k] for _, of, _ in found]) for k, key in enumerate(floats)}
-    change = sum((gradients[key] * tangents[key]).reshape(len(N), -1).sum(1) for key in floats)
+    exact = derivatives(loop, floats, N)
     wanted = {
-        "forward": {"result": np.array([value for value, _, _ in found])},
-        "backward": {f"{key}_grad": gradient for key, gradient in gradients.items()},
-        "jvp": {"result": np.array([value for value, _, _ in found]), "result_tangent": change},
+        "forward": {"result": exact.values},
+        "backward": {f"{key}_grad": gradient for key, gradient in exact.gradients.items()},
+        "jvp": {"result": exact.values, "result_tangent": exact.change},
     }[mode]
     given = {**floats, "result_cotangent": np.ones(len(N), np.float32)}
-    given |= {f"{key}_tangent": tangent for key, tangent in tangents.items()}
+    given |= {f"{key}_tangent": tangent for key, tangent in tangents_of(floats).items()}
     stored = launch(loop, mode, given, {key: np.shape(value) for key, value in wanted.items()})
     for key, value in wanted.items():
         assert near_all(stored[key], value, 0.1), f"{key}: {stored[key]} in place of {value}"
@@ -78,6 +75,6 @@ def test_cuda_text__of_which_nvcc_makes_wrong_code__is_wrong_as_on_a_gpu(
     if "release 13.0" not in version:
         pytest.skip("the fault is known of nvcc 13.0")
     loop, floats = made(110), inputs()
-    values = [exact(loop, [v[e] for v in floats.values()], int(n))[0] for e, n in enumerate(N)]
+    values = derivatives(loop, floats, N).values
     off = np.abs(launch(loop, "forward", floats, {"result": (len(N),)})["result"] - values)
     np.testing.assert_allclose(off, [1.42481497e-01, 1.57367595e-01, 2.21178729e-05], rtol=1e-4)

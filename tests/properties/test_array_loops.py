@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from support.array_loops import COLUMNS, HEAD, ROWS, SIZE, exact, made
+from support.array_loops import COLUMNS, HEAD, ROWS, SIZE, derivatives, made, tangents_of
 from support.devices import largest, loaded, near_all
 
 if TYPE_CHECKING:
@@ -48,13 +48,12 @@ def test_loops_over_arrays__of_any_form__have_the_derivatives_of_float64(
     cxx: object, device: str, tmp_path: Path
 ) -> None:
     floats, n = inputs(), np.array([0, 4, 7], np.int32)
-    tangent = {key: np.cos(np.arange(v.size, dtype=np.float32)).reshape(v.shape) for key, v in floats.items()}
-    wanted = {}
+    tangent, wanted = tangents_of(floats), {}
     for loop in map(made, NUMBERS):
-        elements = [exact(loop, [v[e] for v in floats.values()], int(n[e])) for e in range(ELEMENTS)]
-        steep = max(largest(gradient) for _, gradients, _ in elements for gradient in gradients)
-        if all(m.least > CLOSE and m.most < LARGE for _, _, m in elements) and steep < STEEP:
-            wanted[loop] = elements
+        of = derivatives(loop, floats, n)
+        steep = max(map(largest, of.gradients.values()))
+        if all(m.least > CLOSE and m.most < LARGE for m in of.margins) and steep < STEEP:
+            wanted[loop] = of
     assert len(wanted) > len(NUMBERS) * 0.9
     texts = "".join(loop.kernel().partition("for ")[2] for loop in wanted)
     assert not [form for form in FORMS if form not in texts]
@@ -62,14 +61,12 @@ def test_loops_over_arrays__of_any_form__have_the_derivatives_of_float64(
     path.write_text(HEAD + "".join(loop.kernel() for loop in wanted), encoding="utf-8")
     kernels = loaded(path, device)
     wrong = []
-    for loop, elements in wanted.items():
-        gradients = {key: np.array([found[k] for _, found, _ in elements]) for k, key in enumerate(floats)}
-        change = sum((gradients[key] * tangent[key]).reshape(ELEMENTS, -1).sum(1) for key in floats)
+    for loop, of in wanted.items():
         kernel = kernels[loop.name]
         back, forward = kernel.backward(**floats, n=n), kernel.jvp(**floats, n=n, tangent=tangent)
-        pairs = {key: (back.grad[key], gradients[key]) for key in floats}
-        pairs |= {"value": (kernel(**floats, n=n), np.array([value for value, _, _ in elements]))}
-        pairs |= {"tangent": (forward["jvp.result"], change)}
+        pairs = {key: (back.grad[key], of.gradients[key]) for key in floats}
+        pairs |= {"value": (kernel(**floats, n=n), of.values)}
+        pairs |= {"tangent": (forward["jvp.result"], of.change)}
         wrong += [
             f"{loop.kernel()}{key}: {a} in place of {b}" for key, (a, b) in pairs.items() if not near_all(a, b, 0.1)
         ]

@@ -297,3 +297,25 @@ def exact(loop: ArrayLoop, floats: Sequence[np.ndarray], n: int) -> tuple[float,
             value, gradients[which][place] = found.real, found.imag / step
             margins.most = max(margins.most, abs(value))
     return value, gradients, margins
+
+
+@dataclass(frozen=True)
+class Derivatives:
+    """What a kernel gives for all elements: values, gradients by input, and the change along ``tangents_of`` inputs."""
+
+    values: np.ndarray
+    gradients: dict[str, np.ndarray]
+    change: np.ndarray
+    margins: tuple[Margins, ...]
+
+
+def tangents_of(floats: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    return {key: np.cos(np.arange(v.size, dtype=np.float32)).reshape(v.shape) for key, v in floats.items()}
+
+
+def derivatives(loop: ArrayLoop, floats: dict[str, np.ndarray], n: np.ndarray) -> Derivatives:
+    found = [exact(loop, [v[e] for v in floats.values()], int(of)) for e, of in enumerate(n)]
+    gradients = {key: np.array([of[k] for _, of, _ in found]) for k, key in enumerate(floats)}
+    along = [(gradients[key] * tangent).reshape(len(n), -1).sum(1) for key, tangent in tangents_of(floats).items()]
+    values = np.array([value for value, _, _ in found])
+    return Derivatives(values, gradients, np.sum(along, 0), tuple(margins for _, _, margins in found))
