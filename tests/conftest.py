@@ -24,6 +24,7 @@ from slangad.compiler.toolchain.jobs.cpp_prelude import split_prelude
 from slangad.compiler.toolchain.jobs.request import Artefact, CompileJob, CompileResult
 from slangad.compiler.toolchain.session import Toolchain
 from slangad.compiler.toolchain.temporary import TemporaryFolder
+from slangad.compiler.toolchain.tools import find_nvrtc
 from slangad.compiler.toolchain.workers.kept_children import kept_children
 
 if TYPE_CHECKING:
@@ -135,6 +136,12 @@ def absent(what: str) -> NoReturn:
 def tool() -> Callable[[str], str]:
     """Finds a program by name."""
     return lambda name: shutil.which(name) or absent(name)
+
+
+@pytest.fixture(scope="session")
+def nvrtc() -> Path:
+    """NVIDIA's library that compiles at run time."""
+    return find_nvrtc() or absent("NVRTC")
 
 
 @pytest.fixture(scope="session")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import shutil
 import sys
@@ -48,6 +49,16 @@ def find_nvrtc() -> Path | None:
     """Return NVIDIA's run-time compiler library, from a toolkit or from NVIDIA's Python packages."""
     pattern = "nvrtc64_*.dll" if sys.platform == "win32" else "libnvrtc.so*"
     return _library(("SLANGAD_NVRTC", "CUDA_PATH", "CUDA_HOME"), (pattern,))
+
+
+def nvrtc_version(library: Path) -> tuple[int, int] | None:
+    """Return the version of a library of NVRTC, such as (13, 0), or ``None`` if it can't be loaded."""
+    major, minor = ctypes.c_int(), ctypes.c_int()
+    try:
+        failed = ctypes.CDLL(str(library)).nvrtcVersion(ctypes.byref(major), ctypes.byref(minor))
+    except (OSError, AttributeError):
+        return None
+    return None if failed else (major.value, minor.value)
 
 
 def _library(variables: tuple[str, ...], patterns: tuple[str, ...]) -> Path | None:

@@ -1,6 +1,6 @@
 """Runs PTX, the text that NVIDIA's compilers make of CUDA, on this machine: one thread after another, without a GPU.
 
-It knows the instructions that arithmetic, branches, arrays and read-only buffers become. Others end it with their name,
+It knows the instructions that arithmetic, branches, calls, arrays and buffers become. Others end it with their name,
 and so do other roundings and saturation.
 Rounding is that of numpy, except that ``fma`` rounds a product in double.
 """
@@ -23,8 +23,10 @@ if TYPE_CHECKING:
 _LOCAL = 1 << 40
 """Where a thread's own memory begins, behind that of all buffers."""
 _MOST = 5_000_000
+_FUNCTION = re.compile(r"\.(?:entry|func)\s*(?:\(([^)]*)\)\s*)?([\w$]+)\(([^)]*)\)[^;{]*\{(.*?)\n\}", re.DOTALL)
+_DECLARED = re.compile(r"\.param (?:\.align \d+ )?\.\w+ (\w+)")
 _PLAIN = {
-    *("rn", "rm", "rni", "sat", "lo", "hi", "wide", "to", "global", "local", "approx", "ftz"),
+    *("rn", "rm", "rni", "rzi", "sat", "lo", "hi", "wide", "to", "global", "local", "approx", "ftz"),
     *(f"{kind}{size}" for kind in "fsub" for size in (16, 32, 64)),
 }
 """Words between an instruction and its type that say what is done here."""
@@ -75,21 +77,22 @@ class Instruction:
 
 
 @dataclass
-class Kernel:
-    """An entry point of a PTX text."""
+class Function:
+    """An entry point of a PTX text, or a function that it calls."""
 
-    params: list[str] = field(default_factory=list)
+    params: list[str]
+    result: list[str]
     code: list[Instruction] = field(default_factory=list)
     labels: dict[str, int] = field(default_factory=dict)
     local: int = 0
 
     @classmethod
-    def read(cls, file: Path, name: str) -> Kernel:
-        text = file.read_text(encoding="utf-8")
-        head, _, body = text[text.index(f".entry {name}(") :].partition("{")
-        made = cls(re.findall(r"\.param (?:\.align \d+ )?\.\w+ (\w+)", head))
-        for line in body[: body.index("\n}")].split("\n"):
-            made._add(line.split("//")[0].strip())
+    def all_of(cls, text: str) -> dict[str, Function]:
+        made = {}
+        for result, name, params, body in _FUNCTION.findall(re.sub(r"//.*", "", text)):
+            made[name] = cls(_DECLARED.findall(params), _DECLARED.findall(result))
+            for line in re.sub(r"\bcall\b[^;]*;", lambda call: " ".join(call[0].split()), body).split("\n"):
+                made[name]._add(line.strip())
         return made
 
     def _add(self, line: str) -> None:
@@ -97,43 +100,71 @@ class Kernel:
             self.local = int(found[1])
         elif found := re.match(r"(\$[\w$]+):$", line):
             self.labels[found[1]] = len(self.code)
-        elif line and line not in "{}" and not line.startswith((".reg", ".pragma", ".local")):
+        elif line and line not in "{}" and not line.startswith((".reg", ".pragma", ".local", ".param")):
             found = re.match(r"(?:@(!?)(%p\d+)\s+)?([a-z][\w.]*)\s*(.*);$", line)
             assert found, f"not an instruction: {line}"
             operands = tuple(re.findall(r"\[[^\]]*\]|[^,\s]+", found[4]))
             words = tuple(found[3].split("."))
-            assert words[0] in ("setp", "ld", "st", "bra", "ret") or _PLAIN.issuperset(words[1:-1]), line
+            plain = words[0] in ("setp", "ld", "st", "bra", "ret", "call") or _PLAIN.issuperset(words[1:-1])
+            assert plain, line
             self.code.append(Instruction(found[2] or "", found[1] != "!", words, operands))
 
 
 @dataclass
 class Thread:
-    """A thread that runs: its registers, its own memory, and that of the buffers."""
+    """A thread that runs: its own memory, and that of the buffers."""
 
-    kernel: Kernel
+    functions: Mapping[str, Function]
     number: int
     memory: bytearray
-    arguments: Mapping[str, int]
+    local: bytearray = field(default_factory=bytearray)
+
+    def run(self, name: str, given: Sequence[bytearray]) -> bytearray:
+        """Run a function. Returns what it stored as its result."""
+        function, base = self.functions[name], len(self.local)
+        self.local += bytes(-(-function.local // 16) * 16)
+        params = {**dict(zip(function.params, given, strict=True)), **{key: bytearray() for key in function.result}}
+        frame = Frame(self, function, params, _LOCAL + base)
+        frame.run()
+        del self.local[base:]
+        return params[function.result[0]] if function.result else bytearray()
+
+
+@dataclass
+class Frame:
+    """A call: its registers, where its part of the thread's memory begins, and what is passed to and from functions."""
+
+    thread: Thread
+    function: Function
+    params: dict[str, bytearray]
+    base: int
     registers: dict[str, int] = field(default_factory=dict)
-    local: bytearray = field(init=False)
 
     def run(self) -> None:
-        self.local = bytearray(self.kernel.local)
-        at, code = 0, self.kernel.code
+        at, code = 0, self.function.code
         for _ in range(_MOST):
             step = code[at]
             at += 1
             if step.predicate and bool(self.registers[step.predicate]) != step.skips:
                 continue
-            if step.words[0] == "ret":
+            word = step.words[0]
+            if word == "ret":
                 return
-            if step.words[0] == "bra":
-                at = self.kernel.labels[step.operands[0]]
-            elif step.words[0] in ("ld", "st"):
+            if word == "bra":
+                at = self.function.labels[step.operands[0]]
+            elif word == "call":
+                self._call([name.strip("()") for name in step.operands if name not in "()"])
+            elif word in ("ld", "st"):
                 self._move(step)
             else:
                 self.registers[step.operands[0]] = self._value(step, [self._operand(o) for o in step.operands[1:]])
         raise AssertionError("the thread does not end")
+
+    def _call(self, names: Sequence[str]) -> None:
+        """Call a function. Its result, if it has one, stands before its name."""
+        result = "" if names[0] in self.thread.functions else names[0]
+        name, *given = names[1:] if result else names
+        self.params[result] = self.thread.run(name, [self.params[key] for key in given])
 
     def _operand(self, name: str) -> int:
         if name in self.registers:
@@ -141,8 +172,8 @@ class Thread:
         if found := re.match(r"0[fdx]([0-9A-Fa-f]+)$", name):
             return int(found[1], 16)
         if name.startswith("__local_depot"):
-            return _LOCAL
-        special = {"%tid.x": self.number, "%ntid.x": 64, "%ntid.y": 1}
+            return self.base
+        special = {"%tid.x": self.thread.number, "%ntid.x": 64, "%ntid.y": 1}
         return special.get(name, 0) if name.startswith(("%tid", "%ntid", "%ctaid")) else int(name)
 
     def _move(self, step: Instruction) -> None:
@@ -150,12 +181,14 @@ class Thread:
         place = step.operands[1] if loads else step.operands[0]
         found = re.match(r"\[([^+\]]+)(?:\+(-?\d+))?\]", place)
         assert found, place
+        at, size = int(found[2] or 0), int(step.type[1:]) // 8
         if step.words[1] == "param":
-            self.registers[step.operands[0]] = self.arguments[found[1]]
-            return
-        at, size = self._operand(found[1]) + int(found[2] or 0), int(step.type[1:]) // 8
-        memory = self.local if at >= _LOCAL else self.memory
-        at -= _LOCAL if at >= _LOCAL else 0
+            memory = self.params.setdefault(found[1], bytearray())
+            memory += bytes(0 if loads else max(0, at + size - len(memory)))
+        else:
+            at += self._operand(found[1])
+            memory = self.thread.local if at >= _LOCAL else self.thread.memory
+            at -= _LOCAL if at >= _LOCAL else 0
         assert 0 <= at <= len(memory) - size, f"{step} is outside of the memory"
         if loads:
             self.registers[step.operands[0]] = int.from_bytes(memory[at : at + size], "little")
@@ -188,9 +221,11 @@ class Thread:
     def _converted(step: Instruction, bits: int) -> int:
         to, source = step.words[-2:]
         value = _decoded(bits, source)
+        whole: dict[str, Callable[[float], float]] = {"rni": np.rint, "rzi": math.trunc}
+        value = next((whole[word](value) for word in step.words if word in whole), value)
         if to[0] == "f":
             return _of_float(min(max(value, 0.0), 1.0) if "sat" in step.words else value, to)
-        return int(np.rint(value) if "rni" in step.words else value) & _BITS[to[1:]]
+        return int(value) & _BITS[to[1:]]
 
     @staticmethod
     def _of_floats(word: str, kind: str, given: Sequence[float]) -> float:
@@ -219,6 +254,9 @@ class Thread:
         if word == "bfi":
             mask = ((1 << given[3]) - 1) << given[2]
             return (given[1] & ~mask) | ((given[0] << given[2]) & mask)
+        if word in ("div", "rem"):
+            quotient = abs(a) // abs(rest[0]) * (1 if (a < 0) == (rest[0] < 0) else -1)
+            return quotient if word == "div" else a - quotient * rest[0]
         table: dict[str, Callable[..., int]] = {
             "add": operator.add, "sub": operator.sub, "neg": operator.neg, "min": min, "max": max,
             "and": operator.and_, "or": operator.or_, "xor": operator.xor, "not": operator.invert,
@@ -245,20 +283,21 @@ def launched(
         given: The arrays of input buffers.
         shapes: The shapes of output buffers, which begin with zeros.
     """
-    kernel = Kernel.read(ptx, entry)
+    functions = Function.all_of(ptx.read_text(encoding="utf-8"))
     signature = re.search(rf"__global__ void {entry}\(([^)]*)\)", cuda.read_text(encoding="utf-8"))
     assert signature
-    memory, arguments, places = bytearray(64), {}, {}
-    for param, declared in zip(kernel.params, signature[1].split(","), strict=True):
+    memory, places, arguments = bytearray(64), {}, []
+    for declared in signature[1].split(","):
         name = re.sub(r"_\d+$", "", declared.split()[-1])
         if name == "count":
-            arguments[param] = count
+            arguments.append(bytearray(struct.pack("<I", count)))
             continue
-        arguments[param] = places[name] = len(memory)
-        memory += np.ascontiguousarray(given[name] if name in given else np.zeros(shapes[name], np.float32)).tobytes()
-        memory += bytes(64)
+        array = np.ascontiguousarray(given[name] if name in given else np.zeros(shapes[name], np.float32))
+        places[name] = len(memory)
+        arguments.append(bytearray(struct.pack("<QQ", places[name], array.size)))
+        memory += array.tobytes() + bytes(64)
     for number in range(count):
-        Thread(kernel, number, memory, arguments).run()
+        Thread(functions, number, memory).run(entry, arguments)
     return {
         name: np.frombuffer(bytes(memory), np.float32, int(np.prod(shape)), places[name]).reshape(shape)
         for name, shape in shapes.items()

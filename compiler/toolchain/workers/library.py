@@ -11,6 +11,8 @@ from __future__ import annotations
 import ctypes
 from contextlib import ExitStack
 from ctypes import POINTER, byref, c_char_p, c_int, c_size_t, c_ssize_t, c_uint32, c_void_p
+from itertools import pairwise
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from slangad.compiler.toolchain.workers.declarations import DeclarationReader
@@ -83,6 +85,7 @@ class SlangSession:
                 yield from self._generate(work, programs[entry], target, entry)
 
     def _check(self, request: int, arguments: tuple[str, ...]) -> bool:
+        _load_builtins(arguments)
         encoded = [argument.encode() for argument in (*arguments, "-no-codegen")]
         array = (c_char_p * len(encoded))(*encoded)
         if self._library.spProcessCommandLineArguments(request, array, len(encoded)) < 0:
@@ -140,6 +143,14 @@ class SlangSession:
 
 def _entry_name(work: CompilerCall, entry: int) -> str:
     return work.entries[entry] if entry >= 0 else ""
+
+
+def _load_builtins(arguments: tuple[str, ...]) -> None:
+    """Load the library that NVRTC needs. Version 13.0 of NVIDIA's package does not look for it in its own folder."""
+    for name, value in pairwise(arguments):
+        if name == "-nvrtc-path":
+            for file in Path(value).parent.glob("libnvrtc-builtins.so*"):
+                ctypes.CDLL(str(file))
 
 
 def _call(pointer: int | None, slot: int, result: type | None, *arguments: tuple[object, object]) -> int:
