@@ -141,12 +141,12 @@ class Session:
             stream.write(data)
             stream.flush()
         except BrokenPipeError:
-            _discard_stdout()
+            discard_stdout()
             raise click.exceptions.Exit(BROKEN_PIPE) from None
         except OSError as error:
             from slangad.compiler.toolchain.messages.failures import failed
 
-            _discard_stdout()
+            discard_stdout()
             raise failed(
                 "SA405", f"can't write to stdout: {error.strerror}", help="make room, or name a file"
             ) from None
@@ -161,6 +161,6 @@ class Session:
             yield Progress(status, label)
 
 
-def _discard_stdout() -> None:
+def discard_stdout() -> None:
     """Redirect stdout to the null device, so that the flush at exit can't fail again."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

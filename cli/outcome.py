@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from slangad import __version__
+from slangad.cli.console import BROKEN_PIPE, discard_stdout
 from slangad.compiler.errors.diagnostics import CompileError, SlangadError, ToolchainError
 
 if TYPE_CHECKING:
@@ -70,6 +71,8 @@ def outcome(session: Session, action: Callable[[], object]) -> int:
         no_memory = _too_little_memory()
         _show(session, no_memory)
         code = no_memory.exit_code
+    except BrokenPipeError as error:  # not on Windows, where it is another error
+        code = _end_of_pipe(error, debug=session.debug)
     except Exception as error:
         _report_defect(error, debug=session.debug)
         code = INTERNAL_ERROR
@@ -120,6 +123,19 @@ def _finish(session: Session, code: int) -> int:
         _show(session, error)
         return error.exit_code
     return code
+
+
+def _end_of_pipe(error: BrokenPipeError, *, debug: bool) -> int:
+    """Return the exit code after a pipe broke: that of a closed reader if it was stdout, else that of a defect."""
+    import select
+
+    watched = select.poll()
+    watched.register(sys.stdout, 0)
+    if watched.poll(0):
+        discard_stdout()
+        return BROKEN_PIPE
+    _report_defect(error, debug=debug)
+    return INTERNAL_ERROR
 
 
 def _show(session: Session, error: SlangadError) -> None:

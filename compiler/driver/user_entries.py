@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from slangad.compiler.driver.inputs import Input
     from slangad.compiler.driver.model import CompileSteps, EmittedInput, Options
     from slangad.compiler.driver.slang_compilers import SlangCompilers
+    from slangad.compiler.errors.spans import Span
 
     Json = Mapping[str, Any]
 
@@ -155,7 +156,7 @@ def with_user_entries(steps: CompileSteps, item: Input, options: Options, compil
 
 def _alone(item: Input, name: str, options: Options, compilers: SlangCompilers) -> CompiledInput | LeftOut:
     """Compile one entry point beside the kernels of its file. Slang may refuse it for some or all targets."""
-    (span,) = {one.span for one in source_of(str(item.path)).scan.headers if one.name == name}
+    span = _heads(item)[name]
     try:
         slang = _emitted(item, [name], options, compilers)
     except (CompileError, ToolchainError) as error:
@@ -194,15 +195,29 @@ def _with(compiled: CompiledInput, other: CompiledInput | LeftOut) -> CompiledIn
 
 
 def _compile(item: Input, names: Iterable[str], options: Options, compilers: SlangCompilers) -> CompileSteps:
-    """Compile entry points as they are."""
+    """Compile entry points as they are.
+
+    Raises:
+        CompileError: Derivatives alone are asked for, Slang rejects an entry point, or the outputs would be wrong.
+    """
+    heads = _heads(item)
+    if Mode.FORWARD.value not in options.modes:
+        reason = f"has no {' or '.join(options.modes)} mode: it is compiled as it is"
+        help_ = "name a differentiable function of the file"
+        raise CompileError([Diagnostic("SA417", f"{name} {reason}", heads[name], help=help_) for name in names])
     slang, code = yield _emitted(item, names, options, compilers)
     return outputs_of(slang, code)
+
+
+def _heads(item: Input) -> dict[str, Span]:
+    """Return where the functions of a file are declared."""
+    return {one.name: one.span for one in source_of(str(item.path)).scan.headers}
 
 
 def _emitted(item: Input, names: Iterable[str], options: Options, compilers: SlangCompilers) -> EmittedInput:
     """Return entry points of a file as an input after the emitter."""
     entries = [reflect_entry(item.path, name, options, compilers) for name in names]
-    heads = {one.name: one.span for one in source_of(str(item.path)).scan.headers}
+    heads = _heads(item)
     head = f"{GENERATED}{slangad.__version__} from {item.path.name}.\n"
     description = Description(
         source=str(item.path),

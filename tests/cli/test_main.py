@@ -127,9 +127,10 @@ def test_outcome__json__is_one_document_with_the_diagnostics(capfdbinary: pytest
     ]
 
 
-def test_product__reader_gone__ends_quietly() -> None:
+@pytest.mark.parametrize("words", [("explain", "--list"), ("check", "--help")])
+def test_product__reader_gone__ends_quietly(words: tuple[str, ...]) -> None:
     with subprocess.Popen(
-        [sys.executable, "-m", "slangad.cli", "explain", "--list"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        [sys.executable, "-m", "slangad.cli", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as process:
         assert process.stdout is not None
         assert process.stderr is not None

@@ -97,6 +97,13 @@ def test_compile__entry_points_of_the_file__are_compiled_beside_its_kernels_or_a
     assert {name for name in project.files("jvp") if name.endswith(".spv")} == {"f.f.jvp.spv"}
 
 
+def test_compile__derivatives_of_an_entry_point__are_refused(project: Project) -> None:
+    project.write("f.slang", TEXT)
+    ended = project.run("compile", "f.slang:main", "--mode", "backward", "-o", "out", code=1)
+    assert "error[SA417]: main has no backward mode: it is compiled as it is" in ended.stderr
+    assert not (project.folder / "out").exists()
+
+
 def test_compile__an_entry_point_that_slang_rejects__costs_only_itself(project: Project) -> None:
     bad = '[shader("compute")] [numthreads(8, 1, 1)] void bad(uint3 id : SV_DispatchThreadID) { dx[0] = nowhere(); }\n'
     waves = (
