@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
+from zlib import crc32
 
 import numpy as np
 
@@ -251,6 +252,8 @@ def main() -> int:
     parser.add_argument("--largest", type=int, default=1 << 30, help="largest number of elements of a tensor")
     parser.add_argument("--kind", action="append", choices=KINDS, help="numbers to add  [default: all]")
     parser.add_argument("--only", default="", help="cases whose names this regular expression finds")
+    parser.add_argument("--shares", type=int, default=1, help="number of shares of the cases  [default: 1]")
+    parser.add_argument("--share", type=int, default=0, help="the share to run, from 0; names decide  [default: 0]")
     parser.add_argument("--deterministic", action="store_true", help="exact sums, ten runs, the same bits")
     options = parser.parse_args()
     return max([measured(device, options) for device in options.device or ["cpu"]])
@@ -272,7 +275,7 @@ def measured(device: str, options: argparse.Namespace) -> int:
             rng = np.random.default_rng(count)
             sums = Sums(numbers(kind, count, rng), kind, options.largest, rng)
             parts = (part(kernels, sums) for part in (together, scattered, tables, pairs, texels))
-            for case in (case for part in parts for case in part if re.search(options.only, case.name)):
+            for case in (case for part in parts for case in part if _is_asked(case.name, count, options)):
                 found = case.run()
                 cases += 1
                 if options.deterministic:
@@ -286,6 +289,11 @@ def measured(device: str, options: argparse.Namespace) -> int:
     if options.deterministic:
         print(f"  {changed} not of the same bits")
     return int(changed > 0 or any(error > BAR for error, _ in worst.values()))
+
+
+def _is_asked(name: str, count: int, options: argparse.Namespace) -> bool:
+    share = crc32(f"{name}, {count}".encode()) % options.shares
+    return bool(re.search(options.only, name)) and share == options.share
 
 
 if __name__ == "__main__":

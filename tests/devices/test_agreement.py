@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from support.covering import share
 from support.devices import GPUS, device_of
 
 from slangad.compiler.api.program import read_program
@@ -46,20 +47,21 @@ def inputs(signature: KernelSignature, mode: RunMode) -> dict[str, object]:
 
 
 @pytest.mark.toolchain
+@pytest.mark.divided
 @pytest.mark.parametrize("name", GPUS)
 @pytest.mark.parametrize("file", FILES, ids=lambda f: f"{f.parent.name}/{f.stem}")
 def test_device__every_kernel__agrees_with_the_cpu(name: str, file: Path, cxx: object) -> None:
     gpu, cpu = device_of(name), device_of("cpu")
     program = read_program(Input(file), Options(targets=(), cache=default_cache()))
+    first, shares = share(name)
+    plans = [*program.plans.values()][first::shares]
     modes_of = {
         plan.signature.name: [mode for mode in RunMode if all(plan.entries[step] for step in mode.steps)]
-        for plan in program.plans.values()
+        for plan in plans
     }
-    entries = {
-        e for plan in program.plans.values() for mode in modes_of[plan.signature.name] for e in plan.entry_names(mode)
-    }
+    entries = {e for plan in plans for mode in modes_of[plan.signature.name] for e in plan.entry_names(mode)}
     loaded = [(device, program.load_on(device, entries)) for device in (cpu, gpu)]
-    for plan in program.plans.values():
+    for plan in plans:
         modes = modes_of[plan.signature.name]
         for mode in modes:
             prepared = prepare(plan.signature, mode, inputs(plan.signature, mode), DOMAINS[plan.signature.dims])

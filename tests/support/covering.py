@@ -1,8 +1,9 @@
-"""Which combinations of parameters run: of tests marked ``one_driver`` every second one. ``SLANGAD_ALL=1`` runs all.
+"""Which combinations of parameters run: of tests in several sizes every second one. ``SLANGAD_ALL=1`` runs all.
 
 Vulkan and WebGPU in software share the text that slangad emits, the driver, and its compiler of machine code. That
-takes most of the time of large kernels. What they don't share is what Slang makes of the text. So the kernels of one
-form in several sizes run on one of the two each, in turn; and what is written out as on GPUs the other way round:
+takes most of the time of large kernels. What they don't share is what Slang makes of the text. So a test of devices
+that has other parameters, such as sizes, runs with each of them on one of the two, in turn; and what is written out as
+on GPUs the other way round:
 
 | size | vulkan | webgpu | vulkan as on GPUs | webgpu as on GPUs |
 |---|---|---|---|---|
@@ -10,9 +11,10 @@ form in several sizes run on one of the two each, in turn; and what is written o
 | 2nd | | runs | runs | |
 | 3rd | runs | | | runs |
 
-So every size runs in every way that there is, and both devices run every test. A test without sizes runs in one way on
-each. Of a size, the devices that the table leaves out do not run. Other devices run everything. These two do so as well
-unless VK_DRIVER_FILES names the driver in software, as .ci/run does: elsewhere they may be GPUs.
+So every size runs in every way that there is, and both devices run every test. A test without other parameters runs on
+both; marked ``one_driver``, in one way on each. A test marked ``divided`` divides its work itself, by ``share``. Of a
+size, the devices that the table leaves out do not run. Other devices run everything. These two do so as well unless
+VK_DRIVER_FILES names the driver in software, as .ci/run does: elsewhere they may be GPUs.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ from zlib import crc32
 from support.devices import AS_ON_GPUS, SOFTWARE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
     import pytest
 
@@ -33,21 +35,27 @@ EVERYTHING = os.environ.get("SLANGAD_ALL") == "1" or "lvp_icd" not in os.environ
 
 
 def is_covered(item: pytest.Item) -> bool:
-    """Return True if a test of the fixture ``kernels`` runs with its parameters."""
-    if EVERYTHING or not item.get_closest_marker("one_driver"):
-        return True
+    """Return True if a test of devices runs with its parameters."""
     parameters = item.callspec.params if hasattr(item, "callspec") else {}
-    device = parameters.get("kernels", "")
+    where = next((name for name in ("kernels", "gpu", "device") if name in parameters), "")
+    device = str(parameters.get(where, ""))
     name = device.removesuffix(AS_ON_GPUS)
-    if name not in SOFTWARE:
+    if EVERYTHING or name not in SOFTWARE or item.get_closest_marker("divided"):
         return True
-    rows = sum(_row(mark.args, parameters) for mark in item.iter_markers("parametrize"))
+    others = [names for names in _parametrized(item) if where not in names]
+    if not others and not item.get_closest_marker("one_driver"):
+        return True
+    rows = sum(item.callspec.indices[names[0]] for names in others)
     return (crc32(item.originalname.encode()) + rows + SOFTWARE.index(name) + (name != device)) % 2 == 0
 
 
-def _row(arguments: tuple[str | tuple[str, ...], Iterable[object]], parameters: Mapping[str, object]) -> int:
-    """Return the number of the row of a ``parametrize`` that a test has."""
-    names, rows = arguments
-    if isinstance(names, str):
-        return list(rows).index(parameters[names])
-    return list(rows).index(tuple(parameters[name] for name in names))
+def share(device: str) -> tuple[int, int]:
+    """Return which share of its work a test does on a device, and the number of shares: one of two in software."""
+    return (0, 1) if EVERYTHING or device not in SOFTWARE else (SOFTWARE.index(device), len(SOFTWARE))
+
+
+def _parametrized(item: pytest.Item) -> Iterable[tuple[str, ...]]:
+    """Yield the names of each ``parametrize`` of a test."""
+    for mark in item.iter_markers("parametrize"):
+        names = mark.args[0]
+        yield tuple(names.replace(" ", "").split(",")) if isinstance(names, str) else tuple(names)
