@@ -206,6 +206,50 @@ def test_group_range__that_a_tile_shares__has_no_note(tmp_path: Path) -> None:
     assert (len(module.tile_loops), module.unshared_loops) == (1, ())
 
 
+def test_group_range__beside_the_one_that_a_tile_shares__has_a_note(tmp_path: Path) -> None:
+    second = SECOND.replace("group_range(9)", "group_range(0, 90, 2)")
+    (tmp_path / "f.py").write_text(SAID.replace("    return sa.dot", f"{second}    return sa.dot"))
+    module = run_passes(load(tmp_path / "f.py"))
+    assert len(module.tile_loops) == 1
+    assert [loop.reason for loop in module.unshared_loops] == ["it runs another loop of the kernel"]
+
+
+FUSED = """import slangad as sa
+from slangad import Each, Mean, Tensor, Uniform
+
+@sa.kernel(dims=2, tile=(16, 16))
+def shade(x: Each[float], heat: Tensor[float, 1], n: Uniform[int]) -> Each[float]:
+    for k in sa.group_range(n, max_iters=300):
+        x += heat[k]
+    return x
+
+@sa.kernel(dims=2, tile=(16, 16))
+def error(y: Each[float]) -> Mean[float]:
+    return y * y
+
+@sa.pipeline
+def both(x: Each[float], heat: Tensor[float, 1], n: Uniform[int]) -> Mean[float]:
+    return error(shade(x, heat, n))
+"""
+
+
+def test_group_range__in_a_fused_kernel__has_the_reason(tmp_path: Path) -> None:
+    (tmp_path / "f.py").write_text(FUSED)
+    found = {loop.kernel: loop.reason for loop in run_passes(load(tmp_path / "f.py")).unshared_loops}
+    assert found.keys() == {"shade", "shade_then_error"}
+    assert found["shade_then_error"] == "a pipeline joins its kernel with another one"
+
+
+def test_group_range__in_a_kernel_that_multiplies_by_a_matrix__has_the_reason(tmp_path: Path) -> None:
+    text = SAID.replace("gain: Param[float]", "w: Param[sa.Array[sa.Array[float, 16], 16]]")
+    text = text.replace("weight: Each[float]", "weight: Each[sa.Array[float, 16]]")
+    text = text.replace("* weight + gain * shade[row, column]", "* (w @ weight)[3]")
+    (tmp_path / "f.py").write_text(text)
+    module = run_passes(load(tmp_path / "f.py"))
+    assert not module.tile_loops
+    assert [loop.reason for loop in module.unshared_loops] == ["the groups of the kernel multiply by matrices"]
+
+
 @pytest.mark.parametrize(("old", "new", "why"), UNSHARED.values(), ids=UNSHARED)
 def test_group_range__that_no_tile_shares__has_the_reason(tmp_path: Path, old: str, new: str, why: str) -> None:
     assert SAID.count(old) == 1

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from slangad.compiler.errors.spans import Span
 
-FEWEST: Final = 128
+_FEWEST: Final = 128
 """Elements of a tile: a wave with four elements a thread. Fewer: a group would have several tiles."""
 _ANOTHER: Final = "it runs another loop of the kernel"
 _WAYS: Final = {"keep": "reverse mode keeps its states", "recompute": "reverse mode computes its states again"}
@@ -31,8 +31,8 @@ def obstacle(kernel: ir.Kernel) -> str:
         return f"the kernel has no tile, such as tile={(16, 16) if kernel.dims == 2 else (4, 8, 8)}"
     if not kernel.tile:
         return 'the kernel has tile="rows"'
-    if math.prod(kernel.tile) < FEWEST:
-        return f"a tile of {' x '.join(map(str, kernel.tile))} has fewer than {FEWEST} elements"
+    if math.prod(kernel.tile) < _FEWEST:
+        return f"a tile of {' x '.join(map(str, kernel.tile))} has fewer than {_FEWEST} elements"
     return ""
 
 
