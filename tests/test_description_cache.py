@@ -148,3 +148,13 @@ def test_recall__edit_within_a_second_of_the_same_size__is_seen(folder: Path, mo
         os.utime(folder / "lib.py", (1_700_000_000, 1_700_000_000))
         assert f"GAIN = {gain}" in _describe(folder).emitted.text
     assert not (folder / "__pycache__").exists()
+
+
+def test_recall__loop_that_no_group_runs__keeps_its_note(folder: Path) -> None:
+    loop = "    for k in sa.group_range(8):\n        x += lib.curve(x)\n    return x\n"
+    (folder / "fit.py").write_text(KERNEL.replace("    return lib.curve(x)\n", loop))
+    first, second = _describe(folder), _describe(folder)
+    assert second.cached
+    assert second.kernels == first.kernels
+    ((reason, span),) = second.kernels[0].unshared
+    assert (reason, span.file, span.line, span.column) == ("the kernel has one axis", "fit.py", 8, 5)

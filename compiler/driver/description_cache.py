@@ -168,6 +168,7 @@ def _record(description: Description, absent: list[str]) -> dict[str, object]:
                 kernel.product_of,
                 _places(kernel.unordered),
                 kernel.block,
+                [(reason, _place(span)) for reason, span in kernel.unshared],
             )
             for kernel in description.kernels
         ],
@@ -224,9 +225,17 @@ def _description(record: dict[str, Any]) -> Description:
         bound=tuple((name, value) for name, value in record["bound"]),
         kernels=tuple(
             KernelSummary(
-                name, Span(*place), _spans(scalars), summed, deciding, product_of, _spans(unordered), tuple(block)
+                name,
+                Span(*place),
+                _spans(scalars),
+                summed,
+                deciding,
+                product_of,
+                _spans(unordered),
+                tuple(block),
+                tuple((reason, Span(*at)) for reason, at in unshared),
             )
-            for name, place, scalars, summed, deciding, product_of, unordered, block in record["kernels"]
+            for name, place, scalars, summed, deciding, product_of, unordered, block, unshared in record["kernels"]
         ),
         emitted=emitted,
         cached=True,

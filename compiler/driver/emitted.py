@@ -111,6 +111,7 @@ def _description(module: Module) -> Description:
                 kernel.product_of,
                 unordered_sums(module, kernel),
                 kernel.group_size if kernel.in_step else (),
+                tuple((loop.reason, loop.span) for loop in module.unshared_loops if loop.kernel == kernel.name),
             )
             for kernel in module.kernels
         ),

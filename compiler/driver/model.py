@@ -118,6 +118,7 @@ class KernelSummary:
         product_of: The kernel with whose Hessian its gradients are products.
         unordered: The memory of its groups whose gradient is added up in any order (``driver.unordered_sums``).
         block: The extents of the block of the domain that a group computes together; () if threads compute alone.
+        unshared: The loops of ``sa.group_range`` that a group does not run together: why, and the location.
     """
 
     name: str
@@ -128,6 +129,7 @@ class KernelSummary:
     product_of: str = ""
     unordered: Mapping[str, Span] = field(default_factory=dict)
     block: tuple[int, ...] = ()
+    unshared: tuple[tuple[str, Span], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -162,8 +162,11 @@ def _whole_file(unit: EmittedInput) -> Span:
 
 
 def _notes(slang: EmittedInput) -> Iterable[Diagnostic]:
-    """Yield a note for each function that is not compiled, and for each folder of imports that no option names."""
+    """Yield a note for each function that is not compiled, loop of one thread, and folder that no option names."""
     yield from _left_out(slang)
+    for reason, at in dict.fromkeys(loop for kernel in slang.kernels for loop in kernel.unshared):
+        message = f"a group does not run this loop together: {reason}"
+        yield Diagnostic("SA310", message, at, severity=Severity.NOTE)
     for one in slang.found_folders:
         span = Span(shown_path(one.file), one.reference.line, 1, one.reference.line, 1 + len(one.reference.written))
         yield Diagnostic("SA086", one.note, span, severity=Severity.NOTE)

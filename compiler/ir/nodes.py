@@ -177,7 +177,8 @@ class For:
     Slang unrolls it. ``keep`` is the user's choice for reverse mode: every how many iterations the state is kept, or 0
     for never; or ``inverse``, a call that gives the state before an iteration from the state after it. It is no part of
     what the loop runs: ``stmt_exprs`` leaves it out, ``map_stmt_exprs`` does not. ``limit_formula`` is how the user
-    wrote the limit, as in ``Const``.
+    wrote the limit, as in ``Const``. ``together`` is the user's wish that a group runs the loop for a whole tile; it
+    changes no result.
     """
 
     variable: str
@@ -191,6 +192,7 @@ class For:
     span: Span = field(default=NOWHERE, compare=False, repr=False)
     keep: int | None = field(default=None, kw_only=True)
     inverse: Expr | None = field(default=None, kw_only=True)
+    together: bool = field(default=False, kw_only=True)
     limit_formula: Expr | str | None = field(default=None, compare=False, repr=False, kw_only=True)
 
 
@@ -496,6 +498,7 @@ class ReplayedLoop:
         watched: The floats of the state that may become too small to undo an iteration.
         plain: It counts from 0 by 1.
         stops: The field of its state that is set when an iteration leaves the loop; empty if every iteration runs.
+        together: The user wants a tile to share it.
         choice: The same as ``-v`` and the manifest print it.
     """
 
@@ -504,6 +507,7 @@ class ReplayedLoop:
     watched: tuple[str, ...]
     plain: bool
     stops: str
+    together: bool
     choice: LoopChoice
 
 
@@ -555,6 +559,15 @@ class TileLoop:
 
 
 @dataclass(frozen=True, slots=True)
+class UnsharedLoop:
+    """A loop that the user wants groups of a kernel to run together, and why they do not."""
+
+    kernel: str
+    reason: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
 class Sampling:
     """The number and seed of the samples of a check for a function (by key), a pipeline (by name), or all.
 
@@ -588,6 +601,7 @@ class Module:
         loops: How reverse mode gets the states of its loops; known after the pass that chooses.
         replayed: The loops among them that functions took the place of.
         tile_loops: Those that groups run for whole tiles.
+        unshared_loops: Loops of ``sa.group_range`` that they do not.
     """
 
     name: str
@@ -613,6 +627,7 @@ class Module:
     loops: tuple[LoopChoice, ...] = field(default=(), compare=False, repr=False)
     replayed: tuple[ReplayedLoop, ...] = field(default=(), compare=False, repr=False)
     tile_loops: tuple[TileLoop, ...] = field(default=(), compare=False, repr=False)
+    unshared_loops: tuple[UnsharedLoop, ...] = field(default=(), compare=False, repr=False)
 
     @property
     def named_memory(self) -> tuple[Buffer | SharedMemory, ...]:

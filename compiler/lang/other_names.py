@@ -31,7 +31,6 @@ OTHER_NAMES: Final = {
     "fract": "sa.frac(x)",
     "gelu": "0.5 * x * (1.0 + sa.erf(x * 0.70710678)), or sa.nn.gelu",
     "grad": "f.grad(…) of a described function, or kernel.backward(…)",
-    "group_range": "sa.range(n, max_iters=64), which a group runs together where all its threads have the same list",
     "int32": "int",
     "inf": "math.inf",
     "inversesqrt": "sa.rsqrt(x)",

@@ -11,7 +11,7 @@ from slangad.compiler.lang.decorators.generic import generic
 from slangad.compiler.lang.decorators.groups import Shared, barrier, group_max, group_min, group_scan, group_sum
 from slangad.compiler.lang.decorators.kernels import SGD, Adam, AdamW, kernel, pipeline
 from slangad.compiler.lang.decorators.lists import bin  # noqa: A004  (sa.bin)
-from slangad.compiler.lang.decorators.loops import max_iters, range, static_assert, thread_count, thread_id  # noqa: A004  (sa.range)
+from slangad.compiler.lang.decorators.loops import group_range, max_iters, range, static_assert, thread_count, thread_id  # noqa: A004  (sa.range)
 from slangad.compiler.lang.decorators.policies import (
     clip_gradient,
     finite_difference,
@@ -130,6 +130,7 @@ __all__ = [
     "generic",
     "group_max",
     "group_min",
+    "group_range",
     "group_scan",
     "group_sum",
     "half",

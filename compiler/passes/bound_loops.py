@@ -75,10 +75,12 @@ def _stmt(stmt: ir.Stmt, names: Fresh) -> ir.Stmt:
 
 
 def _counted(variable: str, body: Block, loop: ir.For | ir.While) -> ir.For:
-    unroll = isinstance(loop, ir.For) and loop.unroll
+    unroll, together = (loop.unroll, loop.together) if isinstance(loop, ir.For) else (False, False)
     type_ = loop.start.type if isinstance(loop, ir.For) else INT
     start, stop = ir.Const(0, type_), ir.Const(loop.limit, type_, formula=loop.limit_formula)
-    return ir.For(variable, start, stop, 1, loop.limit, bounded=False, unroll=unroll, body=body, span=loop.span)
+    return ir.For(
+        variable, start, stop, 1, loop.limit, bounded=False, unroll=unroll, body=body, span=loop.span, together=together
+    )
 
 
 def _from_start(loop: ir.For, names: Fresh) -> ir.For:

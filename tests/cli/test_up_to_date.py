@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 from typing import TYPE_CHECKING
@@ -128,6 +129,31 @@ def test_compile__notes__are_shown_again(project: Project) -> None:
     first = project.run(*words).stderr
     assert "SA427" in first
     assert project.run(*words).stderr.replace(", 1 of 1 up to date", "") == first
+
+
+UNSHARED = """slangad: 1
+kernels:
+  shade:
+    params: {x: each float, n: uniform int}
+    returns: each float
+    body: |
+      for k in group_range(n, max_iters=8):
+          x = sa.sin(x + k)
+      return x
+  plain: {params: {x: each float}, returns: each float, expr: x * x}
+"""
+
+
+def test_compile__loop_that_no_group_runs__is_a_note_each_time(project: Project) -> None:
+    project.write("shade.yaml", UNSHARED)
+    note = "shade.yaml:7:7: note[SA310]: a group does not run this loop together: the kernel has one axis\n"
+    for options in ((), (), ("--force",)):
+        said = project.run("compile", "shade.yaml", "--emit", "slang", *options).stderr
+        assert (said.count(note), said.count("SA310")) == (1, 1)
+    document = json.loads(project.run("compile", "shade.yaml:shade", "--emit", "slang", "--format", "json").stdout)
+    (found,) = document["diagnostics"]
+    assert (found["code"], found["severity"], found["line"], found["column"]) == ("SA310", "note", 7, 7)
+    assert "SA310" not in project.run("compile", "shade.yaml:plain", "--emit", "slang").stderr
 
 
 def test_compile__reads_the_environment__is_never_up_to_date(project: Project) -> None:

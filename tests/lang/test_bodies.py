@@ -212,6 +212,14 @@ def bounded(n: int) -> int:
 
 
 @sa.function
+def bounded_together(n: int) -> int:
+    count = 0
+    for i in sa.group_range(1, n, 2, max_iters=4):
+        count += i
+    return count
+
+
+@sa.function
 def bounded_with_break(n: int) -> int:
     count = 0
     for i in sa.range(n, max_iters=4):
@@ -242,6 +250,9 @@ def test_range__past_its_bound__raises() -> None:
     with pytest.raises(sa.LoopBoundExceeded, match="5 iterations, its bound is 4"):
         bounded(5)
     assert bounded_with_break(9) == 4
+    assert bounded_together(9) == 16
+    with pytest.raises(sa.LoopBoundExceeded, match="5 iterations, its bound is 4"):
+        bounded_together(10)
 
 
 def test_while__past_its_bound__raises() -> None:

@@ -60,6 +60,8 @@ PROGRAM = """
         r = shade(m, light, float3(0.0, 1.0, 0.0)) - target
         for i in sa.range(3, unroll=True):
             r += light[i]
+        for i in sa.group_range(3):
+            r += light[i]
         while sa.max_iters(8) and r < 3.0:
             r = r * 2.0
         return r * r

@@ -145,3 +145,118 @@ def test_common_values__of_the_elements_of_a_thread__are_computed_once(
     assert common is not None
     assert blend is not None
     assert all(value in common[0] and value not in blend[0] for value in values), common[0]
+
+
+SAID = TEXT.replace("sa.range", "sa.group_range")
+SECOND = "    for k in sa.group_range(9):\n        light += color[order[start + k]] * opacity[order[start + k]]\n"
+UNSHARED = {
+    **{name: (old.replace("sa.range", "sa.group_range"), new.replace("sa.range", "sa.group_range"), why)
+       for name, (old, new, why) in OTHERS.items() if why},
+    "no tile": ("order[start + k]", "order[start + k + column % 2]", "the kernel has no tile, such as tile=(16, 16)"),
+    "small tiles": ("dims=2", "dims=2, tile=(8, 8)", "a tile of 8 x 8 has fewer than 128 elements"),
+    "rows": ("dims=2", 'dims=2, tile="rows"', 'the kernel has tile="rows"'),
+    "steps of two": ("group_range(most,", "group_range(0, most, 2,", "it does not count from 0 by 1"),
+    "two of them": ("    return sa.dot", f"{SECOND}    return sa.dot", "the kernel has several loops"),
+    "states that can't be undone": (
+        "through *= 1.0 - alpha", "through = sa.sin(through - alpha)",
+        "reverse mode computes its states again: through does not change by a sum or a product",
+    ),
+}  # fmt: skip
+
+BODIES = {
+    "one axis": ("@sa.kernel", "", "the kernel has one axis"),
+    "a group that computes together": (
+        "@sa.kernel(group_size=(64,))", "total = sa.group_sum(total)", "the group computes together in other ways",
+    ),
+    "in a branch": ("@sa.kernel(dims=2, tile=(16, 16))", "if n > 3:", "it is not at the top of the kernel"),
+    "in a function": ("@sa.differentiable", "", "it is not at the top of the kernel"),
+    "no gradient": ("@sa.kernel(dims=2, tile=(16, 16))", "w *= n", "no gradient flows through its state"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("head", "line", "why"), BODIES.values(), ids=BODIES)
+def test_group_range__elsewhere__has_the_plain_reason(tmp_path: Path, head: str, line: str, why: str) -> None:
+    of_w = "NoDiff[Each[float]]" if "no gradient" in why else "Each[float]"
+    within = "    " if line.endswith(":") else ""
+    text = f"""import slangad as sa
+from slangad import Each, NoDiff, Uniform
+
+{head}
+def f(w: {of_w}, n: Uniform[int]) -> Each[float]:
+    total = 0.0
+    {line}
+    {within}for k in sa.group_range(n, max_iters=300):
+    {within}    total += w * k
+    return total
+"""
+    if head == "@sa.differentiable":
+        text = text.replace("Each[float]", "float").replace("Uniform[int]", "int")
+        text += """
+@sa.kernel(dims=2, tile=(16, 16))
+def g(w: Each[float], n: Uniform[int]) -> Each[float]:
+    return f(w, n)
+"""
+    (tmp_path / "f.py").write_text(text)
+    assert [loop.reason for loop in run_passes(load(tmp_path / "f.py")).unshared_loops] == [why]
+
+
+def test_group_range__that_a_tile_shares__has_no_note(tmp_path: Path) -> None:
+    (tmp_path / "f.py").write_text(SAID)
+    module = run_passes(load(tmp_path / "f.py"))
+    assert (len(module.tile_loops), module.unshared_loops) == (1, ())
+
+
+def test_group_range__beside_the_one_that_a_tile_shares__has_a_note(tmp_path: Path) -> None:
+    second = SECOND.replace("group_range(9)", "group_range(0, 90, 2)")
+    (tmp_path / "f.py").write_text(SAID.replace("    return sa.dot", f"{second}    return sa.dot"))
+    module = run_passes(load(tmp_path / "f.py"))
+    assert len(module.tile_loops) == 1
+    assert [loop.reason for loop in module.unshared_loops] == ["it runs another loop of the kernel"]
+
+
+FUSED = """import slangad as sa
+from slangad import Each, Mean, Tensor, Uniform
+
+@sa.kernel(dims=2, tile=(16, 16))
+def shade(x: Each[float], heat: Tensor[float, 1], n: Uniform[int]) -> Each[float]:
+    for k in sa.group_range(n, max_iters=300):
+        x += heat[k]
+    return x
+
+@sa.kernel(dims=2, tile=(16, 16))
+def error(y: Each[float]) -> Mean[float]:
+    return y * y
+
+@sa.pipeline
+def both(x: Each[float], heat: Tensor[float, 1], n: Uniform[int]) -> Mean[float]:
+    return error(shade(x, heat, n))
+"""
+
+
+def test_group_range__in_a_fused_kernel__has_the_reason(tmp_path: Path) -> None:
+    (tmp_path / "f.py").write_text(FUSED)
+    found = {loop.kernel: loop.reason for loop in run_passes(load(tmp_path / "f.py")).unshared_loops}
+    assert found.keys() == {"shade", "shade_then_error"}
+    assert found["shade_then_error"] == "a pipeline joins its kernel with another one"
+
+
+def test_group_range__in_a_kernel_that_multiplies_by_a_matrix__has_the_reason(tmp_path: Path) -> None:
+    text = SAID.replace("gain: Param[float]", "w: Param[sa.Array[sa.Array[float, 16], 16]]")
+    text = text.replace("weight: Each[float]", "weight: Each[sa.Array[float, 16]]")
+    text = text.replace("* weight + gain * shade[row, column]", "* (w @ weight)[3]")
+    (tmp_path / "f.py").write_text(text)
+    module = run_passes(load(tmp_path / "f.py"))
+    assert not module.tile_loops
+    assert [loop.reason for loop in module.unshared_loops] == ["the groups of the kernel multiply by matrices"]
+
+
+@pytest.mark.parametrize(("old", "new", "why"), UNSHARED.values(), ids=UNSHARED)
+def test_group_range__that_no_tile_shares__has_the_reason(tmp_path: Path, old: str, new: str, why: str) -> None:
+    assert SAID.count(old) == 1
+    path = tmp_path / "f.py"
+    path.write_text(SAID.replace(old, new))
+    found = run_passes(load(path)).unshared_loops
+    assert {loop.reason for loop in found} == {why}
+    assert {loop.span.line for loop in found} == {
+        n for n, line in enumerate(path.read_text().splitlines(), 1) if "group_range" in line
+    }

@@ -225,7 +225,8 @@ def statements(draw: Draw, scope: dict[str, Type], depth: int = 2) -> tuple[Stmt
                 limit, flags = draw(st.integers(0, 99)), (draw(st.booleans()), draw(st.booleans()))
                 start, stop = draw(expressions(INT, scope)), draw(expressions(INT, scope))
                 body = draw(statements(scope, depth - 1))
-                made.append(For(draw(st.sampled_from(NAMES)), start, stop, -2, limit, *flags, body))
+                name, together = draw(st.sampled_from(NAMES)), draw(st.booleans())
+                made.append(For(name, start, stop, -2, limit, *flags, body, together=together))
             case _:
                 made.append(While(draw(expressions(BOOL, scope)), 7, draw(statements(scope, depth - 1))))
     return tuple(made)

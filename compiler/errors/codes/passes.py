@@ -1,4 +1,4 @@
-"""The diagnostic codes of the passes: SA301, and SA900 to SA905 for defects of slangad."""
+"""The diagnostic codes of the passes: SA301 to SA310, and SA900 to SA905 for defects of slangad."""
 
 from __future__ import annotations
 
@@ -209,5 +209,30 @@ in a fixed order, and so do their derivatives. Ints in Shared memory have no gra
                 first = sa.thread_id() % 64 == 0
                 return sa.group_sum(x * x if first else 0.0) * x
         """).run("slangad compile --deterministic shade.py"),
+    ),
+    "SA310": Explanation(
+        "a group does not run a loop together",
+        """This is a note: results are the same. sa.group_range asks the groups of a kernel to run a loop for a whole
+tile, and to read once what its elements share. Here each thread reads for itself, for the reason in the message. "Loops
+over what a tile shares" in docs/language.md lists what such a loop needs. Change the loop or the kernel, or write
+sa.range.""",
+        wrong=python("""
+            @sa.kernel(dims=2)
+            def shade(place: Tensor[float, 1], heat: Tensor[float, 1], n: Uniform[int]) -> Each[float]:
+                total = 0.0
+                first = sa.thread_id(0) // 2
+                for k in sa.group_range(n, max_iters=64):
+                    total += heat[first + k] * sa.exp(place[first + k] - sa.thread_id(1))
+                return total
+        """),
+        right=python("""
+            @sa.kernel(dims=2)
+            def shade(place: Tensor[float, 1], heat: Tensor[float, 1], n: Uniform[int]) -> Each[float]:
+                total = 0.0
+                first = sa.thread_id(0) // 16
+                for k in sa.group_range(n, max_iters=64):
+                    total += heat[first + k] * sa.exp(place[first + k] - sa.thread_id(1))
+                return total
+        """),
     ),
 }

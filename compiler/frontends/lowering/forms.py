@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from slangad.compiler.frontends.lowering.context import Context
     from slangad.compiler.frontends.reading.problems import Rejected
 
-LOOP_FORMS: Final = {"range", "sa_range", "enumerate", "zip", "reversed"}
+LOOP_FORMS: Final = {"range", "sa_range", "group_range", "enumerate", "zip", "reversed"}
 
 
 def form(ctx: Context, node: ast.Call, name: str) -> ir.Expr:

@@ -20,12 +20,17 @@ if TYPE_CHECKING:
     from slangad.compiler.ir.intervals import Interval
 
 
-_OPTIONS: Final = ("max_iters", "unroll", "keep", "inverse")
+_ALL: Final = ("max_iters", "unroll", "keep", "inverse")
+_OPTIONS: Final = {"range": (), "sa_range": _ALL, "group_range": ("max_iters",)}
+"""The options of each form that counts."""
 
 
 @dataclass(frozen=True, slots=True)
 class LoopIterations:
-    """The iterations of a counted loop; ``exact`` is their number if known, ``limit`` their largest number."""
+    """The iterations of a counted loop; ``exact`` is their number if known, ``limit`` their largest number.
+
+    ``together`` says that a group should run the loop.
+    """
 
     start: Expr
     stop: Expr
@@ -36,6 +41,7 @@ class LoopIterations:
     keep: int | None = None
     inverse: ast.expr | None = None
     limit_formula: Expr | str | None = None
+    together: bool = False
 
     @staticmethod
     def counted(number: int, span: Span) -> LoopIterations:
@@ -64,6 +70,7 @@ class LoopIterations:
             self.unroll,
             self.keep,
             self.inverse,
+            together=self.together,
         )
 
     def _with_bounds_exchanged(self) -> LoopIterations | None:
@@ -95,22 +102,17 @@ def _before(bound: Expr) -> Expr | None:
 
 
 def range_iterations(ctx: Context, node: ast.Call, name: str) -> LoopIterations:
-    """Read ``range(n)``, ``range(a, b, step)``, ``sa.range(n, max_iters=8, keep=4)``, ``sa.range(4, unroll=True)``.
+    """Read ``range(a, b, step)``, ``sa.range(n, max_iters=8, keep=4)``, ``sa.group_range(n, max_iters=8)``.
 
     Raises:
         Rejected: if the number of iterations has no bound.
     """
-    options = {k.arg: k.value for k in node.keywords}
-    unknown = sorted(str(k) for k in options if k not in _OPTIONS)
-    if unknown or (options and name == "range"):
-        wrong = unknown[0] if unknown else str(next(iter(options)))
-        listed = f"{', '.join(_OPTIONS[:-1])} and {_OPTIONS[-1]}"
-        hint = f"it takes {listed}" if unknown else f"write sa.range(…) for {listed}"
-        raise ctx.error("SA015", ctx.span(node.func), f"range does not take '{wrong}'", help=hint)
+    word = name.removeprefix("sa_")
+    options = _options(ctx, node, word, _OPTIONS[name])
     if not 1 <= len(node.args) <= 3:
-        raise ctx.error("SA015", ctx.span(node.func), f"range takes 1 to 3 arguments, not {len(node.args)}")
+        raise ctx.error("SA015", ctx.span(node.func), f"{word} takes 1 to 3 arguments, not {len(node.args)}")
     bounds = [
-        coerce(ctx, e, INT, ctx.span(n), what="a bound of range", code="SA014")
+        coerce(ctx, e, INT, ctx.span(n), what=f"a bound of {word}", code="SA014")
         for e, n in zip(ctx.exprs(node.args), node.args, strict=True)
     ]
     step = _step(ctx, node, bounds)
@@ -146,9 +148,26 @@ def range_iterations(ctx: Context, node: ast.Call, name: str) -> LoopIterations:
             ctx.span(node),
             "the number of iterations is not known when the file is loaded",
             label="unbounded",
-            help=f"give a bound: sa.range({', '.join(ast.unparse(a) for a in node.args)}, max_iters=64)",
+            help=f"give a bound: sa.{word}({', '.join(ast.unparse(a) for a in node.args)}, max_iters=64)",
         )
     return LoopIterations(start, stop, step, exact, exact, unroll, keep, inverse)
+
+
+def _options(ctx: Context, node: ast.Call, word: str, known: tuple[str, ...]) -> dict[str | None, ast.expr]:
+    """Return the options of a call by name.
+
+    Raises:
+        Rejected: if there is one that the form does not take.
+    """
+    options = {k.arg: k.value for k in node.keywords}
+    wrong = [*sorted(str(k) for k in options if k not in _ALL), *(str(k) for k in options if k not in known)]
+    if wrong:
+        elsewhere = wrong[0] in _ALL
+        *others, last = [o for o in _ALL if o not in known] if elsewhere else known or _ALL
+        listed = f"{', '.join(others)} and {last}" if others else last
+        hint = f"write sa.range(…) for {listed}" if elsewhere else f"it takes {listed}"
+        raise ctx.error("SA015", ctx.span(node.func), f"{word} does not take '{wrong[0]}'", help=hint)
+    return options
 
 
 def _as_constant(ctx: Context, bound: Expr) -> Expr:

@@ -89,6 +89,7 @@ def for_loop(ctx: Context, node: ast.For) -> Sequence[ir.Stmt]:
         keep=iterations.keep,
         inverse=inverse,
         limit_formula=iterations.limit_formula,
+        together=iterations.together,
     )
     return [*iteration.before, *held, *flag, loop, *_otherwise(ctx, node.orelse, flow, span)]
 
@@ -274,7 +275,8 @@ def _over_range(ctx: Context, node: ast.Call, name: str) -> Iteration:
     def bind(ctx: Context, target: ast.expr, counter: ir.Var) -> Sequence[ir.Stmt]:
         return store(ctx, target, counter, counter.span)
 
-    return Iteration(range_iterations(ctx, node, name), bind, counts=True)
+    iterations = replace(range_iterations(ctx, node, name), together=name == "group_range")
+    return Iteration(iterations, bind, counts=True)
 
 
 def _over_value(ctx: Context, node: ast.expr) -> Iteration:
@@ -376,6 +378,7 @@ def _over_zip(ctx: Context, node: ast.Call, name: str) -> Iteration:
         message = f"the loop over {name} takes no inverse"
         raise ctx.error("SA015", ctx.span(inverse), message, help="count with sa.range")
     iterations = LoopIterations.counted(min(i.iterations.exact or 0 for i in inners), ctx.span(node))
+    iterations = replace(iterations, together=any(i.iterations.together for i in inners))
 
     def bind(ctx: Context, target: ast.expr, counter: ir.Var) -> Sequence[ir.Stmt]:
         if not isinstance(target, ast.Tuple) or len(target.elts) != len(inners):
@@ -417,6 +420,7 @@ def _over_reversed(ctx: Context, node: ast.Call, name: str) -> Iteration:
 _FORMS: dict[str, Callable[[Context, ast.Call, str], Iteration]] = {
     "range": _over_range,
     "sa_range": _over_range,
+    "group_range": _over_range,
     "enumerate": _over_enumerate,
     "zip": _over_zip,
     "reversed": _over_reversed,

@@ -25,7 +25,7 @@ from slangad.compiler.lang.types.annotations import ir_type
 
 _SA_FORMS: Final = (
     "no_diff", "bwd_diff", "fwd_diff", "diff_pair", "zeros", "copy", "max_iters", "thread_id", "thread_count",
-    "static_assert", "probe", "Shared", "barrier", *GROUP_OPERATIONS,
+    "static_assert", "probe", "Shared", "barrier", "group_range", *GROUP_OPERATIONS,
 )  # fmt: skip
 _BUILTIN_FORMS: Final[dict[object, str]] = {
     builtins.range: "range", builtins.len: "len", builtins.enumerate: "enumerate", builtins.zip: "zip",

@@ -251,6 +251,7 @@ def _loop_head(stmt: ir.For | ir.While, known: KnownTypes) -> str:
         return f"while {show_expr(stmt.condition, known)} limit {stmt.limit}{keep}"
     start, stop = show_expr(stmt.start, known), show_expr(stmt.stop, known)
     flags = (" bounded" if stmt.bounded else "") + (" unroll" if stmt.unroll else "")
+    flags += " together" if stmt.together else ""
     keep += "" if stmt.inverse is None else f" inverse {show_expr(stmt.inverse, known)}"
     return f"for {_word(stmt.variable)} = {start} to {stop} step {stmt.step} limit {stmt.limit}{flags}{keep}"
 

@@ -84,10 +84,13 @@ class StatementReader:
         step = tokens.integer()
         tokens.expect("limit")
         limit = tokens.integer()
-        bounded, unroll = tokens.accept("bounded"), tokens.accept("unroll")
+        bounded, unroll, together = (tokens.accept(word) for word in ("bounded", "unroll", "together"))
         keep = self._keep()
         inverse = self._expressions.read() if tokens.accept("inverse") else None
-        return ir.For(variable, start, stop, step, limit, bounded, unroll, self.block(), keep=keep, inverse=inverse)
+        return ir.For(
+            variable, start, stop, step, limit, bounded, unroll, self.block(),
+            keep=keep, inverse=inverse, together=together,
+        )  # fmt: skip
 
     def _while(self) -> ir.Stmt:
         condition = self._expressions.read()

@@ -1,4 +1,4 @@
-"""Bounded loops and the thread's index in its domain: ``sa.range``, ``sa.max_iters``, ``sa.thread_id``."""
+"""Bounded loops, ``sa.range`` and its kin, and the thread's index in its domain, ``sa.thread_id``."""
 
 from __future__ import annotations
 
@@ -62,6 +62,21 @@ def range(  # noqa: A001  (reads sa.range)
     return BoundedRange(builtins.range(*(int(b) for b in bounds)), max_iters, bool(unroll), keep)
 
 
+def group_range(*bounds: int, max_iters: int | None = None) -> BoundedRange:
+    """Return ``sa.range(…)`` of a loop that a group should run together: it reads once what its threads share.
+
+    Results are those of ``sa.range`` beyond rounding. A note of the compiler (SA310) says where threads loop alone.
+
+    Args:
+        *bounds: As of ``range``: stop, or start and stop, or start, stop and step.
+        max_iters: The largest number of iterations; needed if the bounds are known only at run time.
+
+    Raises:
+        DescriptionError: when the bound is not a positive integer.
+    """
+    return range(*bounds, max_iters=max_iters)
+
+
 def max_iters(n: int) -> bool:
     """Bound a loop to ``n`` iterations: ``while sa.max_iters(n) and …``. Return True; the loop counts.
 
@@ -114,4 +129,4 @@ def static_assert(condition: object, message: str = "static_assert failed") -> N
         raise DescriptionError(message)
 
 
-__all__ = ["max_iters", "range", "static_assert", "thread_count", "thread_id"]
+__all__ = ["group_range", "max_iters", "range", "static_assert", "thread_count", "thread_id"]

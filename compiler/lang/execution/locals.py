@@ -340,7 +340,7 @@ class Locals:
 
     def _turn(self, function: object, values: ast.Call) -> Type | None:
         items = [self.item_of(a) for a in values.args]
-        if function in (builtins.range, loops.range):
+        if function in (builtins.range, loops.range, loops.group_range):
             return INT
         if None in items or not items:
             return None

@@ -83,8 +83,10 @@ class Plan:
     on_host: bool = False
 
 
-def choose(loop: Loop, taken: set[str], inner: int) -> Plan:
-    """Return the plan for a loop, with the CPU's part in it; the arguments are those of ``_way``.
+def choose(loop: Loop, taken: set[str], inner: int, *, together: bool = False) -> Plan:
+    """Return the plan for a loop, with the CPU's part in it; the other arguments are those of ``_way``.
+
+    With ``together``, a tile should share the loop (``share_tiles``): Slang does not keep the states of a short one.
 
     Raises:
         Unsuitable: It can't do what the user asks.
@@ -93,18 +95,22 @@ def choose(loop: Loop, taken: set[str], inner: int) -> Plan:
     if given is not None and is_active_loop(loop):
         return Plan("invert", "inverse= undoes an iteration", needed_in(loop), undo=_given(loop, given, Fresh(taken)))
     plan = _way(loop, taken, inner)
+    if together and plan.way == "keep":
+        shared = _way(loop, taken, inner, short=False)
+        plan = shared if shared.way in ("sum", "invert") else plan
     kept = loop.limit * (sum(size_of(v.local.type) for v in loop.state) + inner)
     plainly = plan.way != "keep" and not wish_of(loop.stmt) and not loop.counts and loop.elements is None
     return replace(plan, on_host=plainly and kept <= HOST_BUDGET)
 
 
-def _way(loop: Loop, taken: set[str], inner: int) -> Plan:
+def _way(loop: Loop, taken: set[str], inner: int, *, short: bool = True) -> Plan:
     """Return the plan for a loop.
 
     Args:
         loop: The loop.
         taken: The parameters of the function that undoes an iteration.
         inner: The bytes that Slang keeps in an iteration, of loops inside it.
+        short: Slang may keep the states if that costs little.
 
     Raises:
         Unsuitable: It can't do what the user asks.
@@ -115,7 +121,7 @@ def _way(loop: Loop, taken: set[str], inner: int) -> Plan:
     if not is_active_loop(loop):
         return Plan("keep", "no gradient flows through its state", kept=inner)
     needed = needed_in(loop)
-    reason = _reason_to_keep(loop, needed, slang) if asked is None and loop.elements is None else ""
+    reason = _reason_to_keep(loop, needed, slang) if short and asked is None and loop.elements is None else ""
     if reason:
         return Plan("keep", reason, kept=slang)
     if not needed and not asked:

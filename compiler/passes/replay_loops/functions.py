@@ -363,7 +363,7 @@ class LoopFunctions:
         limit = limit or self.loop.limit
         return ir.For(
             iteration.name, start, stop, step, limit, bounded=False, unroll=False, body=tuple(body), span=stmt.span,
-            limit_formula=formula,
+            limit_formula=formula, together=isinstance(stmt, ir.For) and stmt.together,
         )  # fmt: skip
 
     def loop_function(self) -> ir.Function:

@@ -65,7 +65,8 @@ def replay_loops(module: ir.Module) -> ir.Module:
     module = mark_kernel_params(module)
     known = {f.key: f for f in module.functions}
     used = reached(known, [k.function for k in module.kernels]) if module.kernels else {*known}
-    state = _Replacer(known, fresh_keys(module), used)
+    tiled = {k.function for k in module.kernels if k.tile}
+    state = _Replacer(known, fresh_keys(module), used, tiled)
     functions: list[ir.Function] = []
     for function in module.functions:
         made, changed = state.function(function)
@@ -96,12 +97,13 @@ class _Replacer:
     """The functions and structs so far, and the choices.
 
     Loops over arrays are replaced in functions that are ``used``: those of kernels, or all if there are no kernels. It
-    makes a text longer.
+    makes a text longer. ``tiled`` are the functions of kernels whose groups walk in tiles.
     """
 
     functions: dict[str, ir.Function]
     keys: Fresh
     used: set[str]
+    tiled: set[str]
     structs: list[ir.StructDef] = field(default_factory=list)
     choices: list[ir.LoopChoice] = field(default_factory=list)
     replayed: list[ir.ReplayedLoop] = field(default_factory=list)
@@ -198,7 +200,7 @@ class _Scope:
             return unchanged
         taken = loop.parameters() | {s.variable for s in walk_stmts((changed,)) if isinstance(s, ir.For)}
         try:
-            plan = choose(loop, taken, _kept_inside(inner))
+            plan = choose(loop, taken, _kept_inside(inner), together=self._should_share(loop.stmt))
         except Unsuitable as problem:
             self._refuse(stmt, str(problem))
             return unchanged
@@ -207,6 +209,10 @@ class _Scope:
         if plan.way == "keep":
             return unchanged
         return (*head, *begun, *self._call(loop, plan), *ended, *tail)
+
+    def _should_share(self, stmt: ir.For | ir.While) -> bool:
+        """Return True if the user wants a tile to share a loop, which stands where a tile can."""
+        return isinstance(stmt, ir.For) and stmt.together and not self.depth and self.of.key in self.all.tiled
 
     def _inside(self, stmt: ir.For | ir.While, before: set[str], after: tuple[Block, ...]) -> Block:
         """Return the body of a loop with the statements that take the place of loops in it."""
@@ -303,7 +309,10 @@ class _Scope:
         watched = tuple(v.name for v in made.watched)
         if inverse_of(loop.stmt) is None and loop.elements is None:
             choice = self._choice(loop.stmt, plan)
-            self.all.replayed.append(ir.ReplayedLoop(key, plan.way, watched, made.counts_plainly, state.stops, choice))
+            together = isinstance(loop.stmt, ir.For) and loop.stmt.together
+            self.all.replayed.append(
+                ir.ReplayedLoop(key, plan.way, watched, made.counts_plainly, state.stops, together, choice)
+            )
         self.made += made.all()
         self.all.functions |= {f.key: f for f in self.made}
         self.all.structs += structs_of(

@@ -12,6 +12,7 @@ all elements of a tile have in common. No gradient flows into the loop but from 
 reverse mode. In other loops, each thread reads for itself.
 
 ``read`` says what an iteration takes from memory, ``share`` finds the loops, ``functions`` makes their functions.
+``unshared`` says why the others are not shared that ``sa.group_range`` asks for.
 """
 
 from __future__ import annotations

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from slangad.compiler.ir import nodes as ir
 from slangad.compiler.ir.build import Fresh, fresh_keys
@@ -16,15 +15,13 @@ from slangad.compiler.passes.classify_accesses import blocks_of
 from slangad.compiler.passes.lower_tuples import lower_tuples
 from slangad.compiler.passes.share_tiles.functions import Functions, Made
 from slangad.compiler.passes.share_tiles.read import Arguments, callee, is_passive, taken_in
+from slangad.compiler.passes.share_tiles.unshared import obstacle, unshared_loops
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from slangad.compiler.errors.spans import Span
     from slangad.compiler.ir.types import Type
-
-_FEWEST: Final = 128
-"""Elements of a tile: a wave with four elements a thread. Fewer: a group would have several tiles."""
 
 
 class NotShared(Exception):  # noqa: N818  (it is an answer, not an error)
@@ -37,17 +34,20 @@ def share_tiles(module: ir.Module) -> ir.Module:
     functions, keys = {f.key: f for f in module.functions}, fresh_keys(module)
     found: list[Made] = []
     alone: dict[tuple[ir.LoopChoice, Span], str] = {}
+    refused: dict[str, str] = {}
     for kernel in module.kernels:
-        if not (kernel.tile and kernel.dims > 1 and math.prod(kernel.tile) >= _FEWEST):
+        if obstacle(kernel):
             continue
         sharer = _Sharer(module, kernel, functions, loops, keys)
         try:
             found += sharer.made()
         except NotShared as error:
+            refused[kernel.name] = str(error)
             told = (loops[callee(stmt.value)].choice for _, stmt in sharer.calls())
             alone |= {(choice, choice.span): f"; each thread reads for itself: {error}" for choice in told}
     choices = tuple(replace(c, reason=c.reason + alone.get((c, c.span), "")) for c in module.loops)
-    module = replace(module, loops=choices)
+    unshared = unshared_loops(module, refused, {made.loop.kernel: made.loop.run for made in found})
+    module = replace(module, loops=choices, unshared_loops=unshared)
     if not found:
         return module
     ordered: list[ir.Function] = []
@@ -87,6 +87,7 @@ class _Sharer:
         calls = self.calls()
         if not calls:
             return []
+        calls = [(n, s) for n, s in calls if self._loop(s).together] or calls
         function = self.functions[self.kernel.function]
         plain = [(n, s) for n, s in calls if self._loop(s).plain]
         firm = [(n, s) for n, s in plain if not (self._loop(s).stops and self._loop(s).watched)]
@@ -99,6 +100,7 @@ class _Sharer:
             (not function.owner, "the kernel is a method"),
             (all(p.direction == "in" for p in function.params), "the kernel changes what it takes"),
             (not self._writes(), "the kernel stores in memory, or adds to it"),
+            (not self._multiplies(), "the groups of the kernel multiply by matrices"),
             (not any(isinstance(s, ir.Return) for s in walk_stmts(body[:at])), "the kernel may return before it"),
         )
         run = f"{loop.key} run"
@@ -136,6 +138,10 @@ class _Sharer:
         """Return True if threads store in memory of the kernel or add to it."""
         own = [b for b in self.module.buffers if b.kernel == self.kernel.name]
         return any(b.added or (isinstance(b.type, Tensor) and b.type.writes) for b in own)
+
+    def _multiplies(self) -> bool:
+        """Return True if groups multiply by matrices of the kernel: they walk in rows."""
+        return any(b.accumulation.is_matrix for b in self.module.buffers if b.kernel == self.kernel.name)
 
     def _in_common(self, function: ir.Function, exprs: Iterable[ir.Expr]) -> bool:
         """Return True if the elements of each tile have the same values."""

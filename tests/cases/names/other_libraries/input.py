@@ -17,10 +17,3 @@ def bare(x: float) -> float:
 @sa.kernel
 def shade(n: Each[float3]) -> Each[float]:
     return sa.norm(n)
-
-
-@sa.differentiable
-def loop_of_a_group(x: float) -> float:
-    for _ in sa.group_range(4):
-        x *= 0.5
-    return x
