@@ -232,7 +232,7 @@ def validate(tool: Callable[[str], str], request: pytest.FixtureRequest, tmp_pat
                     absent("shader-f16 of the WebGPU adapter")
                 device.create_shader_module(code=artefact.text)
             case "cuda":
-                run("nvcc", "-w", "-arch=sm_80", "-x", "cu", "-ptx", str(file), "-o", "k.ptx")
+                run("nvcc", "-w", "-arch=sm_80", "-Xcicc", "-O0", "-x", "cu", "-ptx", str(file), "-o", "k.ptx")
             case "cpp":
                 run(*request.getfixturevalue("check_cpp")(data, file))
             case "metal":
