@@ -71,7 +71,7 @@ def outcome(session: Session, action: Callable[[], object]) -> int:
         no_memory = _too_little_memory()
         _show(session, no_memory)
         code = no_memory.exit_code
-    except BrokenPipeError as error:  # not on Windows, where it is another error
+    except BrokenPipeError as error:
         code = _end_of_pipe(error, debug=session.debug)
     except Exception as error:
         _report_defect(error, debug=session.debug)
@@ -127,15 +127,22 @@ def _finish(session: Session, code: int) -> int:
 
 def _end_of_pipe(error: BrokenPipeError, *, debug: bool) -> int:
     """Return the exit code after a pipe broke: that of a closed reader if it was stdout, else that of a defect."""
-    import select
-
-    watched = select.poll()
-    watched.register(sys.stdout, 0)
-    if watched.poll(0):
+    if _is_reader_gone():
         discard_stdout()
         return BROKEN_PIPE
     _report_defect(error, debug=debug)
     return INTERNAL_ERROR
+
+
+def _is_reader_gone() -> bool:
+    """Return True if stdout is a pipe whose reader closed it. Windows can't tell."""
+    import select
+
+    if sys.platform == "win32":
+        return False
+    watched = select.poll()
+    watched.register(1, 0)
+    return bool(watched.poll(0))
 
 
 def _show(session: Session, error: SlangadError) -> None:

@@ -121,7 +121,7 @@ def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         yield
 
 
-OPTIONAL = ("bazel", "nvcc", "xcrun")
+OPTIONAL = ("NVRTC", "bazel", "nvcc", "xcrun")
 """Tools that machines for tests needn't have."""
 
 

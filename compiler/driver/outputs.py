@@ -162,7 +162,7 @@ def _whole_file(unit: EmittedInput) -> Span:
 
 
 def _notes(slang: EmittedInput) -> Iterable[Diagnostic]:
-    """Yield a note for each function that is not compiled, loop of one thread, and folder that no option names."""
+    """Yield a note for each function that is not compiled, loop that no group shares, and folder without an option."""
     yield from _left_out(slang)
     for reason, at in dict.fromkeys(loop for kernel in slang.kernels for loop in kernel.unshared):
         message = f"a group does not run this loop together: {reason}"

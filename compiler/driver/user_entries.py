@@ -203,15 +203,15 @@ def _compile(item: Input, names: Iterable[str], options: Options, compilers: Sla
     heads = _heads(item)
     if Mode.FORWARD.value not in options.modes:
         reason = f"has no {' or '.join(options.modes)} mode: it is compiled as it is"
-        help_ = "name a differentiable function of the file"
+        help_ = "name a differentiable function in place of it"
         raise CompileError([Diagnostic("SA417", f"{name} {reason}", heads[name], help=help_) for name in names])
     slang, code = yield _emitted(item, names, options, compilers)
     return outputs_of(slang, code)
 
 
 def _heads(item: Input) -> dict[str, Span]:
-    """Return where the functions of a file are declared."""
-    return {one.name: one.span for one in source_of(str(item.path)).scan.headers}
+    """Return where the entry points of a file are declared."""
+    return {h.name: h.span for h in source_of(str(item.path)).scan.headers if "numthreads" in h.attributes}
 
 
 def _emitted(item: Input, names: Iterable[str], options: Options, compilers: SlangCompilers) -> EmittedInput:

@@ -106,7 +106,10 @@ _WEBGPU: Final = ("SLANGAD_FILTERS", "SLANGAD_GROUP_ATOMICS")
 _CPU: Final = ("SLANGAD_HOST",)
 
 _APART: Final = ("-Xnvvm", "-Xopt", "-Xnvvm", "-disable-reuse-local-memory")
-"""NVRTC before 13.1 gives two arrays of a thread one place, though both are in use: docs/slang-notes.md."""
+"""NVRTC before 13.1 gives two arrays of a thread one place, though both are in use: docs/slang-notes.md.
+
+Versions 12.1 to 13.5 take these arguments.
+"""
 
 _ROWS = (
     Target(

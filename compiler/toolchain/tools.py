@@ -95,7 +95,8 @@ TOOLS: Final = {
     "nvrtc": Tool(
         "NVRTC (NVIDIA's run-time compiler)",
         find_nvrtc,
-        "install the CUDA toolkit, or `pip install nvidia-cuda-nvrtc`; or compile the cuda target and run nvcc on it",
+        "install the CUDA toolkit, or `pip install nvidia-cuda-nvrtc`, or set SLANGAD_NVRTC to the folder of its "
+        "library; or compile the cuda target and run nvcc on it",
         "-nvrtc-path",
     ),
     "dxc": Tool(

@@ -126,6 +126,7 @@ def test_networks__of_any_batch__are_near_float64(kernels: LoadedFile, count: in
     agree(kernels, 17, *samples(count), precision)
 
 
+@pytest.mark.both_drivers
 @pytest.mark.parametrize("width", [16, 32, 64, 100, 128])
 def test_networks__of_any_width__are_near_float64(kernels: LoadedFile, width: int) -> None:
     agree(kernels, width, *samples(700))
@@ -219,6 +220,7 @@ def test_networks__of_small_and_large_inputs__neither_underflow_nor_overflow(
     agree(kernels, width, (x * factor).astype("f4"), cotangent, precision, "none")
 
 
+@pytest.mark.both_drivers
 @NETWORKS
 def test_networks__of_vectors_of_very_different_sizes__are_near_float64(
     kernels: LoadedFile, width: int, precision: str

@@ -18,6 +18,7 @@ DESCRIBED = Path(__file__).with_name("kinds.py")
 COUNT = 16
 
 
+@pytest.mark.both_drivers
 @pytest.mark.parametrize(
     "name",
     [pytest.param("half_mean", marks=pytest.mark.half), pytest.param("half_fit", marks=pytest.mark.half), "double_sum"],

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from slangad.compiler.runtime.device import inventory
+from slangad.compiler.toolchain.tools import nvrtc_version
 
 
 @pytest.mark.toolchain
@@ -24,3 +27,24 @@ def test_inventory__no_cxx_named__remedy_is_what_to_install(cxx: object, monkeyp
     tool = inventory._tools()[0]
     assert tool.works
     assert tool.remedy.startswith("install g++ or clang++")
+
+
+@pytest.mark.parametrize(
+    ("version", "told"),
+    [((12, 9), "version 12.9: before 13.1, a few kernels"), ((13, 1), "version 13.1"), (None, "libnvrtc.so.13")],
+)
+def test_inventory__nvrtc__says_which_versions_make_wrong_code(
+    monkeypatch: pytest.MonkeyPatch, version: tuple[int, int] | None, told: str
+) -> None:
+    monkeypatch.setattr(inventory, "nvrtc_version", lambda _: version)
+    detail = inventory._described(Path("lib/libnvrtc.so.13"))
+    assert told in detail
+    assert ("wrong" in detail) == (version == (12, 9))
+
+
+def test_inventory__version_of_nvrtc__is_that_of_the_library(nvrtc: Path, tmp_path: Path) -> None:
+    version = nvrtc_version(nvrtc)
+    assert version is not None
+    assert version >= (11, 0)
+    (tmp_path / "libnvrtc.so.13").write_bytes(b"no library")
+    assert nvrtc_version(tmp_path / "libnvrtc.so.13") is None

@@ -12,9 +12,10 @@ on GPUs the other way round:
 | 3rd | runs | | | runs |
 
 So every size runs in every way that there is, and both devices run every test. A test without other parameters runs on
-both; marked ``one_driver``, in one way on each. A test marked ``divided`` divides its work itself, by ``share``. Of a
-size, the devices that the table leaves out do not run. Other devices run everything. These two do so as well unless
-VK_DRIVER_FILES names the driver in software, as .ci/run does: elsewhere they may be GPUs.
+both; marked ``one_driver``, in one way on each. Tests whose rows name the device, and those marked ``both_drivers``,
+run with all parameters on both; some divide their work by ``share``. Of a size, the devices that the table leaves out
+do not run. Other devices run everything. These two do so as well unless VK_DRIVER_FILES names the driver in software,
+as .ci/run does: elsewhere they may be GPUs.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ def is_covered(item: pytest.Item) -> bool:
     where = next((name for name in ("kernels", "gpu", "device") if name in parameters), "")
     device = str(parameters.get(where, ""))
     name = device.removesuffix(AS_ON_GPUS)
-    if EVERYTHING or name not in SOFTWARE or item.get_closest_marker("divided"):
+    if EVERYTHING or name not in SOFTWARE or item.get_closest_marker("both_drivers"):
         return True
     others = [names for names in _parametrized(item) if where not in names]
     if not others and not item.get_closest_marker("one_driver"):

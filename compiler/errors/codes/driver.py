@@ -206,7 +206,8 @@ message gives the first location. --allow-nan runs the kernel anyway.""",
 not Uniform and not an integer, and a result that depends on it.
 
 "slangad compile fit.py:shade --mode backward" is refused too if shade has no such mode. Without the name, kernels that
-lack the mode are left out.""",
+lack the mode are left out. Entry points of Slang files are compiled as they are. That is their mode forward, and they
+have no other.""",
         wrong=python("""
             @sa.kernel
             def shade(x: NoDiff[Each[float]]) -> Each[float]:

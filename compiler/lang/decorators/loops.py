@@ -65,7 +65,7 @@ def range(  # noqa: A001  (reads sa.range)
 def group_range(*bounds: int, max_iters: int | None = None) -> BoundedRange:
     """Return ``sa.range(…)`` of a loop that a group should run together: it reads once what its threads share.
 
-    Results are those of ``sa.range`` beyond rounding. A note of the compiler (SA310) says where threads loop alone.
+    Results are those of ``sa.range``, except for rounding. A note (SA310) says why a group does not run it together.
 
     Args:
         *bounds: As of ``range``: stop, or start and stop, or start, stop and step.

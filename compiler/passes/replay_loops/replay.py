@@ -13,6 +13,7 @@ from slangad.compiler.ir.calls import reached
 from slangad.compiler.ir.gradient_flow import Carrying, is_differentiated
 from slangad.compiler.ir.types import BOOL, Struct, Void
 from slangad.compiler.ir.walk import body_exprs, map_blocks, root, statements, walk_stmts
+from slangad.compiler.ir.whole_tiles import why_no_tile
 from slangad.compiler.passes.mark_no_diff import mark_kernel_params
 from slangad.compiler.passes.replay_loops.choose import (
     SHARED,
@@ -65,7 +66,7 @@ def replay_loops(module: ir.Module) -> ir.Module:
     module = mark_kernel_params(module)
     known = {f.key: f for f in module.functions}
     used = reached(known, [k.function for k in module.kernels]) if module.kernels else {*known}
-    tiled = {k.function for k in module.kernels if k.tile}
+    tiled = {k.function for k in module.kernels if not why_no_tile(k)}
     state = _Replacer(known, fresh_keys(module), used, tiled)
     functions: list[ir.Function] = []
     for function in module.functions:
@@ -97,7 +98,7 @@ class _Replacer:
     """The functions and structs so far, and the choices.
 
     Loops over arrays are replaced in functions that are ``used``: those of kernels, or all if there are no kernels. It
-    makes a text longer. ``tiled`` are the functions of kernels whose groups walk in tiles.
+    makes a text longer. ``tiled`` are the functions of kernels whose groups can run a loop for a tile.
     """
 
     functions: dict[str, ir.Function]

@@ -11,11 +11,12 @@ from slangad.compiler.ir.calls import reached_in_order, value_callees
 from slangad.compiler.ir.gradient_flow import Carrying
 from slangad.compiler.ir.types import BOOL, Struct, Tensor, Vector, is_floating, is_integral
 from slangad.compiler.ir.walk import body_exprs, statements, walk_stmts
+from slangad.compiler.ir.whole_tiles import why_no_tile
 from slangad.compiler.passes.classify_accesses import blocks_of
 from slangad.compiler.passes.lower_tuples import lower_tuples
 from slangad.compiler.passes.share_tiles.functions import Functions, Made
 from slangad.compiler.passes.share_tiles.read import Arguments, callee, is_passive, taken_in
-from slangad.compiler.passes.share_tiles.unshared import obstacle, unshared_loops
+from slangad.compiler.passes.share_tiles.unshared import unshared_loops
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -36,7 +37,7 @@ def share_tiles(module: ir.Module) -> ir.Module:
     alone: dict[tuple[ir.LoopChoice, Span], str] = {}
     refused: dict[str, str] = {}
     for kernel in module.kernels:
-        if obstacle(kernel):
+        if why_no_tile(kernel):
             continue
         sharer = _Sharer(module, kernel, functions, loops, keys)
         try:

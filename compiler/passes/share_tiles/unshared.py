@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.ir import nodes as ir
 from slangad.compiler.ir.calls import reached_in_order, value_callees
 from slangad.compiler.ir.walk import statements, walk_stmts
+from slangad.compiler.ir.whole_tiles import why_no_tile
 from slangad.compiler.passes.share_tiles.read import callee
 
 if TYPE_CHECKING:
@@ -15,25 +15,8 @@ if TYPE_CHECKING:
 
     from slangad.compiler.errors.spans import Span
 
-_FEWEST: Final = 128
-"""Elements of a tile: a wave with four elements a thread. Fewer: a group would have several tiles."""
 _ANOTHER: Final = "it runs another loop of the kernel"
 _WAYS: Final = {"keep": "reverse mode keeps its states", "recompute": "reverse mode computes its states again"}
-
-
-def obstacle(kernel: ir.Kernel) -> str:
-    """Return why groups of a kernel run no loop for a whole tile; empty if they may."""
-    if kernel.in_step:
-        return "the group computes together in other ways"
-    if kernel.dims == 1:
-        return "the kernel has one axis"
-    if kernel.tile is None:
-        return f"the kernel has no tile, such as tile={(16, 16) if kernel.dims == 2 else (4, 8, 8)}"
-    if not kernel.tile:
-        return 'the kernel has tile="rows"'
-    if math.prod(kernel.tile) < _FEWEST:
-        return f"a tile of {' x '.join(map(str, kernel.tile))} has fewer than {_FEWEST} elements"
-    return ""
 
 
 def unshared_loops(
@@ -75,8 +58,8 @@ def _reason(module: ir.Module, kernel: ir.Kernel, functions: Mapping[str, ir.Fun
         return "a pipeline joins its kernel with another one"
     if span not in _at_the_top(function, functions):
         return "it is not at the top of the kernel"
-    if obstacle(kernel):
-        return obstacle(kernel)
+    if why_no_tile(kernel):
+        return why_no_tile(kernel)
     if choice is None:
         return "no gradient flows through its state"
     if choice.way in _WAYS:

@@ -100,11 +100,11 @@ def _tools() -> tuple[Check, ...]:
 
 
 def _described(library: Path | None) -> str:
-    """Return the path of a tool's library. NVRTC before 13.1 makes wrong code of few kernels: docs/slang-notes.md."""
+    """Return the path of a tool's library, with NVRTC's version: before 13.1 it has a fault (docs/slang-notes.md)."""
     version = nvrtc_version(library) if library and "nvrtc" in library.name else None
     if version is None:
         return str(library or "")
-    fault = ": few kernels with nested loops over arrays are wrong on the cuda device, 13.1 is right"
+    fault = ": before 13.1, a few kernels with nested loops over arrays are wrong where the cuda device uses it"
     return f"{library}, version {version[0]}.{version[1]}{fault if version < (13, 1) else ''}"
 
 

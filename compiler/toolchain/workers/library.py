@@ -9,7 +9,7 @@ target.
 from __future__ import annotations
 
 import ctypes
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from ctypes import POINTER, byref, c_char_p, c_int, c_size_t, c_ssize_t, c_uint32, c_void_p
 from itertools import pairwise
 from pathlib import Path
@@ -150,7 +150,8 @@ def _load_builtins(arguments: tuple[str, ...]) -> None:
     for name, value in pairwise(arguments):
         if name == "-nvrtc-path":
             for file in Path(value).parent.glob("libnvrtc-builtins.so*"):
-                ctypes.CDLL(str(file))
+                with suppress(OSError):  # NVRTC says what it lacks
+                    ctypes.CDLL(str(file))
 
 
 def _call(pointer: int | None, slot: int, result: type | None, *arguments: tuple[object, object]) -> int:
