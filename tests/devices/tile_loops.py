@@ -47,8 +47,8 @@ def heat(
     row, column = sa.thread_id(0), sa.thread_id(1)
     start = first[row // 16, column // 16]
     total = 0.0
-    for k in sa.range(first[row // 16, column // 16 + 1] - start, max_iters=300):
-        g = order[start + k]
+    for k in sa.range(start, first[row // 16, column // 16 + 1], max_iters=300):
+        g = order[k]
         d = float2(column, row) - mean[g]
         total += power[g] / (1.0 + sa.dot(d, d)) * (1.0 if g % 3 == 0 else 0.5)
     error = total - seen
@@ -128,10 +128,10 @@ def dimmed(
     start = first[row // 16, column // 16]
     light = float3(0.0, 0.0, 0.0)
     through = 1.0
-    for k in sa.range(min(first[row // 16, column // 16 + 1] - start, most), max_iters=300):
+    for k in sa.range(start, min(first[row // 16, column // 16 + 1], start + most), max_iters=300):
         if through < 0.05:
             break
-        g = order[start + k]
+        g = order[k]
         alpha = min(opacity[g] * bell(float2(column, row) - mean[g], conic[g]), 0.99)
         light += color[g] * (alpha * through)
         through *= 1.0 - alpha

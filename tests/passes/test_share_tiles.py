@@ -88,6 +88,8 @@ def test_share_tiles__a_list_of_a_tile__is_run_by_groups(tmp_path: Path) -> None
     assert loops(tmp_path, TEXT) == 1
     assert loops(tmp_path, TEXT, deterministic=True) == 1
     assert loops(tmp_path, TEXT.replace(UPDATE, f"{UPDATE}        if through < 1e-4:\n            break\n")) == 1
+    for bounds, index in (("start, start + most", "k"), ("1, most", "start + k - 1"), ("1, 200", "start + k")):
+        assert loops(tmp_path, TEXT.replace("sa.range(most,", f"sa.range({bounds},").replace("start + k", index)) == 1
     early = "        left = through * (1.0 - alpha)\n        if left < 1e-4:\n            break\n"
     late = TEXT.replace(UPDATE, "        through = left\n").replace(ADDED, f"{early}{ADDED}")
     assert loops(tmp_path, late) == 1
@@ -155,7 +157,7 @@ UNSHARED = {
     "no tile": ("order[start + k]", "order[start + k + column % 2]", "the kernel has no tile, such as tile=(16, 16)"),
     "small tiles": ("dims=2", "dims=2, tile=(8, 8)", "a tile of 8 x 8 has fewer than 128 elements"),
     "rows": ("dims=2", 'dims=2, tile="rows"', 'the kernel has tile="rows"'),
-    "steps of two": ("group_range(most,", "group_range(0, most, 2,", "it does not count from 0 by 1"),
+    "steps of two": ("group_range(most,", "group_range(0, most, 2,", "it does not count up by 1"),
     "two of them": ("    return sa.dot", f"{SECOND}    return sa.dot", "the kernel has several loops"),
     "states that can't be undone": (
         "through *= 1.0 - alpha", "through = sa.sin(through - alpha)",

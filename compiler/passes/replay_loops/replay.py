@@ -11,7 +11,7 @@ from slangad.compiler.ir import nodes as ir
 from slangad.compiler.ir.build import Fresh, add, fresh_keys, zero
 from slangad.compiler.ir.calls import reached
 from slangad.compiler.ir.gradient_flow import Carrying, is_differentiated
-from slangad.compiler.ir.types import BOOL, Struct, Void
+from slangad.compiler.ir.types import BOOL, INT, Struct, Void
 from slangad.compiler.ir.walk import body_exprs, map_blocks, root, statements, walk_stmts
 from slangad.compiler.ir.whole_tiles import why_no_tile
 from slangad.compiler.passes.mark_no_diff import mark_kernel_params
@@ -159,7 +159,8 @@ class _Scope:
         for number, stmt in enumerate(body):
             rest = (body[number + 1 :], *after)
             if isinstance(stmt, (ir.For, ir.While)):
-                result += self.loop(stmt, rotated(stmt, body[:number]), before, rest)
+                loop = self._from_zero(stmt)
+                result += self.loop(loop, rotated(loop, body[:number]), before, rest)
             else:
                 result.append(map_blocks(stmt, partial(self._inner, before, rest)))
             before |= {t.name for s in walk_stmts((stmt,)) if isinstance(s, ir.Assign) and (t := root(s.target))}
@@ -210,6 +211,23 @@ class _Scope:
         if plan.way == "keep":
             return unchanged
         return (*head, *begun, *self._call(loop, plan), *ended, *tail)
+
+    def _from_zero(self, stmt: ir.For | ir.While) -> ir.For | ir.While:
+        """Return a loop that a tile may share as one that counts from 0, if it counts from a number by 1.
+
+        ``for k in first .. end`` over the list of a tile becomes ``for turn in 0 .. end - first: k = first + turn``.
+        """
+        at_top = not self.depth and self.of.key in self.all.tiled
+        if not (at_top and isinstance(stmt, ir.For) and stmt.step == 1 and stmt.start.type == INT):
+            return stmt
+        if stmt.start == ir.Const(0, INT) or stmt.inverse is not None or stmt.unroll:
+            return stmt
+        turn = self.names.var("turn", INT)
+        index = ir.Assign(ir.Var(stmt.variable, INT), ir.Binary("+", stmt.start, turn, INT), stmt.span)
+        count: ir.Expr = ir.Binary("-", stmt.stop, stmt.start, INT, stmt.stop.span)
+        if isinstance(stmt.stop, ir.Const) and isinstance(stmt.start, ir.Const):
+            count = ir.Const(int(stmt.stop.value) - int(stmt.start.value), INT, stmt.stop.span)
+        return replace(stmt, variable=turn.name, start=ir.Const(0, INT), stop=count, body=(index, *stmt.body))
 
     def _should_share(self, stmt: ir.For | ir.While) -> bool:
         """Return True if the user wants a tile to share a loop, which stands where a tile can."""

@@ -95,7 +95,7 @@ class _Sharer:
         (at, stmt), *more = firm or calls
         body, loop = statements(function), self._loop(stmt)
         _require(
-            (bool(plain), "it does not count from 0 by 1"),
+            (bool(plain), "it does not count up by 1"),
             (bool(firm), "it may end early, and its state may become too small to divide"),
             (not more, "the kernel has several loops"),
             (not function.owner, "the kernel is a method"),
