@@ -88,8 +88,10 @@ def test_share_tiles__a_list_of_a_tile__is_run_by_groups(tmp_path: Path) -> None
     assert loops(tmp_path, TEXT) == 1
     assert loops(tmp_path, TEXT, deterministic=True) == 1
     assert loops(tmp_path, TEXT.replace(UPDATE, f"{UPDATE}        if through < 1e-4:\n            break\n")) == 1
-    for bounds, index in (("start, start + most", "k"), ("1, most", "start + k - 1"), ("1, 200", "start + k")):
-        assert loops(tmp_path, TEXT.replace("sa.range(most,", f"sa.range({bounds},").replace("start + k", index)) == 1
+    anywhere = TEXT.replace("sa.range(most,", "sa.range(start, start + most,").replace("order[start + k]", "order[k]")
+    assert loops(tmp_path, anywhere) == 1
+    for bounds in ("1, most", "1, 9"):
+        assert loops(tmp_path, TEXT.replace("sa.range(most,", f"sa.group_range({bounds},")) == 1
     early = "        left = through * (1.0 - alpha)\n        if left < 1e-4:\n            break\n"
     late = TEXT.replace(UPDATE, "        through = left\n").replace(ADDED, f"{early}{ADDED}")
     assert loops(tmp_path, late) == 1

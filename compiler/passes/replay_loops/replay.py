@@ -220,8 +220,9 @@ class _Scope:
         at_top = not self.depth and self.of.key in self.all.tiled
         if not (at_top and isinstance(stmt, ir.For) and stmt.step == 1 and stmt.start.type == INT):
             return stmt
-        if stmt.start == ir.Const(0, INT) or stmt.inverse is not None or stmt.unroll:
-            return stmt
+        constant = isinstance(stmt.start, ir.Const) and (stmt.start.value == 0 or not stmt.together)
+        if constant or stmt.inverse is not None or stmt.unroll:
+            return stmt  # where it counts from a constant, more is known of the index as it is
         turn = self.names.var("turn", INT)
         index = ir.Assign(ir.Var(stmt.variable, INT), ir.Binary("+", stmt.start, turn, INT), stmt.span)
         count: ir.Expr = ir.Binary("-", stmt.stop, stmt.start, INT, stmt.stop.span)
