@@ -198,12 +198,12 @@ def _compile(item: Input, names: Iterable[str], options: Options, compilers: Sla
     """Compile entry points as they are.
 
     Raises:
-        CompileError: Derivatives alone are asked for, Slang rejects an entry point, or the outputs would be wrong.
+        CompileError: Derivatives alone are asked for, or Slang rejects an entry point.
     """
-    heads = _heads(item)
     if Mode.FORWARD.value not in options.modes:
         reason = f"has no {' or '.join(options.modes)} mode: it is compiled as it is"
         help_ = "name a differentiable function in place of it"
+        heads = _heads(item)
         raise CompileError([Diagnostic("SA417", f"{name} {reason}", heads[name], help=help_) for name in names])
     slang, code = yield _emitted(item, names, options, compilers)
     return outputs_of(slang, code)

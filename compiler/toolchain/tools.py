@@ -25,12 +25,14 @@ class Tool:
         find: Returns its path, or ``None``; takes no time worth mentioning.
         remedy: One line: how to get it.
         argument: The slangc option that takes its directory, empty when Slang finds it by itself.
+        described: Returns a found path as ``slangad doctor`` prints it.
     """
 
     name: str
     find: Callable[[], Path | None]
     remedy: str
     argument: str = ""
+    described: Callable[[Path], str] = str
 
 
 def find_cxx_compiler() -> Path | None:
@@ -59,6 +61,15 @@ def nvrtc_version(library: Path) -> tuple[int, int] | None:
     except (OSError, AttributeError):
         return None
     return None if failed else (major.value, minor.value)
+
+
+def described_nvrtc(library: Path) -> str:
+    """Return the path of NVRTC with its version: before 13.1 it has a fault (docs/slang-notes.md)."""
+    version = nvrtc_version(library)
+    if version is None:
+        return str(library)
+    fault = ": before 13.1, a few kernels with nested loops over arrays are wrong where the cuda device uses it"
+    return f"{library}, version {version[0]}.{version[1]}{fault if version < (13, 1) else ''}"
 
 
 def _library(variables: tuple[str, ...], patterns: tuple[str, ...]) -> Path | None:
@@ -98,6 +109,7 @@ TOOLS: Final = {
         "install the CUDA toolkit, or `pip install nvidia-cuda-nvrtc`, or set SLANGAD_NVRTC to the folder of its "
         "library; or compile the cuda target and run nvcc on it",
         "-nvrtc-path",
+        described_nvrtc,
     ),
     "dxc": Tool(
         "DXC (the DirectX shader compiler)",

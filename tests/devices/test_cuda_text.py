@@ -27,7 +27,7 @@ pytestmark = pytest.mark.toolchain
 N = np.array([0, 4, 7], np.int32)
 SHAPES = {"x": (len(N), SIZE), "y": (len(N), ROWS, COLUMNS)}
 APART = ("-Xcicc", "--Xopt -disable-reuse-local-memory")
-"""What docs/cpp.md tells to give to nvcc."""
+"""What docs/cpp.md says to pass to nvcc."""
 MODES = ("forward", "backward", "jvp")
 WRONG = [(110, "forward"), (37, "jvp")]
 """Kernels of which nvcc 13.0 makes wrong code."""

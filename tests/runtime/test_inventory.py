@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from slangad.compiler.runtime.device import inventory
-from slangad.compiler.toolchain.tools import nvrtc_version
+from slangad.compiler.toolchain import tools
 
 
 @pytest.mark.toolchain
@@ -36,15 +36,15 @@ def test_inventory__no_cxx_named__remedy_is_what_to_install(cxx: object, monkeyp
 def test_inventory__nvrtc__says_which_versions_make_wrong_code(
     monkeypatch: pytest.MonkeyPatch, version: tuple[int, int] | None, told: str
 ) -> None:
-    monkeypatch.setattr(inventory, "nvrtc_version", lambda _: version)
-    detail = inventory._described(Path("lib/libnvrtc.so.13"))
+    monkeypatch.setattr(tools, "nvrtc_version", lambda _: version)
+    detail = tools.TOOLS["nvrtc"].described(Path("lib/libnvrtc.so.13"))
     assert told in detail
     assert ("wrong" in detail) == (version == (12, 9))
 
 
 def test_inventory__version_of_nvrtc__is_that_of_the_library(nvrtc: Path, tmp_path: Path) -> None:
-    version = nvrtc_version(nvrtc)
+    version = tools.nvrtc_version(nvrtc)
     assert version is not None
     assert version >= (11, 0)
     (tmp_path / "libnvrtc.so.13").write_bytes(b"no library")
-    assert nvrtc_version(tmp_path / "libnvrtc.so.13") is None
+    assert tools.nvrtc_version(tmp_path / "libnvrtc.so.13") is None

@@ -31,7 +31,7 @@ from slangad.compiler.passes.replay_loops.elements import (
     is_of_floats,
     values_of,
 )
-from slangad.compiler.passes.replay_loops.functions import LoopFunctions, end_of, state_of, structs_of, uses
+from slangad.compiler.passes.replay_loops.functions import LoopFunctions, binary, end_of, state_of, structs_of, uses
 from slangad.compiler.passes.replay_loops.read import (
     Loop,
     holds_nested_structs,
@@ -202,7 +202,8 @@ class _Scope:
             return unchanged
         taken = loop.parameters() | {s.variable for s in walk_stmts((changed,)) if isinstance(s, ir.For)}
         try:
-            plan = choose(loop, taken, _kept_inside(inner), together=self._should_share(loop.stmt))
+            together = self._may_share and isinstance(loop.stmt, ir.For) and loop.stmt.together
+            plan = choose(loop, taken, _kept_inside(inner), together=together)
         except Unsuitable as problem:
             self._refuse(stmt, str(problem))
             return unchanged
@@ -217,22 +218,20 @@ class _Scope:
 
         ``for k in first .. end`` over the list of a tile becomes ``for turn in 0 .. end - first: k = first + turn``.
         """
-        at_top = not self.depth and self.of.key in self.all.tiled
-        if not (at_top and isinstance(stmt, ir.For) and stmt.step == 1 and stmt.start.type == INT):
+        if not (self._may_share and isinstance(stmt, ir.For) and stmt.step == 1 and stmt.start.type == INT):
             return stmt
         constant = isinstance(stmt.start, ir.Const) and (stmt.start.value == 0 or not stmt.together)
         if constant or stmt.inverse is not None or stmt.unroll:
             return stmt  # where it counts from a constant, more is known of the index as it is
         turn = self.names.var("turn", INT)
-        index = ir.Assign(ir.Var(stmt.variable, INT), ir.Binary("+", stmt.start, turn, INT), stmt.span)
-        count: ir.Expr = ir.Binary("-", stmt.stop, stmt.start, INT, stmt.stop.span)
-        if isinstance(stmt.stop, ir.Const) and isinstance(stmt.start, ir.Const):
-            count = ir.Const(int(stmt.stop.value) - int(stmt.start.value), INT, stmt.stop.span)
+        index = ir.Assign(ir.Var(stmt.variable, INT), binary("+", stmt.start, turn), stmt.span)
+        count = binary("-", stmt.stop, stmt.start)
         return replace(stmt, variable=turn.name, start=ir.Const(0, INT), stop=count, body=(index, *stmt.body))
 
-    def _should_share(self, stmt: ir.For | ir.While) -> bool:
-        """Return True if the user wants a tile to share a loop, which stands where a tile can."""
-        return isinstance(stmt, ir.For) and stmt.together and not self.depth and self.of.key in self.all.tiled
+    @property
+    def _may_share(self) -> bool:
+        """Return True where a tile may share a loop: at the top of a kernel whose groups can."""
+        return not self.depth and self.of.key in self.all.tiled
 
     def _inside(self, stmt: ir.For | ir.While, before: set[str], after: tuple[Block, ...]) -> Block:
         """Return the body of a loop with the statements that take the place of loops in it."""

@@ -58,8 +58,8 @@ def _reason(module: ir.Module, kernel: ir.Kernel, functions: Mapping[str, ir.Fun
         return "a pipeline joins its kernel with another one"
     if span not in _at_the_top(function, functions):
         return "it is not at the top of the kernel"
-    if why_no_tile(kernel):
-        return why_no_tile(kernel)
+    if why := why_no_tile(kernel):
+        return why
     if choice is None:
         return "no gradient flows through its state"
     if choice.way in _WAYS:

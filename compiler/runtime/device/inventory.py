@@ -21,7 +21,7 @@ from slangad.compiler.toolchain.cache import cache_directory, default_cache
 from slangad.compiler.toolchain.jobs.request import CompileJob, CompileResult
 from slangad.compiler.toolchain.locate import toolchain_record
 from slangad.compiler.toolchain.session import compile_jobs
-from slangad.compiler.toolchain.tools import TOOLS, nvrtc_version, tool_of
+from slangad.compiler.toolchain.tools import TOOLS, tool_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -93,19 +93,8 @@ def _versions(slangc: Path | None) -> tuple[Check, ...]:
 def _tools() -> tuple[Check, ...]:
     compiler = find_cxx()
     cxx = Check("C++ compiler", _builds(), compiler.described() if compiler else "", _cpu_remedy())
-    needed = {tool.name: tool for key, tool in TOOLS.items() if key != "c++"}
-    paths = {name: tool.find() for name, tool in needed.items()}
-    downstream = (Check(name, path is not None, _described(path), needed[name].remedy) for name, path in paths.items())
-    return (cxx, *downstream)
-
-
-def _described(library: Path | None) -> str:
-    """Return the path of a tool's library, with NVRTC's version: before 13.1 it has a fault (docs/slang-notes.md)."""
-    version = nvrtc_version(library) if library and "nvrtc" in library.name else None
-    if version is None:
-        return str(library or "")
-    fault = ": before 13.1, a few kernels with nested loops over arrays are wrong where the cuda device uses it"
-    return f"{library}, version {version[0]}.{version[1]}{fault if version < (13, 1) else ''}"
+    found = ((tool, tool.find()) for key, tool in TOOLS.items() if key != "c++")
+    return (cxx, *(Check(t.name, at is not None, t.described(at) if at else "", t.remedy) for t, at in found))
 
 
 def _builds() -> bool:
