@@ -534,6 +534,10 @@ class TileLoop:
         item: The function that reads the elements of tensors (``Role.GATHER``).
         indices: The fields of what is shared that are the arguments of ``item``.
         stops: The field of a state that is set when an iteration leaves the loop; empty if every iteration runs.
+        lead: From an element to a struct of what gradients flow back to: the state before the loop if they do, then
+            ``own`` and ``alike``. Empty if there is nothing.
+        own: Values from outside of which an iteration gives a gradient, by the names of its parameters.
+        alike: Those of them that the elements of a thread have in common.
     """
 
     kernel: str
@@ -549,12 +553,15 @@ class TileLoop:
     item: str
     indices: tuple[str, ...]
     stops: str
+    lead: str
+    own: tuple[str, ...]
+    alike: tuple[str, ...]
 
     @property
     def functions(self) -> tuple[str, ...]:
         """The keys of its functions."""
         iteration = (self.take, self.common, self.blend, self.undo, self.lit)
-        keys = (self.enter, *iteration, self.run, self.tail, self.rest, self.item)
+        keys = (self.enter, self.lead, *iteration, self.run, self.tail, self.rest, self.item)
         return tuple(key for key in keys if key)
 
 

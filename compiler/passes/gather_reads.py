@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final
 from slangad.compiler.ir import nodes as ir
 from slangad.compiler.ir.build import Fresh, fresh_keys, zero
 from slangad.compiler.ir.gradient_flow import is_differentiated
-from slangad.compiler.ir.types import BOOL, FLOAT, INT, Field, Struct, Type, Vector, count_scalars
+from slangad.compiler.ir.types import BOOL, FLOAT, INT, Array, Field, Struct, Type, Vector, count_scalars
 from slangad.compiler.ir.walk import (
     blocks,
     body_exprs,
@@ -45,7 +45,7 @@ _LEAVING: Final = (ir.Break, ir.Continue, ir.Return)
 def gather_reads(module: ir.Module) -> ir.Module:
     """Return the module with a function for each group of reads."""
     together = (b for b in module.buffers if b.accumulation is ir.Accumulation.TOGETHER)
-    shared = {b.key: b for b in together if is_floats(b.type.element)}
+    shared = {b.key: b for b in together if is_floats(_entry(b.type.element))}
     if not shared:
         return module
     gatherer = _Gatherer(shared, fresh_keys(module))
@@ -204,6 +204,10 @@ def evaluated_in(stmt: ir.Stmt) -> tuple[ir.Expr, ...]:
             return (value,)
         case _:
             return ()
+
+
+def _entry(type_: Type) -> Type:
+    return type_.element if isinstance(type_, Array) else type_
 
 
 def is_floats(type_: Type) -> bool:

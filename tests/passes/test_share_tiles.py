@@ -60,12 +60,6 @@ OTHERS = {
     ),
     "another index for each element, so no tiles": ("order[start + k]", "order[start + k + column % 2]", ""),
     "another number of iterations for each element, so no tiles": ("sa.range(most,", "sa.range(min(most, row),", ""),
-    "a gradient into the loop": (
-        "opacity[g] * 0.5", "opacity[g] * gain", "a gradient flows into it from outside, not only from memory",
-    ),
-    "a gradient into its first state": (
-        "through = 1.0", "through = gain", "a gradient flows into its state from before it",
-    ),
     "elements that belong to one thread": (
         "opacity[g] * 0.5", "opacity[g] * shade[row, column]", "it reads elements that belong to one thread",
     ),
@@ -116,6 +110,27 @@ def test_share_tiles__a_list_with_a_counter__is_run_by_groups(tmp_path: Path, na
     text = text.replace(UPDATE, f"{UPDATE}{floor}        {update}").replace("* weight", "* (weight if n else 1.0)")
     text = text.replace("(weight if n else", "(weight if n > 0 else") if "False" not in start else text
     assert loops(tmp_path, text) == 1
+
+
+def test_share_tiles__gradients_from_outside__are_held_by_threads(tmp_path: Path) -> None:
+    assert loops(tmp_path, TEXT.replace("opacity[g] * 0.5", "opacity[g] * gain * weight")) == 1
+    assert loops(tmp_path, TEXT.replace("through = 1.0", "through = gain")) == 1
+
+
+@pytest.mark.parametrize(("matrices", "shared"), [(1, True), (2, False)])
+def test_share_tiles__gradients_from_outside__of_up_to_64_numbers(
+    tmp_path: Path, matrices: int, *, shared: bool
+) -> None:
+    words = ("wide", "wider")[:matrices]
+    made = "".join(f"    {word} = sa.float4x4({', '.join(['weight'] * 16)})\n" for word in words)
+    used = "".join(f" * {word}[k % 4][0]" for word in words)
+    path = tmp_path / "f.py"
+    text = TEXT.replace("    through = 1.0\n", f"    through = 1.0\n{made}").replace("] * 0.5", f"]{used}")
+    path.write_text(text.replace("max_iters=300", "max_iters=3000"))
+    module = run_passes(load(path))
+    assert bool(module.tile_loops) == shared
+    (choice,) = module.loops
+    assert ("gradients of more than 64 numbers flow from it to its thread" in choice.reason) != shared
 
 
 @pytest.mark.parametrize(("old", "new", "why"), OTHERS.values(), ids=OTHERS)

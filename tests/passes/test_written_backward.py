@@ -77,6 +77,43 @@ def steps(x: float) -> float:
 
 """
 WRITTEN = {
+    "early return": (
+        "x: float, y: float", "float",
+        "if x > 0.0:",
+        "    return y",
+        "return x * y",
+    ),
+    "early returns": (
+        "x: float, y: float, v: float2", "float2",
+        "w = v * x",
+        "if x > 0.5:",
+        "    if y > 0.0:",
+        "        return w * y",
+        "    else:",
+        "        return v",
+        "w = w + v * sa.exp(y)",
+        "if w.x < 0.0:",
+        "    return float2(w.x * x, w.y)",
+        "return w * w",
+    ),
+    "early return in the second side": (
+        "x: float, y: float", "float",
+        "z = x * y",
+        "if x < 0.5:",
+        "    z = z * z",
+        "else:",
+        "    return z * x",
+        "return z + y",
+    ),
+    "sides with the same cotangent": (
+        "x: float, y: float", "float",
+        "z = x * y",
+        "if x < 0.5:",
+        "    z = z + x",
+        "else:",
+        "    z = z + y * y",
+        "return z * x",
+    ),
     "blend": (
         "pair: Pair, color: float3, mean: float2, conic: float3, opacity: float, column: int, row: int", "Pair",
         "light = pair.light",
@@ -426,10 +463,19 @@ LEFT = {
         "    s = s * y",
         "return s",
     ),
-    "early return": (
+    "return in a branch that goes on, too": (
         "x: float, y: float", "float",
         "if x > 0.0:",
-        "    return y",
+        "    if y > 0.0:",
+        "        return y",
+        "    x = x * x",
+        "return x * y",
+    ),
+    "return in a loop": (
+        "x: float, y: float", "float",
+        "for k in range(3):",
+        "    if x > k:",
+        "        return y * x",
         "return x * y",
     ),
     "variable index": ("a: Array[float, 3], n: int", "float", "return a[n] * a[0]"),

@@ -176,10 +176,15 @@ _MOST_ENTRIES: Final = 1024
 
 @dataclass(frozen=True, slots=True)
 class EachParam:
-    """One element per thread; its gradient is one element per thread."""
+    """One element per thread; its gradient is one element per thread.
+
+    ``waits`` is a local where its gradient waits for another part, ``part`` one that has such a part.
+    """
 
     scope: KernelScope
     param: KernelParam
+    waits: str = ""
+    part: str = ""
 
     @property
     def differentiable(self) -> bool:
@@ -219,7 +224,15 @@ class EachParam:
         if self.is_vector:
             writer.line(f"sa.store_vectors{self._vector(ParameterRole.GRADIENT)}, {self._pair()}.d);")
             return
-        store_value(self.scope, writer, self.param.type, self.param.name, f"{self._pair()}.d", ParameterRole.GRADIENT)
+        gradient = f"{self._pair()}.d"
+        if self.waits:
+            writer.line(f"{self.waits} = {gradient};")
+            return
+        if self.part:
+            type_ = self.scope.names.spell.generic(self.param.type)
+            writer.line(f"{self.part} = {type_}.dadd({self.part}, {gradient});")
+            gradient = self.part
+        store_value(self.scope, writer, self.param.type, self.param.name, gradient, ParameterRole.GRADIENT)
 
     @property
     def is_vector(self) -> bool:

@@ -6,6 +6,7 @@
     for each element of the thread:   bwd_diff(splats_rest)(…)
     for k, last to first:             for each element: state = splats_unblend(…), bwd_diff(splats_blend)(…)
                                       the gradients of the elements are added up, then those of the wave
+    for each element of the thread:   bwd_diff(splats_lead)(…), if gradients flow from the loop to what is before it
 
 Iterations that leave a state too small to be undone in any element of a tile run back for one element at a time. So
 does everything where the domain has no whole tiles, and on targets without waves.
@@ -22,9 +23,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from slangad.compiler.emit.entry_points.calls import print_call
+from slangad.compiler.emit.entry_points.memory_classes import EachParam
 from slangad.compiler.emit.entry_points.tile_memory import PrintedTileLoop, field_of, fields_of_entry
 from slangad.compiler.emit.model import Mode
-from slangad.compiler.emit.print.differentials import is_own_differential
+from slangad.compiler.emit.print.differentials import is_own_differential, spell_differential
 from slangad.compiler.ir.types import Struct
 from slangad.compiler.passes.share_tiles import ELEMENTS
 
@@ -99,6 +101,8 @@ class _Printer:
             with writer.block():
                 self._print_tail(state_type)
         self._backward(state_type, begin if loop.lit else local("last") if loop.stops else count)
+        if loop.lead:
+            self._print_lead()
 
     @property
     def _before(self) -> str:
@@ -231,6 +235,8 @@ class _Printer:
             return f"{local('shared')}.{names.field(take.result, param.name)}"
         if param.type == self._common:
             return local("common_pair" if paired else "common")
+        if paired and param in self._captured:
+            return local(f"{param.name}_pair")
         if param.name == take.params[0].name:
             return local("k")
         (found,) = fields_of_entry(names, loop, (param,), f"{local('entries')}[{element}]")
@@ -255,6 +261,12 @@ class _Printer:
         n, pair, d_states = local("n"), local("state_pair"), local("d_states")
         writer.line(f"{self._differential(state_type, d_states)}[{ELEMENTS}];")
         generic = self.names.spell.generic(state_type)
+        for place in self._parted:
+            type_ = spell_differential(self.names, place.param.type)
+            writer.line(f"{type_} {local(f'{place.param.name}_part')}[{ELEMENTS}];")
+        for param in self._captured:
+            shape = "" if param.name in self.tile.loop.alike else f"[{ELEMENTS}]"
+            writer.line(f"{self.names.spell(param.type)} {local(f'd_{param.name}')}{shape} = {{}};")
         with self._each_element():
             writer.line(f"{d_states}[{n}] = {{}};")
             writer.line(f"if (all({local('id')} < {local('domain')}))")
@@ -262,7 +274,8 @@ class _Printer:
                 self._print_index()
                 writer.line(f"DifferentialPair<{generic}> {pair} = diffPair({local('states')}[{n}]);")
                 more = (*_thread_values(entry, rest.params[:-1]), pair)
-                of_rest = replace(entry, function=rest, places=self._places(rest), kept=self.tile.kept)
+                parts = tuple(replace(p, waits=self._part(p)) if p in self._parted else p for p in self._places(rest))
+                of_rest = replace(entry, function=rest, places=parts, kept=self.tile.kept)
                 print_call(of_rest, writer, more)
                 writer.line(f"{d_states}[{n}] = {pair}.d;")
 
@@ -295,6 +308,9 @@ class _Printer:
                 tail_state = f"{local('tail')}.{field_of(names, loop.tail, 0)}"
                 writer.line(f"{local('d_states')}[{n}] = {out_of}({tail_state});")
                 writer.line(f"{local('states')}[{n}] = {local('tail')}.{field_of(names, loop.tail, 1)};")
+                gains = [f"{local('tail')}.{field_of(names, loop.tail, 2 + m)}" for m in range(len(self._captured))]
+                for param, gain in zip(self._captured, gains, strict=True):
+                    self._print_gain(self._total(param), param, gain)
 
     @contextmanager
     def _one_of_elements(self) -> Iterator[None]:
@@ -358,18 +374,77 @@ class _Printer:
         """Return what a function of an iteration gives gradients to besides the state: a word, and the parameter."""
         item = self._function(self.tile.loop.item).result
         found = {item: "item"} | ({self._common: "common"} if self._common else {})
-        return [(found[param.type], param) for param in function.params[1:] if param.type in found]
+        words = {p.name: found[p.type] for p in function.params[1:] if p.type in found}
+        words |= {p.name: p.name for p in self._captured}
+        return [(words[param.name], param) for param in function.params[1:] if param.name in words]
+
+    @property
+    def _captured(self) -> tuple[Param, ...]:
+        """The parameters of an iteration for values from outside that gradient flows into, as ``tail`` has them."""
+        loop = self.tile.loop
+        return tuple(p for p in self._function(loop.blend).params[1:] if p.name in (*loop.own, *loop.alike))
+
+    def _total(self, param: Param) -> str:
+        """Return the gradient so far of a value from outside."""
+        total = self.entry.scope.local(f"d_{param.name}")
+        return total if param.name in self.tile.loop.alike else f"{total}[{self.entry.scope.local('n')}]"
 
     def _print_pairs(self, receivers: list[tuple[str, Param]]) -> None:
         for word, param in receivers:
             pair = f"DifferentialPair<{self.names.spell(param.type)}> {self.entry.scope.local(f'{word}_pair')}"
-            self.writer.line(f"{pair} = diffPair({self._value(param, '0')});")
+            element = self.entry.scope.local("n") if param.name in self.tile.loop.own else "0"
+            self.writer.line(f"{pair} = diffPair({self._value(param, element)});")
 
     def _print_gains(self, receivers: list[tuple[str, Param]]) -> None:
         """Print the addition of gradients to those of the other elements."""
+        captured = {p.name for p in self._captured}
         for word, param in receivers:
-            total, pair = self.entry.scope.local(f"d_{word}"), self.entry.scope.local(f"{word}_pair")
-            self.writer.line(f"{total} = {self.names.spell(param.type)}.dadd({total}, {pair}.d);")
+            total = self._total(param) if param.name in captured else self.entry.scope.local(f"d_{word}")
+            self._print_gain(total, param, f"{self.entry.scope.local(f'{word}_pair')}.d")
+
+    def _print_gain(self, total: str, param: Param, gain: str) -> None:
+        if isinstance(param.type, Struct):
+            self.writer.line(f"{total} = {self.names.spell(param.type)}.dadd({total}, {gain});")
+        else:
+            self.writer.line(f"{total} += {gain};")
+
+    # --- what precedes the loop ---
+
+    @property
+    def _parted(self) -> tuple[EachParam, ...]:
+        """The parameters of elements whose gradients have a part from before the loop, and one from after it."""
+        lead = self.tile.loop.lead
+        found = self._places(self._function(lead)) if lead else ()
+        return tuple(p for p in found if isinstance(p, EachParam) and p.differentiable)
+
+    def _part(self, place: EachParam) -> str:
+        """Return the gradient of a parameter of elements so far."""
+        return f"{self.entry.scope.local(f'{place.param.name}_part')}[{self.entry.scope.local('n')}]"
+
+    def _print_lead(self) -> None:
+        """Print reverse mode of what precedes the loop. The first element of a thread has what all have in common."""
+        local, writer, names, loop = self.entry.scope.local, self.writer, self.names, self.tile.loop
+        lead, n, d_lead = self._function(loop.lead), local("n"), local("d_lead")
+        assert isinstance(lead.result, Struct)  # noqa: S101  (as the pass makes it)
+        with self._each_element():
+            writer.line(f"if (all({local('id')} < {local('domain')}))")
+            with writer.block():
+                self._print_index()
+                writer.line(f"{self._differential(lead.result, d_lead)};")
+                for field in lead.result.fields:
+                    target = f"{d_lead}.{names.field(lead.result, field.name)}"
+                    if field.name in loop.alike:
+                        writer.line(f"{target} = {local(f'd_{field.name}')};")
+                        writer.line(f"{local(f'd_{field.name}')} = {{}};")
+                    else:
+                        total = local(f"d_{field.name}" if field.name in loop.own else "d_states")
+                        writer.line(f"{target} = {total}[{n}];")
+                places = [replace(p, part=self._part(p)) if p in self._parted else p for p in self._places(lead)]
+                given = [text for place in places if (text := place.argument(writer, Mode.BACKWARD))]
+                arguments = ", ".join((*given, *_thread_values(self.entry, lead.params), d_lead))
+                writer.line(f"bwd_diff({names.reference(lead)})({arguments});")
+                for place in places:
+                    place.finish(writer, Mode.BACKWARD)
 
     def _print_gradient_of_common(self) -> None:
         """Print reverse mode of what the elements have in common, where one of them takes part."""

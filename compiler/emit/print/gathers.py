@@ -8,7 +8,7 @@ void fit_image_pair_bwd(…, FitImagePair d_out)      // lanes exchange what the
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.emit.memory.buffers import components_of
 from slangad.compiler.emit.memory.tensors import is_exact, kept_number, print_attributes
@@ -16,7 +16,7 @@ from slangad.compiler.emit.model import Mode
 from slangad.compiler.emit.print.expressions import print_expr
 from slangad.compiler.emit.print.functions import new_context, print_doc, signature
 from slangad.compiler.ir import nodes as ir
-from slangad.compiler.ir.types import Struct
+from slangad.compiler.ir.types import Array, Struct
 from slangad.compiler.passes.gather_reads import gathered
 
 if TYPE_CHECKING:
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from slangad.compiler.emit.memory.tensors import TensorPrinter
     from slangad.compiler.emit.print.context import ModuleNames, PrintContext
     from slangad.compiler.emit.text.writer import Writer
+    from slangad.compiler.ir.types import Type
+
+_LARGEST_VECTOR: Final = 4
 
 
 def print_gather(
@@ -127,21 +130,28 @@ def _print_sums(
     names: ModuleNames, writer: Writer, type_: Struct, agree: str, reads: list[tuple[TensorPrinter, list[str]]]
 ) -> None:
     """Print the sum over a wave if its threads agree, and the additions of its parts to the totals."""
-    values: list[str] = []
-    for field in type_.fields:
-        part, size = f"d_out.{names.field(type_, field.name)}", components_of(field.type)
-        values += [f"{part}.{axis}" for axis in "xyzw"[:size]] if size > 1 else [part]
+    values = [v for f in type_.fields for v in _numbers(f"d_out.{names.field(type_, f.name)}", f.type)]
     count = len(values)
     writer.line(f"float values[{count}] = {{ {', '.join(values)} }};")
     writer.line(f"sa.Together<{count}> sums = sa.add_up<{count}>(values, {agree});")
     first = 0
     for tensor, at in reads:
-        size, number = components_of(tensor.tensor.element), kept_number(tensor.buffer, tensor.kept)
-        totals, place = tensor.names.gradient, tensor.total_place(tensor.place_of(at))
-        if is_exact(tensor.buffer):
-            call = f"sa.scatter_exactly<{count}, {first}, {size}>"
-            noted = tensor.names.noted[totals]
-            writer.line(f"{noted} = {call}({totals}, {tensor.total_size}, {noted}, {place}, sums);")
-        else:
-            writer.line(f"sums.scatter<{first}, {size}>({totals}, {number}, {place});")
-        first += size
+        width, number = len(_numbers("", tensor.tensor.element)), kept_number(tensor.buffer, tensor.kept)
+        totals, start = tensor.names.gradient, tensor.total_place(tensor.place_of(at))
+        for k in range(0, width, _LARGEST_VECTOR):
+            size, place = min(_LARGEST_VECTOR, width - k), f"{start} + {k}" if k else start
+            if is_exact(tensor.buffer):
+                call = f"sa.scatter_exactly<{count}, {first}, {size}>"
+                noted = tensor.names.noted[totals]
+                writer.line(f"{noted} = {call}({totals}, {tensor.total_size}, {noted}, {place}, sums);")
+            else:
+                writer.line(f"sums.scatter<{first}, {size}>({totals}, {number}, {place});")
+            first += size
+
+
+def _numbers(value: str, type_: Type) -> list[str]:
+    """Return the numbers of a float, a vector of floats, or an array of one of these."""
+    if isinstance(type_, Array):
+        return [number for n in range(type_.size) for number in _numbers(f"{value}[{n}]", type_.element)]
+    size = components_of(type_)
+    return [f"{value}.{axis}" for axis in "xyzw"[:size]] if size > 1 else [value]

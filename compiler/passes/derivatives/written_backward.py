@@ -7,7 +7,7 @@
 
 Slang's own adds zeros to each cotangent and finds values again that reverse mode shares with the primal. The function
 has what reverse mode needs of the primal first, then the cotangents, last statement first. A cotangent begins with its
-first term. Nothing is computed twice. Loops, early returns and reads of memory are left to Slang.
+first term. Nothing is computed twice. Loops and reads of memory are left to Slang.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from slangad.compiler.passes.derivatives.cotangents import (
     part_of,
     plus,
 )
+from slangad.compiler.passes.derivatives.early_returns import with_one_return
 from slangad.compiler.passes.derivatives.maker import Maker, gradients
 from slangad.compiler.passes.derivatives.partials import composed_value, folded
 from slangad.compiler.passes.derivatives.shorten import shorten
@@ -63,7 +64,10 @@ def written_backward(function: ir.Function, functions: Mapping[str, ir.Function]
         functions: The functions of the module by key.
         keys: Makes the key of the new function.
     """
-    maker = Maker(function, keys)
+    joined = with_one_return(function)
+    if joined is None:
+        return None
+    maker = Maker(joined, keys)
     memories = any(isinstance(p.type, (Tensor, Texture)) or p.direction != "in" for p in function.params)
     if function.derivative != ir.Automatic() or not maker.active or memories:
         return None
@@ -326,8 +330,13 @@ class _Writer:
             added.append(found)
         self.cotangents.of = outer
         for name, path in dict.fromkeys([*added[0], *added[1]]):
-            sides = self._join(self.locals[name], path, [terms.get((name, path)) for terms in added], sides)
-        self.code.append(ir.If(stmt.condition, sides[0], sides[1], stmt.span))
+            one, other = (terms.get((name, path)) for terms in added)
+            if one is not None and one == other:
+                self.cotangents.add(_at(self.locals[name], path), one)
+            else:
+                sides = self._join(self.locals[name], path, [one, other], sides)
+        if any(sides):
+            self.code.append(ir.If(stmt.condition, sides[0], sides[1], stmt.span))
 
     def _join(self, var: ir.Var, path: Path, terms: list[Term | None], sides: list[Block]) -> list[Block]:
         """Return the sides of a branch with stores of a cotangent, to which each adds its term."""

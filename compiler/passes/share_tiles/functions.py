@@ -61,9 +61,25 @@ class Functions:
     structs: list[Struct] = field(default_factory=list)
     holder: tuple[ir.Var, ...] = ()
     quotients: dict[str, ir.Function] = field(default_factory=dict)
+    own: tuple[str, ...] = field(init=False)
+    alike: tuple[str, ...] = field(init=False)
 
-    def made(self, undo: ir.Function | None, before: Block, stmt: ir.Assign, after: Block) -> Made:
-        """Return everything; ``stmt`` is the call of the loop."""
+    def __post_init__(self) -> None:
+        """Divide the values from outside that gradient flows into."""
+        same = {name: self._is_same_for_thread(self.given.shared[name]) for name in self.given.active}
+        self.own = tuple(name for name in same if not same[name])
+        self.alike = tuple(name for name in same if same[name])
+
+    @property
+    def held(self) -> int:
+        """The numbers that a thread holds of the gradients of values from outside."""
+        numbers = {name: count_scalars(self.given.shared[name].type).total() for name in self.given.active}
+        return sum(numbers[name] for name in self.alike) + ELEMENTS * sum(numbers[name] for name in self.own)
+
+    def made(
+        self, undo: ir.Function | None, before: Block, stmt: ir.Assign, after: Block, *, into_state: bool
+    ) -> Made:
+        """Return everything. ``stmt`` is the call; ``into_state`` says that gradient flows into the first state."""
         take = self._take()
         undone = () if undo is None else self._rest_of_undo(undo)
         common, (body, undone) = self._common((self.taken.rest, undone))
@@ -75,13 +91,15 @@ class Functions:
             functions += (*self.quotients.values(), self._blend("unblend", undo, undone, doc))
         watch = (self._lit(), self._tail()) if self.loop.watched else ()
         enter, rest = self._enter(before), self._rest(before, stmt, after)
+        lead = self._lead(before, into_state=into_state)
         undo_key = functions[-1].key if undo is not None else ""
         lit, tail = (f.key for f in watch) if watch else ("", "")
         loop = ir.TileLoop(
             self.kernel.name, enter.key, take.key, common[0].key if common else "", blend.key, undo_key, lit,
             f"{self.loop.key} run", tail, rest.key, self.taken.call.function, self.taken.indices, self.loop.stops,
+            lead[0].key if lead else "", self.own, self.alike,
         )  # fmt: skip
-        return Made(loop, self.function.key, (*functions, *watch, enter, rest), tuple(self.structs))
+        return Made(loop, self.function.key, (*functions, *watch, enter, *lead, rest), tuple(self.structs))
 
     def _make(self, word: str, params: Iterable[ir.Param], result: Type, body: Block, doc: str) -> ir.Function:
         """Return a function that is not differentiated."""
@@ -123,7 +141,8 @@ class Functions:
         """Return the function of what a thread's elements have in common, if any, and bodies that are given it."""
         taken = self.taken
         index, *others = taken.step.params[1:]
-        passed = [index, *(p for p in others if self._is_same_for_thread(self.given.shared[p.name]))]
+        fixed = (p for p in others if p.name not in self.given.active)
+        passed = [index, *(p for p in fixed if self._is_same_for_thread(self.given.shared[p.name]))]
         names = {p.name for p in taken.step.params} | {v.name for b in bodies for v in _vars_of(b)} | {*taken.fields}
         known = frozenset({*taken.fields, *(p.name for p in passed)})
         given = frozenset({*taken.fields, *(p.name for p in taken.step.params)})
@@ -239,9 +258,14 @@ class Functions:
         assert isinstance(current, ir.Var)  # noqa: S101
         assert isinstance(last, ir.Return)  # noqa: S101
         assert last.value is not None  # noqa: S101
-        struct = self._struct("tail", (("d_state", d_out.type), ("state", current.type)))
+        active = self.given.active
+        gradients = last.value.args if active and isinstance(last.value, ir.Construct) else (last.value,)
+        names = Fresh({"d_state", "state"})
+        fields = {"d_state": gradients[0], "state": current}
+        fields |= {names.name(f"d_{name}"): g for name, g in zip(active, gradients[1:], strict=True)}
+        struct = self._struct("tail", ((name, value.type) for name, value in fields.items()))
         walk = replace(walk, stop=ir.Binary("-", begin, ir.Const(1, INT), INT))
-        body = (*head, walk, ir.Return(ir.Construct((last.value, current), struct)))
+        body = (*head, walk, ir.Return(ir.Construct(tuple(fields.values()), struct)))
         params = (*backward.params[1:-1], ir.Param(begin.name, INT), d_out)
         doc = "Reverse mode of the iterations from one on, which not all elements of a tile can undo."
         return self._make("tail", (replace(p, no_diff=False) for p in params), struct, body, doc)
@@ -262,6 +286,19 @@ class Functions:
         params = tuple(replace(p, no_diff=False) for p in params)
         doc = "The state of an element before the loop, and what the loop reads."
         return self._make("enter", params, entry, body, doc)
+
+    def _lead(self, before: Block, *, into_state: bool) -> list[ir.Function]:
+        """Return the function from an element to what gradients flow back to from the loop; none if they don't."""
+        names = (*self.own, *self.alike)
+        values: dict[str, ir.Expr] = {Fresh({*names}).name("state"): self.given.state} if into_state else {}
+        values |= {name: self.given.shared[name] for name in names}
+        if not values:
+            return []
+        lead = self._struct("lead", ((name, value.type) for name, value in values.items()), active=True)
+        body = _needed((*before, ir.Return(ir.Construct(tuple(values.values()), lead))), len(before))
+        params, body = self._params(body)
+        made = self._make("lead", params, lead, body, "What gradients flow back to from the loop.")
+        return [replace(made, differentiable=True, reads=self.function.reads)]
 
     def _rest(self, before: Block, stmt: ir.Assign, after: Block) -> ir.Function:
         """Return the function from an element and the state after the loop to its result."""

@@ -32,25 +32,26 @@ def is_passive(param: ir.Param) -> bool:
 class Arguments:
     """The arguments of a loop: the state before it, the number of iterations, and those of its steps, by name.
 
-    ``passive`` says that no gradient flows into these.
+    ``active`` are those that gradient flows into.
     """
 
     state: ir.Expr
     count: ir.Expr
     shared: Mapping[str, ir.Expr]
-    passive: bool
+    active: tuple[str, ...]
 
     @classmethod
     def of(cls, expr: ir.Expr, functions: Mapping[str, ir.Function], key: str) -> Arguments:
         """Return those of a call of the loop."""
         assert isinstance(expr, ir.Call)  # noqa: S101  (the caller has looked)
-        step, loop = functions[f"{key} step"], functions[expr.function]
+        step = functions[f"{key} step"]
         held, *others = expr.args[:-1]
         bounds = len(others) - len(step.params[2:])
         (counted,) = (s for s in walk_stmts(statements(functions[f"{key} run"])) if isinstance(s, ir.For))
         count = others[0] if bounds else counted.stop
         shared = {p.name: arg for p, arg in zip(step.params[2:], others[bounds:], strict=True)}
-        return cls(held, count, shared, all(is_passive(p) for p in loop.params[1:]))
+        active = tuple(p.name for p in step.params[2:] if not is_passive(p))
+        return cls(held, count, shared, active)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.ir import nodes as ir
 from slangad.compiler.ir.build import Fresh, fresh_keys
 from slangad.compiler.ir.calls import reached_in_order, value_callees
 from slangad.compiler.ir.gradient_flow import Carrying
-from slangad.compiler.ir.types import BOOL, Struct, Tensor, Vector, is_floating, is_integral
+from slangad.compiler.ir.types import BOOL, Array, Struct, Tensor, Vector, is_floating, is_integral
 from slangad.compiler.ir.walk import body_exprs, statements, walk_stmts
 from slangad.compiler.ir.whole_tiles import why_no_tile
 from slangad.compiler.passes.classify_accesses import blocks_of
 from slangad.compiler.passes.lower_tuples import lower_tuples
 from slangad.compiler.passes.share_tiles.functions import Functions, Made
-from slangad.compiler.passes.share_tiles.read import Arguments, callee, is_passive, taken_in
+from slangad.compiler.passes.share_tiles.read import Arguments, callee, taken_in
 from slangad.compiler.passes.share_tiles.unshared import unshared_loops
 
 if TYPE_CHECKING:
@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 
     from slangad.compiler.errors.spans import Span
     from slangad.compiler.ir.types import Type
+
+
+_MOST_HELD: Final = 64
+"""Numbers that a thread holds while the loop runs back: gradients of values from outside it."""
 
 
 class NotShared(Exception):  # noqa: N818  (it is an answer, not an error)
@@ -110,20 +114,24 @@ class _Sharer:
         given = Arguments.of(stmt.value, self.functions, loop.key)
         if taken is None:
             raise NotShared("an iteration does not read memory in one place, at indices that all states have")
-        floats = _is_float(taken.item.type) and _is_float(given.state.type, integers=True)
-        passive = given.passive and all(is_passive(p) for p in taken.step.params[2:] if p.name in taken.outer)
+        read = taken.item.type
+        assert isinstance(read, Struct)  # noqa: S101  (as gather_reads makes it)
+        floats = all(_is_float(_entry(f.type)) for f in read.fields) and _is_float(given.state.type, integers=True)
         carrying = Carrying(replace(function, body=before), self.functions)
         uniform = (given.count, *(given.shared[name] for name in taken.outer))
         _require(
             (floats, "its state is not of floats, integers and bools, or what it reads with a gradient not of floats"),
-            (passive, "a gradient flows into it from outside, not only from memory"),
-            (not carrying.carries(given.state), "a gradient flows into its state from before it"),
             (self._in_common(function, uniform), "elements of a tile have iterations or indices of their own"),
             (not self._adds_plainly(taken.step), "it reads elements that belong to one thread"),
         )
         undo = self.functions.get(f"{loop.key} undo")
         maker = Functions(self.kernel, self.functions, self.keys, function, loop, taken, given)
-        return [maker.made(undo, before, stmt, body[at + 1 :])]
+        of_floats = all(_is_float(given.shared[name].type) for name in given.active)
+        _require(
+            (of_floats, "a gradient flows from it into what is not of floats"),
+            (maker.held <= _MOST_HELD, f"gradients of more than {_MOST_HELD} numbers flow from it to its thread"),
+        )
+        return [maker.made(undo, before, stmt, body[at + 1 :], into_state=carrying.carries(given.state))]
 
     def _adds_plainly(self, step: ir.Function) -> bool:
         """Return True if iterations read elements that belong to one thread, which adds to their gradients plainly.
@@ -173,6 +181,10 @@ def _is_float(type_: Type, *, integers: bool = False) -> bool:
             return all(not f.no_diff and _is_float(f.type) for f in active)
         case _:
             return is_floating(type_)
+
+
+def _entry(type_: Type) -> Type:
+    return type_.element if isinstance(type_, Array) else type_
 
 
 def _is_integer(type_: Type) -> bool:
