@@ -126,7 +126,7 @@ def test_share_tiles__gradients_from_outside__of_up_to_64_numbers(
     used = "".join(f" * {word}[k % 4][0]" for word in words)
     path = tmp_path / "f.py"
     text = TEXT.replace("    through = 1.0\n", f"    through = 1.0\n{made}").replace("] * 0.5", f"]{used}")
-    path.write_text(text.replace("max_iters=300", "max_iters=3000"))
+    path.write_text(text.replace("max_iters=300", "max_iters=30000"))
     module = run_passes(load(path))
     assert bool(module.tile_loops) == shared
     (choice,) = module.loops
