@@ -18,6 +18,7 @@ from slangad.compiler.ir.verify.module import verify
 from slangad.compiler.passes.derivatives.written_backward import written_backward
 from slangad.compiler.passes.lower_tuples import lower_tuples
 from slangad.compiler.passes.order import PIPELINE
+from slangad.compiler.passes.share_tiles.selects import with_selects
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -104,6 +105,15 @@ WRITTEN = {
         "else:",
         "    return z * x",
         "return z + y",
+    ),
+    "swap in a branch": (
+        "x: float, y: float, z: float", "float2",
+        "if x > y:",
+        "    w = x",
+        "    x = y",
+        "    y = w * z",
+        "    z = x",
+        "return float2(x * z, y)",
     ),
     "sides with the same cotangent": (
         "x: float, y: float", "float",
@@ -505,12 +515,18 @@ def source(bodies: Iterable[tuple[str, ...]]) -> str:
     return text
 
 
-def passed(file: Path, *, written: bool) -> ir.Module:
-    """The module after all passes; with ``written``, functions named ``body…`` have backward functions."""
+def passed(file: Path, *, written: bool, chosen: bool = False) -> ir.Module:
+    """The module after all passes; with ``written``, functions named ``body…`` have backward functions.
+
+    With ``chosen``, they and these have choices in place of branches.
+    """
     module = load(file)
     for step in PIPELINE:
         if written and step.name == "declare":
             module = with_backward(module)
+        if chosen and step.name == "declare":
+            bodies = (with_selects(f) if f.name.startswith("body") else f for f in module.functions)
+            module = replace(module, functions=tuple(bodies))
         module = step.function(module)
     assert verify(module, declared=True) == []
     return module
@@ -533,14 +549,20 @@ def written_numbers(module: ir.Module) -> set[int]:
     return {int(name.removeprefix("body_").removesuffix("_bwd")) for name in named}
 
 
+CHOICES = ((False, False), (True, False), (True, True))
+"""Whether backward functions are written, and branches are choices."""
+
+
 class Programs:
     """The same kernels with Slang's reverse mode and with the written one."""
 
     def __init__(self, folder: Path) -> None:
         file = folder / "bodies.py"
         file.write_text(source(WRITTEN.values()))
-        modules = [passed(file, written=written) for written in (False, True)]
+        modules = [passed(file, written=written, chosen=chosen) for written, chosen in CHOICES]
         self.written = written_numbers(modules[1])
+        before, after = ([f for f in m.functions if f.name.startswith("body")] for m in modules[1:])
+        self.chosen = sum(a != b for a, b in zip(before, after, strict=True))
         self.built = [build_emitted(emit_module(module)) for module in modules]
 
 
@@ -570,13 +592,34 @@ def gradients(program: Program, kernel: str, count: int) -> dict[tuple[object, .
 def test_gradients__written__are_those_of_slang(programs: Programs, name: str) -> None:
     number = list(WRITTEN).index(name)
     assert number in programs.written
-    wanted, found = (gradients(program, f"kernel_{number}", 400) for program in programs.built)
-    assert wanted.keys() == found.keys()
-    for key, value in wanted.items():
-        finite = np.isfinite(value)
-        assert np.array_equal(finite, np.isfinite(found[key])), key
-        largest = float(np.abs(value[finite]).max(initial=0.0))
-        np.testing.assert_allclose(found[key][finite], value[finite], rtol=1e-5, atol=1e-6 * largest, err_msg=str(key))
+    wanted, *others = (gradients(program, f"kernel_{number}", 400) for program in programs.built)
+    for found in others:
+        assert wanted.keys() == found.keys()
+        for key, value in wanted.items():
+            finite = np.isfinite(value)
+            assert np.array_equal(finite, np.isfinite(found[key])), key
+            largest = float(np.abs(value[finite]).max(initial=0.0))
+            np.testing.assert_allclose(
+                found[key][finite], value[finite], rtol=1e-5, atol=1e-6 * largest, err_msg=str(key)
+            )
+
+
+@pytest.mark.toolchain
+def test_values__chosen__are_those_of_branches(programs: Programs) -> None:
+    assert programs.chosen > 5
+    for number in range(len(WRITTEN)):
+        parameters = programs.built[0].entry(f"kernel_{number}", Mode.FORWARD).parameters
+        rng = np.random.default_rng(number)
+        given = {
+            p.name: (
+                rng.integers(-3, 4, (400, *p.shape)) if p.scalar.name == "int" else rng.normal(size=(400, *p.shape))
+            )
+            for p in parameters
+            if p.role is ParameterRole.INPUT
+        }
+        plain, _, chosen = (program.run(f"kernel_{number}", Mode.FORWARD, given, (400,)) for program in programs.built)
+        for key, value in plain.items():
+            np.testing.assert_allclose(chosen[key], value, rtol=1e-6, atol=1e-6, err_msg=f"{number} {key}")
 
 
 @pytest.mark.parametrize("name", TEXTS)

@@ -27,7 +27,9 @@ from slangad.compiler.emit.entry_points.memory_classes import EachParam
 from slangad.compiler.emit.entry_points.tile_memory import PrintedTileLoop, field_of, fields_of_entry
 from slangad.compiler.emit.model import Mode
 from slangad.compiler.emit.print.differentials import is_own_differential, spell_differential
+from slangad.compiler.ir.nodes import Call, Read, Sample
 from slangad.compiler.ir.types import Struct
+from slangad.compiler.ir.walk import body_exprs, statements
 from slangad.compiler.passes.share_tiles import ELEMENTS
 
 if TYPE_CHECKING:
@@ -185,12 +187,11 @@ class _Printer:
             with writer.block():
                 self._get()
                 self._print_common()
-                with self._unrolled(f"!{states}[{n}].{self._stops}" if loop.stops else ""):
-                    if self._before:
-                        writer.line(f"{self._before}[{n}] = {states}[{n}];")
-                    writer.line(f"{states}[{n}] = {self._iteration(loop.blend)};")
+                with self._unrolled():
                     if loop.stops:
-                        writer.line(f"{local('ran')}[{n}] += 1;")
+                        self._print_iteration_of_going()
+                    else:
+                        writer.line(f"{states}[{n}] = {self._iteration(loop.blend)};")
                 if loop.lit:
                     self._print_lit()
                     undoable = local("undoable")
@@ -198,6 +199,31 @@ class _Printer:
                 if loop.stops:
                     stopped = " && ".join(f"{states}[{n}].{self._stops}" for n in range(ELEMENTS))
                     writer.line(f"{local('done')} = {stopped};")
+
+    def _print_iteration_of_going(self) -> None:
+        """Print an iteration of an element that may have left."""
+        local, writer, n = self.entry.scope.local, self.writer, self.entry.scope.local("n")
+        state, next_, going = f"{local('states')}[{n}]", local("next"), local("going")
+        type_ = self._function(self.tile.loop.rest).params[-1].type
+        if not self._is_plain(self.tile.loop.blend):
+            writer.line(f"if (!{state}.{self._stops})")
+            with writer.block():
+                if self._before:
+                    writer.line(f"{self._before}[{n}] = {state};")
+                writer.line(f"{state} = {self._iteration(self.tile.loop.blend)};")
+                writer.line(f"{local('ran')}[{n}] += 1;")
+            return
+        writer.line(f"{self.names.spell.declare(type_, next_)} = {self._iteration(self.tile.loop.blend)};")
+        writer.line(f"bool {going} = !{state}.{self._stops};")
+        if self._before:
+            writer.line(f"{self._before}[{n}] = {going} ? {state} : {self._before}[{n}];")
+        writer.line(f"{state} = {going} ? {next_} : {state};")
+        writer.line(f"{local('ran')}[{n}] += {going} ? 1 : 0;")
+
+    def _is_plain(self, key: str) -> bool:
+        """Return True if a function may run for nothing: a choice of its value is faster than a branch around it."""
+        exprs = body_exprs(statements(self._function(key)))
+        return not any(isinstance(e, (Read, Sample, Call)) for e in exprs)
 
     def _print_lit(self) -> None:
         """Print whether the states of all elements are large enough to be undone: `&`, since `&&` would be branches."""
@@ -354,10 +380,7 @@ class _Printer:
                     writer.line(f"{names.spell(self._function(loop.common).result)} {local('d_common')} = {{}};")
                 with self._unrolled(f"{k} < {local('ran')}[{n}]" if loop.stops else ""):
                     if loop.undo:
-                        if loop.stops:
-                            writer.line(f"if ({k} < {local('ran')}[{n}] - 1)")
-                        with writer.indented() if loop.stops else nullcontext():
-                            writer.line(f"{states}[{n}] = {self._iteration(loop.undo)};")
+                        self._print_undo(state_type)
                     pair, generic = local("state_pair"), names.spell.generic(state_type)
                     writer.line(f"DifferentialPair<{generic}> {pair} = diffPair({states}[{n}]);")
                     self._print_pairs(given)
@@ -369,6 +392,21 @@ class _Printer:
                     self._print_gradient_of_common()
                 indices = ", ".join(f"{shared}.{names.field(take.result, index)}" for index in loop.indices)
                 writer.line(f"{names.function_names[item.key]}_add({indices}, {d_item}, sa.whole_waves<{threads}>());")
+
+    def _print_undo(self, state_type: Type) -> None:
+        """Print the state before an iteration; that before the last one of an element that leaves is there already."""
+        local, undone = self.entry.scope.local, self._iteration(self.tile.loop.undo)
+        state, earlier = f"{local('states')}[{local('n')}]", local("earlier")
+        if not self.tile.loop.stops:
+            self.writer.line(f"{state} = {undone};")
+            return
+        if not self._is_plain(self.tile.loop.undo):
+            self.writer.line(f"if ({local('k')} < {local('ran')}[{local('n')}] - 1)")
+            with self.writer.indented():
+                self.writer.line(f"{state} = {undone};")
+            return
+        self.writer.line(f"{self.names.spell.declare(state_type, earlier)} = {undone};")
+        self.writer.line(f"{state} = {local('k')} < {local('ran')}[{local('n')}] - 1 ? {earlier} : {state};")
 
     def _receivers(self, function: Function) -> list[tuple[str, Param]]:
         """Return what a function of an iteration gives gradients to besides the state: a word, and the parameter."""

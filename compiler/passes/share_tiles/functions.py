@@ -17,6 +17,7 @@ from slangad.compiler.passes.gather_reads import gathered
 from slangad.compiler.passes.replay_loops.read import reads_of, stored_in
 from slangad.compiler.passes.replay_loops.undo import LEAST
 from slangad.compiler.passes.share_tiles.read import is_passive
+from slangad.compiler.passes.share_tiles.selects import with_selects
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -85,10 +86,10 @@ class Functions:
         common, (body, undone) = self._common((self.taken.rest, undone))
         doc = "One iteration, with what the tile shares in it."
         blend = replace(self._blend("blend", self.taken.step, body, doc), differentiable=True, reads=True)
-        functions = [take, *common, *self._with_gradient(blend)]
+        functions = [take, *common, *map(with_selects, self._with_gradient(blend))]
         if undo is not None:
             doc = "The state before such an iteration, from the state after it."
-            functions += (*self.quotients.values(), self._blend("unblend", undo, undone, doc))
+            functions += (*self.quotients.values(), with_selects(self._blend("unblend", undo, undone, doc)))
         watch = (self._lit(), self._tail()) if self.loop.watched else ()
         enter, rest = self._enter(before), self._rest(before, stmt, after)
         lead = self._lead(before, into_state=into_state)
