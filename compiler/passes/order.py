@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.ir.verify.module import InvalidModule, SoundBodies, verify
+from slangad.compiler.passes.add_in_place import add_in_place
 from slangad.compiler.passes.bound_loops import bound_loops
 from slangad.compiler.passes.declare_locals import declare_locals
 from slangad.compiler.passes.derivatives import lower_derivatives
@@ -83,6 +84,7 @@ PIPELINE: Final = (
     Pass("gather", gather_reads),
     Pass("pairs", pair_reads),
     Pass("tiles", share_tiles),
+    Pass("additions", add_in_place),
     Pass("declare", declare_locals),
 )
 

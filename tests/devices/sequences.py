@@ -140,6 +140,37 @@ def of_kind(m: Param[Array[Array[float4x4, STEPS], 3]], kind: Each[int], x: Each
 
 
 @sa.kernel
+def paired(x: Each[Array[Array[float, 16], TOKENS]]) -> Each[float]:
+    """All pairs: the row that the outer loop reads is one of those that the inner loops read."""
+    total = 0.0
+    for i in range(TOKENS):
+        for j in range(TOKENS):
+            d = 0.0
+            for k in range(16):
+                d += x[i][k] * x[j][k]
+            total += sa.sin(0.1 * d)
+    return total
+
+
+@sa.kernel
+def folded(x: Each[Array[float, WIDE]], w: Each[Array[float, WIDE]]) -> Each[float]:
+    """Inner loops before a branch and in it read arrays of which the outer loop has elements, too."""
+    total = 0.0
+    for i in range(WIDE):
+        a = 0.0
+        for j in sa.range(i + 1, max_iters=WIDE):
+            a += x[j] * w[i - j]
+        if a > 0.0:
+            b = 0.0
+            for j in range(WIDE):
+                b += sa.sin(0.1 * a * w[j]) * x[WIDE - 1 - j]
+            total += b * x[i]
+        else:
+            total += a * w[0] * w[0]
+    return total
+
+
+@sa.kernel
 def told(x: Each[float4], out: OutTensor[float, 2]) -> Each[float]:
     """A loop that Slang keeps, since it stores; an inner one changes a small array."""
     w = Array[float, 8]()

@@ -90,6 +90,20 @@ def _through(m: np.ndarray, x: np.ndarray) -> np.ndarray:
     return s
 
 
+def paired(given: Given) -> np.ndarray:
+    return np.sin(0.1 * np.einsum("nik,njk->nij", given["x"], given["x"])).sum((1, 2))
+
+
+def folded(given: Given) -> np.ndarray:
+    x, w = given["x"], given["w"]
+    total = np.zeros(COUNT)
+    for i in range(WIDE):
+        a = (x[:, : i + 1] * w[:, i::-1]).sum(-1)
+        b = (np.sin(0.1 * a[:, None] * w) * x[:, ::-1]).sum(-1)
+        total = total + np.where(a.real > 0, b * x[:, i], a * w[:, 0] ** 2)
+    return total
+
+
 SHAPES: dict[Callable[[Given], np.ndarray], Mapping[str, tuple[int, ...]]] = {
     remembered: {"cell.w": (4, 4, 4), "cell.u": (4, 4, 4), "cell.b": (4, 4), "words": (COUNT, TOKENS, 4)},
     attended: {**{f"heads.{name}": (2, 4, 4) for name in "qkv"}, "words": (COUNT, TOKENS, 4)},
@@ -98,6 +112,8 @@ SHAPES: dict[Callable[[Given], np.ndarray], Mapping[str, tuple[int, ...]]] = {
     chosen: {"nets.w": (3, WIDE, WIDE), "x": (COUNT, WIDE)},
     iterated: {"m": (STEPS, 4, 4), "x": (COUNT, 4)},
     of_kind: {"m": (3, STEPS, 4, 4), "x": (COUNT, 4)},
+    paired: {"x": (COUNT, TOKENS, 16)},
+    folded: {"x": (COUNT, WIDE), "w": (COUNT, WIDE)},
 }
 
 

@@ -37,15 +37,18 @@ if TYPE_CHECKING:
 _ACCESS = (ir.Member, ir.Swizzle, ir.Index)
 
 
-def shorten(body: Block, params: Collection[str], temporary: Collection[str]) -> Block:
+def shorten(
+    body: Block, params: Collection[str], temporary: Collection[str], running: Collection[str] = ()
+) -> Block:
     """Return the statements without needless locals.
 
     Args:
         body: The statements. Each assigns a local.
         params: The names that are not locals.
         temporary: The locals that may go if they are read once. Others stay for the reader.
+        running: The locals of calls that do more than to return a value, which stay.
     """
-    body = _inlined(_live(body, set()), temporary)
+    body = _inlined(_live(body, {*running}), temporary)
     return _renamed(_plain_branches(_merged(body, params)), params)
 
 

@@ -12,14 +12,14 @@ first term. Nothing is computed twice. Loops and reads of memory are left to Sla
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial, reduce
 from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.ir import nodes as ir
-from slangad.compiler.ir.build import part, zero
+from slangad.compiler.ir.build import Fresh, part, zero
 from slangad.compiler.ir.gradient_flow import Carrying, stops_gradient
-from slangad.compiler.ir.types import BOOL, Array, Matrix, Struct, Tensor, Texture, Tuple, Vector, is_scalar
+from slangad.compiler.ir.types import BOOL, Array, Field, Matrix, Struct, Tensor, Texture, Tuple, Vector, is_scalar
 from slangad.compiler.ir.verify.module import gets_gradient, gradient_type
 from slangad.compiler.ir.walk import body_exprs, map_body_exprs, map_children, rewrite, root, statements
 from slangad.compiler.passes.derivatives.cotangents import (
@@ -44,10 +44,10 @@ from slangad.compiler.passes.derivatives.single_assignment import (
 from slangad.compiler.passes.derivatives.transposes import Transposes, has_transpose
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Collection, Mapping
 
     from slangad.compiler.errors.spans import Span
-    from slangad.compiler.ir.build import Block, Fresh
+    from slangad.compiler.ir.build import Block
     from slangad.compiler.ir.types import Type
     from slangad.compiler.passes.derivatives.cotangents import Path
 
@@ -78,6 +78,62 @@ def written_backward(function: ir.Function, functions: Mapping[str, ir.Function]
     return maker.backward_function(body)
 
 
+@dataclass(frozen=True, slots=True)
+class Adder:
+    """A function that returns the gradients of reverse mode, except those of arrays, which it adds to inout parameters.
+
+    Attributes:
+        function: It takes the values, the cotangent of the result, then the arrays. It returns a struct of the
+            gradients, by the names of the parameters, or the only one.
+        arrays: The names of the parameters of the differentiated function that these belong to.
+    """
+
+    function: ir.Function
+    arrays: tuple[str, ...]
+
+
+def written_adding(
+    function: ir.Function, functions: Mapping[str, ir.Function], keys: Fresh, adders: Mapping[str, Adder]
+) -> Adder | None:
+    """Return reverse mode of an iteration that adds to arrays; None if it calls none of ``adders``, or Slang has to.
+
+    Its first parameter is the state, whose gradient it returns.
+    """
+    called = {e.function for e in body_exprs(statements(function)) if isinstance(e, ir.Call)}
+    joined = with_one_return(function)
+    if joined is None or not called & adders.keys() or function.derivative != ir.Automatic():
+        return None
+    maker = Maker(joined, keys)
+    arrays = [p for p in maker.active if isinstance(p.type, Array) and p is not joined.params[0]]
+    others = tuple(p for p in maker.active if p not in arrays)
+    if not arrays or not others:
+        return None
+    names = Fresh({maker.seed.name, *(p.name for p in function.params)})
+    totals = {p.name: names.var(f"d_{p.name}", p.type) for p in arrays}
+    result = result_of(f"{function.key} added", function.name, others)
+    try:
+        body = _Writer(maker, functions, adders, totals).body(result)
+    except NotWrittenError:
+        return None
+    seed = ir.Param(maker.seed.name, function.result)
+    added = (ir.Param(total.name, total.type, direction="inout") for total in totals.values())
+    made = ir.Function(
+        keys.name(f"{function.key} adding"), f"{function.name}_add",
+        (*(replace(p, no_diff=False) for p in function.params), seed, *added), result, body,
+        differentiable=False, span=function.span, reads=function.reads,
+        doc=(f"Reverse mode of {function.name}, which adds the gradients of arrays to those of its caller.",),
+    )  # fmt: skip
+    return Adder(made, tuple(totals))
+
+
+def result_of(key: str, name: str, others: Collection[ir.Param]) -> Type:
+    """Return the type of the gradients that an adder returns."""
+    if len(others) == 1:
+        return next(iter(others)).type
+    title = "".join(word[:1].upper() + word[1:] for word in name.rsplit(".", 1)[-1].split("_"))
+    return Struct(key, f"{title}Gradient", tuple(Field(p.name, p.type) for p in others))
+
+
 _HINTS: Final = {"+": "sum", "-": "difference", "*": "product", "/": "quotient"}
 _ARITHMETIC: Final = frozenset("+-*/")
 """Operators that may have a scalar beside a vector."""
@@ -86,8 +142,16 @@ _ARITHMETIC: Final = frozenset("+-*/")
 class _Writer:
     """The statements of a backward function so far."""
 
-    def __init__(self, maker: Maker, functions: Mapping[str, ir.Function]) -> None:
+    def __init__(
+        self,
+        maker: Maker,
+        functions: Mapping[str, ir.Function],
+        adders: Mapping[str, Adder] | None = None,
+        totals: Mapping[str, ir.Var] | None = None,
+    ) -> None:
         self.maker, self.functions = maker, functions
+        self.adders, self.totals = adders or {}, totals or {}
+        self.running: set[str] = set()
         function = maker.function
         before, value = SingleAssignment(function, Carrying(function, functions), maker.seed.name).body()
         self.primal = (*before, ir.Assign(ir.Var("result#", function.result), value, _last_span(function)))
@@ -102,15 +166,30 @@ class _Writer:
         self.sides: dict[int, list[dict[ir.Expr, ir.Expr]]] = {}
         self.temporary: set[str] = set()
 
-    def body(self) -> Block:
-        """Return the body: the primal, then reverse mode."""
+    def body(self, result: Type | None = None) -> Block:
+        """Return the body: the primal, then reverse mode. ``result`` is the type of the gradients, if not a tuple."""
         self._forward(self.primal)
         self.cotangents.add(self.locals["result#"], Term(self.maker.seed))
         self._reverse(tuple(self.code))
-        values = [self._cotangent(self.locals[p.name], keep=True) for p in self.maker.active]
+        for name, total in self.totals.items():
+            self._add_to(total, self.cotangents.take(self.locals[name], total.name, keep=True))
+        flowing = (p for p in self.maker.active if p.name not in self.totals)
+        values = [self._cotangent(self.locals[p.name], keep=True) for p in flowing]
         names = [*(p.name for p in self.maker.function.params), self.maker.seed.name]
-        code = map_body_exprs((*self.code, gradients(values)), _without_no_diff)
-        return shorten(code, names, self.temporary)
+        names += [total.name for total in self.totals.values()]
+        last = gradients(values)
+        if len(values) > 1 and result is not None:
+            last = ir.Return(ir.Construct(tuple(values), result))
+        code = map_body_exprs((*self.code, last), _without_no_diff)
+        return shorten(code, names, self.temporary, self.running)
+
+    def _add_to(self, total: ir.Var, found: Mapping[Path, Term]) -> None:
+        """Write the additions of a function's own terms to an array of its caller."""
+        for path, term in found.items():
+            if not path:
+                refuse("it adds a whole array")
+            target = _at(total, path)
+            self.code.append(ir.Assign(target, plus(target, term), self.span))
 
     def _cotangent(self, var: ir.Var, *, keep: bool) -> ir.Expr:
         """Return the cotangent of a local as one value."""
@@ -280,6 +359,9 @@ class _Writer:
             return
         if isinstance(callee.body, ir.External):
             refuse("it calls a function of a Slang file")
+        if callee.key in self.adders:
+            self._pull_adder(self.adders[callee.key], call, active, seed)
+            return
         type_ = self._gradient_type(callee)
         held = self.bind(ir.BackwardCall(callee.key, (*call.args, seed), type_), "gradients", keep=False)
         for number, (_, arg) in enumerate(active):
@@ -289,6 +371,32 @@ class _Writer:
                 gradient = part(held, type_.fields[number].name)
             else:
                 gradient = part(held, number)
+            if self.carrying.carries(arg):
+                self.cotangents.add(arg, Term(gradient))
+
+    def _pull_adder(
+        self, adder: Adder, call: ir.Call, active: list[tuple[ir.Param, ir.Expr]], seed: ir.Expr
+    ) -> None:
+        """Call a function that adds to arrays: those of the caller, or zeros."""
+        arrays: list[ir.Expr] = []
+        begun: list[tuple[ir.Expr, ir.Expr]] = []
+        for param, arg in active:
+            if param.name not in adder.arrays:
+                continue
+            if isinstance(arg, ir.Var) and arg.name in self.totals and self.totals[arg.name] not in arrays:
+                arrays.append(self.totals[arg.name])
+                continue
+            local = self._new(f"d_{param.name}", param.type)
+            self.code.append(ir.Assign(local, zero(param.type), self.span))
+            arrays.append(local)
+            begun.append((arg, local))
+        held = self._new("gradients", adder.function.result)
+        run = ir.Call(adder.function.key, (*call.args, seed, *arrays), held.type)
+        self.code.append(ir.Assign(held, run, self.span))
+        self.running.add(held.name)
+        others = [(param, arg) for param, arg in active if param.name not in adder.arrays]
+        begun += ((arg, held if len(others) == 1 else part(held, param.name)) for param, arg in others)
+        for arg, gradient in begun:
             if self.carrying.carries(arg):
                 self.cotangents.add(arg, Term(gradient))
 
