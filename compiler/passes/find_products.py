@@ -26,6 +26,7 @@ from slangad.compiler.ir.calls import differentiated
 from slangad.compiler.ir.types import DOUBLE, FLOAT, HALF, INT, Array, Tensor, Texture, Type, count_scalars
 from slangad.compiler.ir.walk import blocks, body_exprs, evaluated, root, statements, stmt_exprs, walk, walk_stmts
 from slangad.compiler.passes.classify_accesses import SHARED, accesses_of
+from slangad.compiler.passes.stay_in_step import stay_in_step
 from slangad.compiler.passes.store_whole_values import fresh_locals
 
 if TYPE_CHECKING:
@@ -49,8 +50,30 @@ _FEWEST: Final = 64
 def find_products(module: ir.Module) -> ir.Module:
     """Return the module with products in place of the loops that compute them."""
     for kernel in module.kernels:
-        module = _Finder(module, kernel).run()
+        found = _Finder(module, kernel).run()
+        if (changed := _in_step(module, kernel)) is not None:
+            together = _Finder(changed, kernel).run()
+            found = together if _products_in(together, kernel) > _products_in(found, kernel) else found
+        module = found
     return module
+
+
+def _products_in(module: ir.Module, kernel: ir.Kernel) -> int:
+    return sum(b.accumulation.is_matrix for b in module.buffers if b.kernel == kernel.name)
+
+
+def _in_step(module: ir.Module, kernel: ir.Kernel) -> ir.Module | None:
+    """Return the module with loops that no thread of the kernel leaves; None if it would be the same."""
+    finder = _Finder(module, kernel, of_any=True)
+    if kernel.in_step or not finder.multiplied():
+        return None
+    called = finder.called()
+    functions = {f.key: f for f in module.functions}
+    multiplying = {key for key in called if _Finder(module, replace(kernel, function=key), of_any=True).multiplied()}
+    changed = {key: stay_in_step(functions[key], multiplying) for key in called}
+    if all(changed[key] == functions[key] for key in called):
+        return None
+    return replace(module, functions=tuple(changed.get(f.key, f) for f in module.functions))
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +146,7 @@ class _Finder:
         """Return the shapes of the matrices by which the functions of the kernel multiply, together or not."""
         pairs = (
             (loop, inner)
-            for key in self._called()
+            for key in self.called()
             for loop in walk_stmts(statements(self.functions[key]))
             if isinstance(loop, ir.For)
             for inner in loop.body
@@ -147,7 +170,7 @@ class _Finder:
     def _with_products(self) -> ir.Module:
         if not self.candidates or self._not_simple():
             return self.module
-        together = {key for key in self._called() if self._comes_by(key)}
+        together = {key for key in self.called() if self._comes_by(key)}
         while refused := self._refused(together):
             self.candidates = {key: b for key, b in self.candidates.items() if key not in refused}
         while refused := self._refused_biases(together):
@@ -187,7 +210,7 @@ class _Finder:
             return "the kernel stores into a tensor"
         if any(b.accumulation is ir.Accumulation.OWN for b in of_kernel):
             return "the kernel reads a tensor at the thread's own element"
-        exprs = (e for key in self._called() for e in body_exprs(statements(self.functions[key])))
+        exprs = (e for key in self.called() for e in body_exprs(statements(self.functions[key])))
         if any(isinstance(e, ir.Probe) for e in exprs):
             return "the kernel has a probe"
         places = [*(p.type for p in self.kernel.params), *(r.type for r in self.kernel.results)]
@@ -195,7 +218,8 @@ class _Finder:
             return "the kernel has doubles"
         return "the kernel has an out parameter" if any(result.param for result in self.kernel.results) else ""
 
-    def _called(self) -> set[str]:
+    def called(self) -> set[str]:
+        """Return the functions that the kernel runs and that are differentiated."""
         return differentiated(self.functions, self.kernel.function)
 
     def _comes_by(self, key: str) -> bool:
@@ -203,7 +227,7 @@ class _Finder:
         if key == self.kernel.function:
             return _ends_last(self.functions[key])
         uses = self._uses().get(key, [])
-        inner = all(f.key in self._called() and is_together for f, is_together in uses)
+        inner = all(f.key in self.called() and is_together for f, is_together in uses)
         return inner and _ends_last(self.functions[key]) and all(self._comes_by(f.key) for f, _ in uses)
 
     def _uses(self) -> dict[str, list[tuple[ir.Function, bool]]]:
