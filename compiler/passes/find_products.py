@@ -7,7 +7,7 @@
         y[i] = max(total, 0)
 
 ``net.w`` is an array of a large ``Param``. Threads work together only where all of them come by: in the function of
-the kernel or a function that it calls, in loops over constant bounds at most, and before any other ``return``. All of
+the kernel or a function that it calls, in loops over equal bounds at most, and before any other ``return``. All of
 them multiply by the same matrix: ``nets[kind]`` with a ``kind`` for each element is a matrix for each thread. If a use
 of the tensor is anything else, its loops stay. A total that begins neither with zero nor with the entry of a bias that
 belongs to ``net.w`` alone begins with it still: ``total = x[i]``, then ``total = total + z[i]``.
@@ -23,9 +23,11 @@ from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.ir import nodes as ir
 from slangad.compiler.ir.calls import differentiated
+from slangad.compiler.ir.kernels import Memory
 from slangad.compiler.ir.types import DOUBLE, FLOAT, HALF, INT, Array, Tensor, Texture, Type, count_scalars
 from slangad.compiler.ir.walk import blocks, body_exprs, evaluated, root, statements, stmt_exprs, walk, walk_stmts
 from slangad.compiler.passes.classify_accesses import SHARED, accesses_of
+from slangad.compiler.passes.replay_loops.read import stored_in
 from slangad.compiler.passes.stay_in_step import stay_in_step
 from slangad.compiler.passes.store_whole_values import fresh_locals
 
@@ -234,14 +236,21 @@ class _Finder:
         """Return the uses of each function: in which one, and whether all threads come by."""
         if not self._found_uses:
             for function in self.module.functions:
-                for called, is_together in _calls(function):
+                for called, is_together in _calls(function, self._uniform(function)):
                     self._found_uses.setdefault(called, []).append((function, is_together))
         return self._found_uses
+
+    def _uniform(self, function: ir.Function) -> frozenset[str]:
+        """Return the parameters of the kernel that have one value for all threads, in its own function."""
+        if function.key != self.kernel.function:
+            return frozenset()
+        named = {p.name for p in self.kernel.params if p.memory is Memory.UNIFORM}
+        return frozenset(p.name for p in function.params if p.name in named) - {*stored_in(statements(function))}
 
     def _found(self, function: ir.Function) -> dict[int, _Product]:
         """Return the products of a function by the identity of the loop that computes an entry of each."""
         result: dict[int, _Product] = {}
-        for stmt, together in _with_flow(statements(function)):
+        for stmt, together in _with_flow(statements(function), self._uniform(function)):
             if isinstance(stmt, ir.For) and together and _ends_last(function):
                 for before, inner in pairwise((None, *stmt.body)):
                     product = self._product(stmt, inner) if isinstance(inner, ir.For) else None
@@ -350,9 +359,9 @@ class _Finder:
         return self._found_reads
 
 
-def _calls(function: ir.Function) -> Iterator[tuple[str, bool]]:
+def _calls(function: ir.Function, uniform: frozenset[str]) -> Iterator[tuple[str, bool]]:
     """Yield the functions that a function uses, and whether all threads come by."""
-    for stmt, together in _with_flow(statements(function)):
+    for stmt, together in _with_flow(statements(function), uniform):
         for expr in stmt_exprs(stmt):
             for part, certain in evaluated(expr):
                 if isinstance(part, (ir.Call, ir.BackwardCall, ir.ForwardCall)):
@@ -471,15 +480,20 @@ def _ends_last(function: ir.Function) -> bool:
     return not any(isinstance(s, ir.Return) for s in (*inner, *body[:-1]))
 
 
-def _with_flow(body: tuple[ir.Stmt, ...], together: bool = True) -> Iterator[tuple[ir.Stmt, bool]]:  # noqa: FBT001, FBT002  (recursive)
-    """Yield every statement, and whether all threads come by: in loops over constant bounds that nothing leaves."""
+def _with_flow(
+    body: tuple[ir.Stmt, ...], uniform: frozenset[str], *, together: bool = True
+) -> Iterator[tuple[ir.Stmt, bool]]:
+    """Yield every statement, and whether all threads come by: in loops over equal bounds that nothing leaves.
+
+    Bounds are equal if they are constants or of ``uniform`` names.
+    """
     for stmt in body:
         yield stmt, together
         for block in blocks(stmt):
             leaves_ = any(isinstance(s, (ir.Break, ir.Continue)) for s in walk_stmts(block))
-            constant = isinstance(stmt, ir.For) and _is_constant(stmt.start) and _is_constant(stmt.stop)
-            yield from _with_flow(block, together and constant and not leaves_)
+            equal = isinstance(stmt, ir.For) and all(_is_equal(e, uniform) for e in (stmt.start, stmt.stop))
+            yield from _with_flow(block, uniform, together=together and equal and not leaves_)
 
 
-def _is_constant(expr: ir.Expr) -> bool:
-    return isinstance(expr, ir.Const)
+def _is_equal(expr: ir.Expr, uniform: frozenset[str]) -> bool:
+    return isinstance(expr, ir.Const) or (isinstance(expr, ir.Var) and expr.name in uniform)

@@ -37,7 +37,7 @@ class _Unsuitable(Exception):  # noqa: N818  (it is an answer, not an error)
 
 
 def stay_in_step(function: ir.Function, multiplying: Collection[str]) -> ir.Function:
-    """Return a function whose loops over constant bounds no thread leaves, where these call functions that multiply."""
+    """Return a function whose loops no thread leaves, where these call functions that multiply."""
     body = statements(function)
     params = {p.name for p in function.params}
     taken = params | {*stored_in(body)} | {e.name for e in body_exprs(body) if isinstance(e, ir.Var)}

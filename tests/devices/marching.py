@@ -3,7 +3,7 @@
 from typing import Annotated, Any
 
 import slangad as sa
-from slangad import Each, Param, float3
+from slangad import Each, Param, Uniform, float3
 
 STEPS = 12
 Net = Annotated[Any, sa.nn.MLP([3, 16, 16, 1], activation="softplus")]
@@ -61,3 +61,16 @@ def shaded(o: Each[float3], r: Each[float3], net: Param[Net], color: Param[Color
             light += 0.5 * c[1] * alpha * through
         through *= 1.0 - alpha
     return light + through + 0.1 * last
+
+
+@sa.kernel
+def as_long(o: Each[float3], r: Each[float3], net: Param[Net], steps: Uniform[int]) -> Each[float]:
+    """The number of steps is known when the kernel runs, and one for all rays; each may end before."""
+    t = 0.0
+    for k in sa.range(1, steps, max_iters=64):
+        p = o + t * r
+        d = net(sa.Array[float, 3](p.x, p.y, p.z))
+        if d[0] * float(k) > 4.0:
+            break
+        t += 0.1 * d[0]
+    return t

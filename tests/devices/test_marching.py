@@ -22,7 +22,7 @@ SIZES = {"net": (3, 16, 16, 1), "color": (3, 16, 16, 2)}
 def test_marching__networks_in_loops_that_elements_leave__are_products() -> None:
     module = run_passes(load(FILE))
     weights = [b for b in module.buffers if b.name.startswith(("net", "color"))]
-    assert len(weights) == 24
+    assert len(weights) == 30
     assert [b.name for b in weights if not b.accumulation.is_matrix] == []
 
 
@@ -71,9 +71,19 @@ def shaded(given: Arrays) -> np.ndarray:
     return light + through + 0.1 * last
 
 
+def as_long(given: Arrays) -> np.ndarray:
+    o, r = given["o"], given["r"]
+    t, going = 0j * o[:, 0], np.ones(len(o), bool)
+    for k in range(1, STEPS):
+        d = network(given, "net", *(o + t[:, None] * r).T)[:, 0]
+        going &= d.real * k <= 4
+        t = t + np.where(going, 0.1 * d, 0)
+    return t
+
+
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("count", [1, 300])
-@pytest.mark.parametrize("reference", [surface, bounded, shaded], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("reference", [surface, bounded, shaded, as_long], ids=lambda f: f.__name__)
 def test_marching__gradients__are_those_of_float64(cxx: object, device: str, count: int, reference: object) -> None:
     assert callable(reference)
     rng = np.random.default_rng(count)
@@ -84,7 +94,8 @@ def test_marching__gradients__are_those_of_float64(cxx: object, device: str, cou
             given[f"{name}.l{layer}.w"] = (rng.normal(size=(after, before)) / before**0.5).astype(np.float32)
             given[f"{name}.l{layer}.b"] = floats(rng, -0.3, 0.3, after)
     seed = floats(rng, 0.5, 1, count)
-    out = loaded(FILE, device)[reference.__name__].backward(**given, cotangent=seed)
+    more = {"steps": STEPS} if reference is as_long else {}
+    out = loaded(FILE, device)[reference.__name__].backward(**given, **more, cotangent=seed)
     found = {k: v for k, v in out.grad.items() if k not in names}
     for name in names:
         for layer, parts in out.grad[name].items():
