@@ -1,34 +1,40 @@
 """Let all threads of a group go through a loop that some leave early, so that they multiply by matrices together.
 
     for k in 0 .. 64:                         going = true
-        d = net(o + t * r)                    for k in 0 .. 64:
-        if d < 0.001: break            ->         d = net(o + t * r)
-        t = t + d                                 if going:
+        d = net(o + t * r) * 0.1              for k in 0 .. 64:
+        if d < 0.001: break            ->         if going: at = o + t * r
+        t = t + d                                 product = net(at)
+                                                  if going:
+                                                      d = product * 0.1
                                                       if d < 0.001: going = false
                                                   if going:
                                                       t = t + d
 
-A thread that has left computes what the others multiply, with the values that it left with, and keeps nothing of it.
-Its cotangents are zero. Calls that multiply, and what they need of the iteration, are computed by all threads;
-everything else is done under the flag.
+A thread that has left multiplies with the others, again with what it multiplied last, and keeps nothing of it. Its
+cotangents are zero, and the values are those of an iteration that it has run, so no product of theirs is infinite times
+zero. A thread that leaves before it multiplies has 0.5 there: that is in the domain of every function.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.ir import nodes as ir
-from slangad.compiler.ir.build import Fresh
-from slangad.compiler.ir.types import BOOL
-from slangad.compiler.ir.walk import blocks, body_exprs, statements
-from slangad.compiler.passes.replay_loops.read import names_in, reads_of, stored_in
+from slangad.compiler.ir.build import Fresh, number
+from slangad.compiler.ir.types import BOOL, Array, Matrix, Scalar, Struct, Vector, count_scalars, is_floating
+from slangad.compiler.ir.walk import blocks, body_exprs, evaluated, map_stmt_exprs, rewrite, statements, stmt_exprs
+from slangad.compiler.passes.replay_loops.read import stored_in
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Callable, Collection, Iterator
 
+    from slangad.compiler.errors.spans import Span
     from slangad.compiler.ir.build import Block
+    from slangad.compiler.ir.types import Type
 
+_MOST: Final = 64
+"""Numbers that a call takes: the thread holds them from one iteration to the next."""
 _YES, _NO = ir.Const(value=True, type=BOOL), ir.Const(value=False, type=BOOL)
 
 
@@ -39,50 +45,46 @@ class _Unsuitable(Exception):  # noqa: N818  (it is an answer, not an error)
 def stay_in_step(function: ir.Function, multiplying: Collection[str]) -> ir.Function:
     """Return a function whose loops no thread leaves, where these call functions that multiply."""
     body = statements(function)
-    params = {p.name for p in function.params}
-    taken = params | {*stored_in(body)} | {e.name for e in body_exprs(body) if isinstance(e, ir.Var)}
-    return replace(function, body=_Body(multiplying, Fresh(taken), params).block(body, set()))
+    read = {e.name for e in body_exprs(body) if isinstance(e, ir.Var)}
+    taken = {p.name for p in function.params} | {*stored_in(body)} | read
+    return replace(function, body=_Body(multiplying, Fresh(taken)).block(body))
 
 
 @dataclass(slots=True)
 class _Body:
-    """Changes the loops of a body. ``before`` are the names that have values so far."""
+    """Changes the loops of a body."""
 
     multiplying: Collection[str]
     names: Fresh
-    before: set[str]
 
-    def block(self, body: Block, live: set[str]) -> Block:
-        """Return a block with other loops; ``live`` are names that are read after it."""
+    def block(self, body: Block) -> Block:
+        """Return a block with other loops."""
         made: list[ir.Stmt] = []
-        for number, stmt in enumerate(body):
-            later = {*live, *(name for s in body[number + 1 :] for name in reads_of(s))}
+        for stmt in body:
             if isinstance(stmt, ir.For) and any(map(_leaves, stmt.body)) and self._multiplies(stmt.body):
                 try:
-                    made += self._loop(stmt, later)
+                    made += self._loop(stmt)
                 except _Unsuitable:
                     made.append(stmt)
             elif isinstance(stmt, ir.For):
-                made.append(replace(stmt, body=self.block(stmt.body, later | {*reads_of(stmt)})))
+                made.append(replace(stmt, body=self.block(stmt.body)))
             else:
                 made.append(stmt)
-            self.before |= {*stored_in((stmt,))}
         return tuple(made)
 
     def _multiplies(self, body: Block) -> bool:
         return any(isinstance(e, ir.Call) and e.function in self.multiplying for e in body_exprs(body))
 
-    def _loop(self, loop: ir.For, later: set[str]) -> Block:
+    def _loop(self, loop: ir.For) -> Block:
         """Return a loop that no thread leaves.
 
         Raises:
-            _Unsuitable: Threads multiply in a branch, or need what a branch sets.
+            _Unsuitable: Threads multiply in a branch, or by more than a thread can hold from one iteration to the next.
         """
         going = ir.Var(self.names.name("going"), BOOL)
         skips = any(isinstance(s, ir.Continue) for s in _within(loop.body))
         here = ir.Var(self.names.name("here"), BOOL) if skips else going
-        carried = (self.before | later) & {*stored_in(loop.body)}
-        together = self._together(loop.body, carried)
+        begun: list[ir.Stmt] = [ir.Assign(going, _YES, loop.span)]
         made: list[ir.Stmt] = [ir.Assign(here, going)] if skips else []
         guarded: list[ir.Stmt] = []
 
@@ -91,47 +93,73 @@ class _Body:
                 made.append(ir.If(here, tuple(guarded), ()))
                 guarded.clear()
 
-        for number, stmt in enumerate(loop.body):
-            if number in together:
-                assert isinstance(stmt, ir.Assign)  # noqa: S101  (as _together says)
-                assert isinstance(stmt.target, ir.Var)  # noqa: S101
-                close()
-                if stmt.target.name in carried:
-                    local = self.names.var(stmt.target.name, stmt.value.type)
-                    made.append(replace(stmt, target=local))
-                    guarded.append(replace(stmt, value=local))
-                else:
-                    made.append(stmt)
-                continue
-            guarded += _guarded((stmt,), going, here)
+        def together(call: ir.Call, span: Span) -> ir.Var:
+            """Write a call for all threads, after its arguments for those that are here."""
+            args: list[ir.Expr] = []
+            for arg in call.args:
+                if isinstance(arg, ir.Const):
+                    args.append(arg)
+                    continue
+                held = self.names.var("at", arg.type)
+                begun.append(ir.Assign(held, _inside(arg.type), span))
+                guarded.append(ir.Assign(held, arg, span))
+                args.append(held)
+            close()
+            result = self.names.var("product", call.type)
+            made.append(ir.Assign(result, replace(call, args=tuple(args)), span))
+            return result
+
+        for stmt in loop.body:
+            changed = self._without_calls(stmt, together)
+            guarded += _guarded((changed,), going, here)
             if _leaves(stmt):
                 close()
         close()
-        return (ir.Assign(going, _YES, loop.span), replace(loop, body=tuple(made)))
+        return (*begun, replace(loop, body=tuple(made)))
 
-    def _together(self, body: Block, carried: set[str]) -> set[int]:
-        """Return the numbers of the statements that all threads run: calls that multiply, and what these need."""
-        found: set[int] = set()
-        needed: set[str] = set()
-        for number in reversed(range(len(body))):
-            stmt = body[number]
-            multiplies = self._multiplies((stmt,))
-            if not multiplies and not needed & {*stored_in((stmt,))} - carried:
-                continue  # under the flag, where what is carried keeps the value of the last iteration
-            if not (isinstance(stmt, ir.Assign) and isinstance(stmt.target, ir.Var)):
-                raise _Unsuitable
-            found.add(number)
-            needed -= {stmt.target.name}
-            needed |= names_in(stmt.value)
-        if not found or (needed - carried) & {*stored_in(body)}:
-            raise _Unsuitable  # a value of the iteration before
-        return found
+    def _without_calls(self, stmt: ir.Stmt, together: Callable[[ir.Call, Span], ir.Var]) -> ir.Stmt:
+        """Return a statement that reads locals in place of the results of calls that multiply, innermost first."""
+        if not self._multiplies((stmt,)):
+            return stmt
+        inner = (s for block in blocks(stmt) for s in block)
+        exprs = stmt_exprs(stmt)
+        parts = [(e, certain) for expr in exprs for e, certain in evaluated(expr)]
+        if self._multiplies(tuple(inner)) or not all(certain for e, certain in parts if self._is_product(e)):
+            raise _Unsuitable
+        if not isinstance(stmt, (ir.Assign, ir.If)):
+            raise _Unsuitable
+
+        def local(expr: ir.Expr) -> ir.Expr:
+            return together(expr, stmt.span) if isinstance(expr, ir.Call) and self._is_product(expr) else expr
+
+        return map_stmt_exprs(stmt, lambda e: rewrite(e, local))
+
+    def _is_product(self, expr: ir.Expr) -> bool:
+        return isinstance(expr, ir.Call) and expr.function in self.multiplying
+
+
+def _inside(type_: Type) -> ir.Expr:
+    """Return a value that is in the domain of every function: 0.5, or 0 of integers."""
+    numbers = count_scalars(type_)
+    if numbers.total() > _MOST:
+        raise _Unsuitable
+    match type_:
+        case Scalar() if type_ == BOOL:
+            return _NO
+        case Scalar() | Vector() | Matrix():
+            return number(0.5 if is_floating(type_) else 0, type_)
+        case Array(element, size):
+            return ir.Construct((_inside(element),) * size, type_)
+        case Struct(fields=fields):
+            return ir.Construct(tuple(_inside(f.type) for f in fields), type_)
+        case _:
+            raise _Unsuitable
 
 
 def _guarded(body: Block, going: ir.Var, here: ir.Var) -> Block:
     """Return statements that set flags where they left the loop or the iteration, and do no more then."""
     made: list[ir.Stmt] = []
-    for number, stmt in enumerate(body):
+    for at, stmt in enumerate(body):
         flags = {ir.Break: dict.fromkeys((going, here)), ir.Continue: dict.fromkeys((here,))}.get(type(stmt))
         if flags is not None:
             return (*made, *(ir.Assign(flag, _NO, stmt.span) for flag in flags))
@@ -142,7 +170,7 @@ def _guarded(body: Block, going: ir.Var, here: ir.Var) -> Block:
         sides = (_guarded(side, going, here) for side in (stmt.then, stmt.other))
         then, other = sides
         made.append(replace(stmt, then=then, other=other))
-        rest = _guarded(body[number + 1 :], going, here)
+        rest = _guarded(body[at + 1 :], going, here)
         return (*made, ir.If(here, rest, ())) if rest else tuple(made)
     return tuple(made)
 

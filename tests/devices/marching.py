@@ -3,7 +3,7 @@
 from typing import Annotated, Any
 
 import slangad as sa
-from slangad import Each, Param, Uniform, float3
+from slangad import Each, NoDiff, Param, Tensor, Uniform, float3
 
 STEPS = 12
 Net = Annotated[Any, sa.nn.MLP([3, 16, 16, 1], activation="softplus")]
@@ -74,3 +74,15 @@ def as_long(o: Each[float3], r: Each[float3], net: Param[Net], steps: Uniform[in
             break
         t += 0.1 * d[0]
     return t
+
+
+@sa.kernel
+def listed(place: Tensor[float3, 1], n: NoDiff[Each[int]], gain: Each[float], net: Param[Net]) -> Each[float]:
+    """What follows the end of an element's list is outside of a tensor, and of the domain of a root."""
+    total = 0.0
+    for k in range(STEPS):
+        if k >= n:
+            break
+        p = place[k] * sa.sqrt(6.5 - float(k))
+        total += gain * net(sa.Array[float, 3](p.x, p.y, p.z))[0]
+    return total

@@ -16,13 +16,15 @@ pytestmark = pytest.mark.toolchain
 
 FILE = Path(__file__).with_name("marching.py")
 STEPS = 12
+LISTED = 7
+"""Entries of a list, fewer than steps."""
 SIZES = {"net": (3, 16, 16, 1), "color": (3, 16, 16, 2)}
 
 
 def test_marching__networks_in_loops_that_elements_leave__are_products() -> None:
     module = run_passes(load(FILE))
     weights = [b for b in module.buffers if b.name.startswith(("net", "color"))]
-    assert len(weights) == 30
+    assert len(weights) == 36
     assert [b.name for b in weights if not b.accumulation.is_matrix] == []
 
 
@@ -81,9 +83,17 @@ def as_long(given: Arrays) -> np.ndarray:
     return t
 
 
+def listed(given: Arrays) -> np.ndarray:
+    total = 0j * given["gain"]
+    for k in range(LISTED):
+        d = network(given, "net", *(given["place"][k] * np.sqrt(6.5 - k)))[0]
+        total = total + np.where(k < given["n"], given["gain"] * d, 0)
+    return total
+
+
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("count", [1, 300])
-@pytest.mark.parametrize("reference", [surface, bounded, shaded, as_long], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("reference", [surface, bounded, shaded, as_long, listed], ids=lambda f: f.__name__)
 def test_marching__gradients__are_those_of_float64(cxx: object, device: str, count: int, reference: object) -> None:
     assert callable(reference)
     rng = np.random.default_rng(count)
@@ -95,6 +105,10 @@ def test_marching__gradients__are_those_of_float64(cxx: object, device: str, cou
             given[f"{name}.l{layer}.b"] = floats(rng, -0.3, 0.3, after)
     seed = floats(rng, 0.5, 1, count)
     more = {"steps": STEPS} if reference is as_long else {}
+    if reference is listed:
+        given = {k: v for k, v in given.items() if k not in "or"}
+        given |= {"place": floats(rng, -1, 1, LISTED, 3), "gain": floats(rng, 0.5, 1, count)}
+        given["n"] = rng.integers(0, LISTED + 1, count).astype(np.int32)
     out = loaded(FILE, device)[reference.__name__].backward(**given, **more, cotangent=seed)
     found = {k: v for k, v in out.grad.items() if k not in names}
     for name in names:
