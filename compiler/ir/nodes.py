@@ -535,9 +535,9 @@ class TileLoop:
         indices: The fields of what is shared that are the arguments of ``item``.
         stops: The field of a state that is set when an iteration leaves the loop; empty if every iteration runs.
         lead: From an element to a struct of what gradients flow back to: the state before the loop if they do, then
-            ``own`` and ``alike``. Empty if there is nothing.
-        own: Values from outside of which an iteration gives a gradient, by the names of its parameters.
-        alike: Those of them that the elements of a thread have in common.
+            ``per_element`` and ``per_thread``. Empty if there is nothing.
+        per_element: Values from outside of which an iteration gives a gradient, by the names of its parameters.
+        per_thread: Such values that the elements of a thread have in common.
     """
 
     kernel: str
@@ -554,8 +554,8 @@ class TileLoop:
     indices: tuple[str, ...]
     stops: str
     lead: str
-    own: tuple[str, ...]
-    alike: tuple[str, ...]
+    per_element: tuple[str, ...]
+    per_thread: tuple[str, ...]
 
     @property
     def functions(self) -> tuple[str, ...]:

@@ -157,11 +157,13 @@ class _Calls:
         result = self._adding.function.result
         again = self._names.var(held.name, result)
         values = {parts[n]: again if len(others) == 1 else part(again, n) for n in others}
-        left = (
+        left = tuple(
             map_stmt_exprs(s, lambda e: rewrite(e, lambda x: values.get(x, x)))  # type: ignore[arg-type]
             for n, s in enumerate(after)
             if n not in direct
         )
+        if any(_reads(stmt, held) for stmt in left):
+            return (ir.Assign(held, call), *after)
         run = ir.Assign(again, ir.Call(self._adding.function.key, (*call.args, *totals), result))
         return (*before, run, *left, *later)
 

@@ -22,13 +22,13 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.ir import nodes as ir
-from slangad.compiler.ir.calls import differentiated
+from slangad.compiler.ir.calls import differentiated, reached_in_order, value_callees
 from slangad.compiler.ir.kernels import Memory
 from slangad.compiler.ir.types import DOUBLE, FLOAT, HALF, INT, Array, Tensor, Texture, Type, count_scalars
 from slangad.compiler.ir.walk import blocks, body_exprs, evaluated, root, statements, stmt_exprs, walk, walk_stmts
 from slangad.compiler.passes.classify_accesses import SHARED, accesses_of
 from slangad.compiler.passes.replay_loops.read import stored_in
-from slangad.compiler.passes.stay_in_step import stay_in_step
+from slangad.compiler.passes.stay_in_step import is_finite, stay_in_step
 from slangad.compiler.passes.store_whole_values import fresh_locals
 
 if TYPE_CHECKING:
@@ -72,7 +72,8 @@ def _in_step(module: ir.Module, kernel: ir.Kernel) -> ir.Module | None:
     called = finder.called()
     functions = {f.key: f for f in module.functions}
     multiplying = {key for key in called if _Finder(module, replace(kernel, function=key), of_any=True).multiplied()}
-    changed = {key: stay_in_step(functions[key], multiplying) for key in called}
+    finite = {key for key in multiplying if all(map(is_finite, reached_in_order(functions, key, value_callees)))}
+    changed = {key: stay_in_step(functions[key], multiplying, finite) for key in called}
     if all(changed[key] == functions[key] for key in called):
         return None
     return replace(module, functions=tuple(changed.get(f.key, f) for f in module.functions))

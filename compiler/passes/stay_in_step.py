@@ -12,19 +12,31 @@
 
 A thread that has left multiplies with the others, again with what it multiplied last, and keeps nothing of it. Its
 cotangents are zero, and the values are those of an iteration that it has run, so no product of theirs is infinite times
-zero. A thread that leaves before it multiplies has 0.5 there: that is in the domain of every function.
+zero. A thread that leaves before it multiplies has 0.5 there. So what is called after that point has to be finite for
+any number: the library's networks are, and functions of sums, products and a few others.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from slangad.compiler import nn
 from slangad.compiler.ir import nodes as ir
 from slangad.compiler.ir.build import Fresh, number
 from slangad.compiler.ir.types import BOOL, Array, Matrix, Scalar, Struct, Vector, count_scalars, is_floating
-from slangad.compiler.ir.walk import blocks, body_exprs, evaluated, map_stmt_exprs, rewrite, statements, stmt_exprs
-from slangad.compiler.passes.replay_loops.read import stored_in
+from slangad.compiler.ir.walk import (
+    blocks,
+    body_exprs,
+    evaluated,
+    map_stmt_exprs,
+    rewrite,
+    root,
+    statements,
+    stmt_exprs,
+)
+from slangad.compiler.passes.replay_loops.read import names_in, stored_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
@@ -35,6 +47,12 @@ if TYPE_CHECKING:
 
 _MOST: Final = 64
 """Numbers that a call takes: the thread holds them from one iteration to the next."""
+_FINITE: Final = frozenset({
+    "abs", "atan", "ceil", "clamp", "cos", "dot", "exp", "floor", "lerp", "max", "min", "saturate", "sign", "sin",
+    "step", "tanh",
+})  # fmt: skip
+"""Intrinsics whose value and derivatives are finite for numbers that are not large."""
+_LIBRARY: Final = Path(nn.__file__).resolve().parent
 _YES, _NO = ir.Const(value=True, type=BOOL), ir.Const(value=False, type=BOOL)
 
 
@@ -42,12 +60,18 @@ class _Unsuitable(Exception):  # noqa: N818  (it is an answer, not an error)
     """The threads of a group can't go through a loop together."""
 
 
-def stay_in_step(function: ir.Function, multiplying: Collection[str]) -> ir.Function:
-    """Return a function whose loops no thread leaves, where these call functions that multiply."""
+def stay_in_step(function: ir.Function, multiplying: Collection[str], finite: Collection[str]) -> ir.Function:
+    """Return a function whose loops no thread leaves, where these call functions that multiply.
+
+    Args:
+        function: The function.
+        multiplying: The keys of functions that multiply.
+        finite: Those of them that are ``is_finite``, with all that they call.
+    """
     body = statements(function)
     read = {e.name for e in body_exprs(body) if isinstance(e, ir.Var)}
     taken = {p.name for p in function.params} | {*stored_in(body)} | read
-    return replace(function, body=_Body(multiplying, Fresh(taken)).block(body))
+    return replace(function, body=_Body(multiplying, finite, Fresh(taken)).block(body))
 
 
 @dataclass(slots=True)
@@ -55,6 +79,7 @@ class _Body:
     """Changes the loops of a body."""
 
     multiplying: Collection[str]
+    finite: Collection[str]
     names: Fresh
 
     def block(self, body: Block) -> Block:
@@ -79,7 +104,8 @@ class _Body:
         """Return a loop that no thread leaves.
 
         Raises:
-            _Unsuitable: Threads multiply in a branch, or by more than a thread can hold from one iteration to the next.
+            _Unsuitable: Threads multiply in a branch, or by more than a thread can hold from one iteration to the next,
+                or some leave before they multiply by what may be infinite.
         """
         going = ir.Var(self.names.name("going"), BOOL)
         skips = any(isinstance(s, ir.Continue) for s in _within(loop.body))
@@ -87,6 +113,8 @@ class _Body:
         begun: list[ir.Stmt] = [ir.Assign(going, _YES, loop.span)]
         made: list[ir.Stmt] = [ir.Assign(here, going)] if skips else []
         guarded: list[ir.Stmt] = []
+        changed = {loop.variable, *stored_in(loop.body)}
+        complete = True
 
         def close() -> None:
             if guarded:
@@ -95,9 +123,12 @@ class _Body:
 
         def together(call: ir.Call, span: Span) -> ir.Var:
             """Write a call for all threads, after its arguments for those that are here."""
+            if not complete and call.function not in self.finite:
+                raise _Unsuitable
             args: list[ir.Expr] = []
             for arg in call.args:
-                if isinstance(arg, ir.Const):
+                of = root(arg)
+                if isinstance(arg, ir.Const) or (of is not None and not changed & names_in(arg)):
                     args.append(arg)
                     continue
                 held = self.names.var("at", arg.type)
@@ -110,10 +141,10 @@ class _Body:
             return result
 
         for stmt in loop.body:
-            changed = self._without_calls(stmt, together)
-            guarded += _guarded((changed,), going, here)
+            guarded += _guarded((self._without_calls(stmt, together),), going, here)
             if _leaves(stmt):
                 close()
+                complete = False
         close()
         return (*begun, replace(loop, body=tuple(made)))
 
@@ -138,8 +169,20 @@ class _Body:
         return isinstance(expr, ir.Call) and expr.function in self.multiplying
 
 
+def is_finite(function: ir.Function) -> bool:
+    """Return True if a function and its derivatives are finite for any numbers, and no index is outside."""
+    if Path(function.span.file).resolve().parent == _LIBRARY:
+        return True
+    exprs = [*body_exprs(statements(function))]
+    indices = (e.index for e in exprs if isinstance(e, ir.Index))
+    partial = any(isinstance(e, (ir.Read, ir.Sample)) or (isinstance(e, ir.Binary) and e.op in "/%") for e in exprs)
+    known = all(e.name in _FINITE for e in exprs if isinstance(e, ir.Intrinsic))
+    written = isinstance(function.body, tuple)
+    return written and known and not partial and all(isinstance(index, ir.Const) for index in indices)
+
+
 def _inside(type_: Type) -> ir.Expr:
-    """Return a value that is in the domain of every function: 0.5, or 0 of integers."""
+    """Return 0.5, or 0 of integers, in each number of a type."""
     numbers = count_scalars(type_)
     if numbers.total() > _MOST:
         raise _Unsuitable

@@ -96,3 +96,37 @@ def mist(
         light += through * (1.0 - passed) * glow[start + n]
         through *= passed
     return light * light
+
+
+@sa.kernel(dims=2)
+def settled(
+    order: NoDiff[Tensor[int, 1]],
+    first: NoDiff[Tensor[int, 2]],
+    mean: Tensor[float2, 1],
+    color: Tensor[float3, 1],
+    opacity: Tensor[float, 1],
+    gain: Each[float],
+    most: Uniform[int],
+) -> Each[float3]:
+    """An inner loop halves what it adds in a branch, and a branch divides by what is zero on the other side."""
+    row, column = sa.thread_id(0), sa.thread_id(1)
+    start = first[row // 16, column // 16]
+    light = float3(0.1, 0.0, 0.0)
+    through = 1.0
+    for k in sa.range(min(first[row // 16, column // 16 + 1] - start, most), max_iters=300):
+        g = order[start + k]
+        d = float2(column, row) - mean[g]
+        q = sa.dot(d, d)
+        near = 0.5
+        if q > 0.0:
+            near = 0.5 / (1.0 + 1.0 / q)
+        total = 0.0
+        part = opacity[g]
+        for _ in range(3):
+            total += part
+            if q > 9.0:
+                part = part * 0.5
+        alpha = min(gain * total * near / (1.0 + q), 0.9)
+        light += color[g] * (alpha * through)
+        through *= 1.0 - alpha
+    return light

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,22 +11,30 @@ import pytest
 from support.devices import DEVICES, largest, loaded, near
 from support.tile_lists import SHAPES, Arrays, along, floats, least, lists
 
+from slangad.compiler.emit import emit_module
+from slangad.compiler.emit.model import Mode, symbols
 from slangad.compiler.frontends import load
 from slangad.compiler.passes import run_passes
+from slangad.compiler.toolchain.jobs.request import CompileJob
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from slangad.compiler.toolchain.session import Toolchain
+
 pytestmark = pytest.mark.toolchain
 
 FILE = Path(__file__).with_name("from_outside.py")
+HALVED = ("order", "first", "mean", "color", "opacity", "gain")
 
 
 def test_loops__with_gradients_from_outside__are_shared() -> None:
     module = run_passes(load(FILE))
-    flows = {loop.kernel: (set(loop.own), set(loop.alike)) for loop in module.tile_loops}
+    flows = {loop.kernel: (set(loop.per_element), set(loop.per_thread)) for loop in module.tile_loops}
     both = ({"dust"}, {"bright", "lens"})
-    assert flows == {"seen_through": both, "left_early": both, "mist": ({"sight"}, {"thickness"})}
+    assert flows == {
+        "seen_through": both, "left_early": both, "mist": ({"sight"}, {"thickness"}), "settled": ({"gain"}, set()),
+    }  # fmt: skip
 
 
 def splats(shape: tuple[int, int], opacity: tuple[float, float], rng: np.random.Generator) -> Arrays:
@@ -89,6 +98,51 @@ def elements(value: Callable[[Arrays], np.ndarray], given: Arrays, name: str, fo
     wanted = value(exact | {name: exact[name] + 1e-30j}).imag / 1e-30
     wanted = wanted.sum(-1) if wanted.ndim > found.ndim else wanted
     near(found, wanted, size=largest(wanted))
+
+
+def halved(given: Arrays, seed: np.ndarray, most: int) -> np.ndarray:
+    row, column = np.meshgrid(*(np.arange(n) for n in given["gain"].shape), indexing="ij")
+    start = given["first"][row // 16, column // 16]
+    count = np.minimum(given["first"][row // 16, column // 16 + 1] - start, most)
+    light, through = 0j * seed + [0.1, 0, 0], 0j * row + 1
+    for k in range(count.max()):
+        g = given["order"][np.minimum(start + k, len(given["order"]) - 1)]
+        x, y = (here - given["mean"][g][..., n] for n, here in enumerate((column, row)))
+        q = x * x + y * y
+        apart = q.real > 0
+        near_ = np.where(apart, 0.5 / (1 + 1 / np.where(apart, q, 1)), 0.5)
+        total = given["opacity"][g] * np.where(q.real > 9, 1.75, 3)
+        alpha = np.where(k < count, least(given["gain"] * total * near_ / (1 + q), 0.9), 0)
+        light = light + given["color"][g] * (alpha * through)[..., None]
+        through = through * (1 - alpha)
+    return light * seed
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("shape", SHAPES)
+def test_images__whose_iterations_have_loops__have_the_gradients_of_float64(
+    cxx: object, device: str, shape: tuple[int, int]
+) -> None:
+    rng = np.random.default_rng(shape)
+    given = {k: v for k, v in splats(shape, (0.05, 0.4), rng).items() if k in HALVED}
+    given["mean"][:9] = np.round(given["mean"][:9])  # where the distance is zero
+    seed = floats(rng, 0, 1, *shape, 3)
+    found = loaded(FILE, device)["settled"].backward(**given, most=120, cotangent=seed)
+    along(lambda arrays: halved(arrays, seed, 120), given, dict(found.grad), rng)
+
+
+@pytest.mark.parametrize("word", ["item", "state", "states", "lead", "common", "begin", "shared", "going"])
+def test_values_from_outside__may_have_any_name(cxx: object, tmp_path: Path, toolchain: Toolchain, word: str) -> None:
+    path = tmp_path / "named.py"
+    path.write_text(re.sub(r"\bgain\b", word, FILE.read_text()))
+    module = run_passes(load(path))
+    emitted = emit_module(module)
+    entries = symbols(e for e in emitted.entry_points if e.mode is Mode.BACKWARD)
+    modules = tuple(emitted.libraries.items())
+    defines = (("SLANGAD_WAVES", ""), ("SLANGAD_GROUP_ATOMICS", ""))
+    job = CompileJob(emitted.file_name, emitted.text, entries, ("spirv",), modules=modules, defines=defines)
+    (result,) = toolchain.compile([job])
+    assert all(found.data for found in result.artefacts), result
 
 
 @pytest.mark.parametrize("device", DEVICES)

@@ -56,9 +56,12 @@ class KernelScope:
             self.locals.give(key, "_".join(words))
         return self.locals[key]
 
-    def local(self, wanted: str) -> str:
-        """Return the name of a local of the entry point, the same each time; parameters are named before the first."""
-        key = f" {wanted}"
+    def local(self, wanted: str, of: str = "") -> str:
+        """Return the name of a local of the entry point, the same each time; parameters are named before the first.
+
+        Locals ``of`` different things have different names.
+        """
+        key = f"{of} {wanted}"
         if key not in self.locals:
             self.locals.give(key, wanted)
         return self.locals[key]

@@ -27,8 +27,8 @@ from slangad.compiler.emit.entry_points.memory_classes import EachParam
 from slangad.compiler.emit.entry_points.tile_memory import PrintedTileLoop, field_of, fields_of_entry
 from slangad.compiler.emit.model import Mode
 from slangad.compiler.emit.print.differentials import is_own_differential, spell_differential
-from slangad.compiler.ir.nodes import Call, Read, Sample
-from slangad.compiler.ir.types import Struct
+from slangad.compiler.ir.nodes import Binary, Call, Const, Index, Read, Sample
+from slangad.compiler.ir.types import Struct, is_integral
 from slangad.compiler.ir.walk import body_exprs, statements
 from slangad.compiler.passes.share_tiles import ELEMENTS
 
@@ -222,8 +222,11 @@ class _Printer:
 
     def _is_plain(self, key: str) -> bool:
         """Return True if a function may run for nothing: a choice of its value is faster than a branch around it."""
-        exprs = body_exprs(statements(self._function(key)))
-        return not any(isinstance(e, (Read, Sample, Call)) for e in exprs)
+        exprs = [*body_exprs(statements(self._function(key)))]
+        indices = (e.index for e in exprs if isinstance(e, Index))
+        whole = (e for e in exprs if isinstance(e, Binary) and e.op in ("/", "%") and is_integral(e.type))
+        calls = any(isinstance(e, (Read, Sample, Call)) for e in exprs)
+        return not calls and not any(whole) and all(isinstance(index, Const) for index in indices)
 
     def _print_lit(self) -> None:
         """Print whether the states of all elements are large enough to be undone: `&`, since `&&` would be branches."""
@@ -246,7 +249,7 @@ class _Printer:
     def _inputs(self, function: Function, *, paired: bool = False) -> list[str]:
         """Return the arguments of a function of an iteration; pairs for the state and what it gives gradients to."""
         local = self.entry.scope.local
-        state = local("state_pair") if paired else f"{local('states')}[{local('n')}]"
+        state = local("state_pair", "tile") if paired else f"{local('states')}[{local('n')}]"
         return [state, *(self._value(param, local("n"), paired=paired) for param in function.params[1:])]
 
     def _value(self, param: Param, element: str, *, paired: bool = False) -> str:
@@ -262,7 +265,7 @@ class _Printer:
         if param.type == self._common:
             return local("common_pair" if paired else "common")
         if paired and param in self._captured:
-            return local(f"{param.name}_pair")
+            return local(f"{_outer_word(param)}_pair")
         if param.name == take.params[0].name:
             return local("k")
         (found,) = fields_of_entry(names, loop, (param,), f"{local('entries')}[{element}]")
@@ -284,15 +287,15 @@ class _Printer:
     def _print_rest(self, rest: Function, state_type: Type) -> None:
         """Print reverse mode of what follows the loop; elements outside the domain have no gradient."""
         local, writer, entry = self.entry.scope.local, self.writer, self.entry
-        n, pair, d_states = local("n"), local("state_pair"), local("d_states")
+        n, pair, d_states = local("n"), local("state_pair", "tile"), local("d_states")
         writer.line(f"{self._differential(state_type, d_states)}[{ELEMENTS}];")
         generic = self.names.spell.generic(state_type)
         for place in self._parted:
             type_ = spell_differential(self.names, place.param.type)
             writer.line(f"{type_} {local(f'{place.param.name}_part')}[{ELEMENTS}];")
         for param in self._captured:
-            shape = "" if param.name in self.tile.loop.alike else f"[{ELEMENTS}]"
-            writer.line(f"{self.names.spell(param.type)} {local(f'd_{param.name}')}{shape} = {{}};")
+            shape = "" if param.name in self.tile.loop.per_thread else f"[{ELEMENTS}]"
+            writer.line(f"{self.names.spell(param.type)} {local(f'd_{_outer_word(param)}')}{shape} = {{}};")
         with self._each_element():
             writer.line(f"{d_states}[{n}] = {{}};")
             writer.line(f"if (all({local('id')} < {local('domain')}))")
@@ -381,7 +384,7 @@ class _Printer:
                 with self._unrolled(f"{k} < {local('ran')}[{n}]" if loop.stops else ""):
                     if loop.undo:
                         self._print_undo(state_type)
-                    pair, generic = local("state_pair"), names.spell.generic(state_type)
+                    pair, generic = local("state_pair", "tile"), names.spell.generic(state_type)
                     writer.line(f"DifferentialPair<{generic}> {pair} = diffPair({states}[{n}]);")
                     self._print_pairs(given)
                     inputs = ", ".join(self._inputs(blend, paired=True))
@@ -413,24 +416,24 @@ class _Printer:
         item = self._function(self.tile.loop.item).result
         found = {item: "item"} | ({self._common: "common"} if self._common else {})
         words = {p.name: found[p.type] for p in function.params[1:] if p.type in found}
-        words |= {p.name: p.name for p in self._captured}
+        words |= {p.name: _outer_word(p) for p in self._captured}
         return [(words[param.name], param) for param in function.params[1:] if param.name in words]
 
     @property
     def _captured(self) -> tuple[Param, ...]:
         """The parameters of an iteration for values from outside that gradient flows into, as ``tail`` has them."""
-        loop = self.tile.loop
-        return tuple(p for p in self._function(loop.blend).params[1:] if p.name in (*loop.own, *loop.alike))
+        names = {*self.tile.loop.per_element, *self.tile.loop.per_thread}
+        return tuple(p for p in self._function(self.tile.loop.blend).params[1:] if p.name in names)
 
     def _total(self, param: Param) -> str:
         """Return the gradient so far of a value from outside."""
-        total = self.entry.scope.local(f"d_{param.name}")
-        return total if param.name in self.tile.loop.alike else f"{total}[{self.entry.scope.local('n')}]"
+        total = self.entry.scope.local(f"d_{_outer_word(param)}")
+        return total if param.name in self.tile.loop.per_thread else f"{total}[{self.entry.scope.local('n')}]"
 
     def _print_pairs(self, receivers: list[tuple[str, Param]]) -> None:
         for word, param in receivers:
             pair = f"DifferentialPair<{self.names.spell(param.type)}> {self.entry.scope.local(f'{word}_pair')}"
-            element = self.entry.scope.local("n") if param.name in self.tile.loop.own else "0"
+            element = self.entry.scope.local("n") if param.name in self.tile.loop.per_element else "0"
             self.writer.line(f"{pair} = diffPair({self._value(param, element)});")
 
     def _print_gains(self, receivers: list[tuple[str, Param]]) -> None:
@@ -469,14 +472,12 @@ class _Printer:
             with writer.block():
                 self._print_index()
                 writer.line(f"{self._differential(lead.result, d_lead)};")
+                totals = {param.name: self._total(param) for param in self._captured}
                 for field in lead.result.fields:
-                    target = f"{d_lead}.{names.field(lead.result, field.name)}"
-                    if field.name in loop.alike:
-                        writer.line(f"{target} = {local(f'd_{field.name}')};")
-                        writer.line(f"{local(f'd_{field.name}')} = {{}};")
-                    else:
-                        total = local(f"d_{field.name}" if field.name in loop.own else "d_states")
-                        writer.line(f"{target} = {total}[{n}];")
+                    total = totals.get(field.name, f"{local('d_states')}[{n}]")
+                    writer.line(f"{d_lead}.{names.field(lead.result, field.name)} = {total};")
+                    if field.name in loop.per_thread:
+                        writer.line(f"{total} = {{}};")
                 places = [replace(p, part=self._part(p)) if p in self._parted else p for p in self._places(lead)]
                 given = [text for place in places if (text := place.argument(writer, Mode.BACKWARD))]
                 arguments = ", ".join((*given, *_thread_values(self.entry, lead.params), d_lead))
@@ -502,6 +503,11 @@ class _Printer:
         """The largest number of iterations of an element of the thread."""
         ran = self.entry.scope.local("ran")
         return functools.reduce(lambda a, b: f"max({a}, {b})", (f"{ran}[{n}]" for n in range(ELEMENTS)))
+
+
+def _outer_word(param: Param) -> str:
+    """Return a word for a value from outside that is none of the words of this file."""
+    return f"outer_{param.name}"
 
 
 def flat_index(id_: str, domain: str, dims: int) -> str:

@@ -8,8 +8,8 @@
 
 The loop is one of ``replay_loops`` at the top of a kernel, whose reverse mode undoes iterations or needs no states.
 What an iteration takes from memory is one call of ``gather_reads``; its indices come from the iteration and from what
-all elements of a tile have in common. No gradient flows into the loop but from memory, so what precedes it needs no
-reverse mode. In other loops, each thread reads for itself.
+all elements of a tile have in common. What precedes the loop needs reverse mode only if gradient flows into the loop
+from there, too. In other loops, each thread reads for itself.
 
 ``read`` says what an iteration takes from memory, ``share`` finds the loops, ``functions`` makes their functions.
 ``unshared`` says why the others are not shared that ``sa.group_range`` asks for.

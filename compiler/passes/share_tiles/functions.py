@@ -62,20 +62,21 @@ class Functions:
     structs: list[Struct] = field(default_factory=list)
     holder: tuple[ir.Var, ...] = ()
     quotients: dict[str, ir.Function] = field(default_factory=dict)
-    own: tuple[str, ...] = field(init=False)
-    alike: tuple[str, ...] = field(init=False)
+    per_element: tuple[str, ...] = field(init=False)
+    per_thread: tuple[str, ...] = field(init=False)
 
     def __post_init__(self) -> None:
         """Divide the values from outside that gradient flows into."""
         same = {name: self._is_same_for_thread(self.given.shared[name]) for name in self.given.active}
-        self.own = tuple(name for name in same if not same[name])
-        self.alike = tuple(name for name in same if same[name])
+        self.per_element = tuple(name for name in same if not same[name])
+        self.per_thread = tuple(name for name in same if same[name])
 
     @property
     def held(self) -> int:
         """The numbers that a thread holds of the gradients of values from outside."""
         numbers = {name: count_scalars(self.given.shared[name].type).total() for name in self.given.active}
-        return sum(numbers[name] for name in self.alike) + ELEMENTS * sum(numbers[name] for name in self.own)
+        shared, apart = (sum(numbers[n] for n in names) for names in (self.per_thread, self.per_element))
+        return shared + ELEMENTS * apart
 
     def made(
         self, undo: ir.Function | None, before: Block, stmt: ir.Assign, after: Block, *, into_state: bool
@@ -86,7 +87,10 @@ class Functions:
         common, (body, undone) = self._common((self.taken.rest, undone))
         doc = "One iteration, with what the tile shares in it."
         blend = replace(self._blend("blend", self.taken.step, body, doc), differentiable=True, reads=True)
-        functions = [take, *common, *map(with_selects, self._with_gradient(blend))]
+        blended = self._with_gradient(blend)
+        if len(blended) > 1:  # else Slang differentiates it, and a side that is not taken could be infinite times zero
+            blended = [with_selects(function) for function in blended]
+        functions = [take, *common, *blended]
         if undo is not None:
             doc = "The state before such an iteration, from the state after it."
             functions += (*self.quotients.values(), with_selects(self._blend("unblend", undo, undone, doc)))
@@ -98,7 +102,7 @@ class Functions:
         loop = ir.TileLoop(
             self.kernel.name, enter.key, take.key, common[0].key if common else "", blend.key, undo_key, lit,
             f"{self.loop.key} run", tail, rest.key, self.taken.call.function, self.taken.indices, self.loop.stops,
-            lead[0].key if lead else "", self.own, self.alike,
+            lead[0].key if lead else "", self.per_element, self.per_thread,
         )  # fmt: skip
         return Made(loop, self.function.key, (*functions, *watch, enter, *lead, rest), tuple(self.structs))
 
@@ -290,7 +294,7 @@ class Functions:
 
     def _lead(self, before: Block, *, into_state: bool) -> list[ir.Function]:
         """Return the function from an element to what gradients flow back to from the loop; none if they don't."""
-        names = (*self.own, *self.alike)
+        names = (*self.per_element, *self.per_thread)
         values: dict[str, ir.Expr] = {Fresh({*names}).name("state"): self.given.state} if into_state else {}
         values |= {name: self.given.shared[name] for name in names}
         if not values:

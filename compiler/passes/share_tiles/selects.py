@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 from slangad.compiler.ir import nodes as ir
 from slangad.compiler.ir.build import Fresh, part
 from slangad.compiler.ir.types import BOOL, Struct, is_integral
-from slangad.compiler.ir.walk import body_exprs, map_blocks, rewrite, statements, walk
+from slangad.compiler.ir.walk import body_exprs, rewrite, statements, walk
 from slangad.compiler.passes.derivatives.early_returns import with_one_return
 from slangad.compiler.passes.replay_loops.read import reads_of, stored_in
 
@@ -60,13 +60,15 @@ class _Selector:
         made: list[ir.Stmt] = []
         for number, stmt in enumerate(body):
             later = {*live, *(name for s in body[number + 1 :] for name in reads_of(s))}
-            inner = map_blocks(stmt, lambda block: self.block(block, later))  # noqa: B023  (used at once)
-            if isinstance(inner, ir.If) and _is_short(inner):
-                self.found = True
-                made += self._chosen(inner, later)
+            if isinstance(stmt, ir.If):  # loops stay: their next iteration reads what this one leaves
+                known = {*self.known}
+                inner = replace(stmt, then=self.block(stmt.then, later), other=self.block(stmt.other, later))
+                self.known = known
+                self.found |= _is_short(inner)
+                made += self._chosen(inner, later) if _is_short(inner) else (inner,)
             else:
-                made.append(inner)
-            self.known |= {*stored_in((inner,))}
+                made.append(stmt)
+            self.known |= {*stored_in((stmt,))}
         return tuple(made)
 
     def _chosen(self, stmt: ir.If, live: set[str]) -> Block:
@@ -89,10 +91,11 @@ class _Selector:
         for name in dict.fromkeys([*ends[0], *ends[1]]):
             if name not in live:
                 continue
-            if name in self.known or (name in ends[0] and name in ends[1]):
-                type_ = (ends[0].get(name) or ends[1][name]).type
-                sides = [end.get(name, ir.Var(name, type_)) for end in ends]
-                made.append(ir.Assign(ir.Var(name, type_), _choice(condition, sides[0], sides[1]), stmt.span))
+            given = [end[name] for end in ends if name in end]
+            local = ir.Var(name, given[0].type)
+            before = local if name in self.known else given[0]  # nothing reads it where the other side is taken
+            sides = [end.get(name, before) for end in ends]
+            made.append(ir.Assign(local, _choice(condition, sides[0], sides[1]), stmt.span))
         return tuple(made)
 
     def _kept(self, made: list[ir.Stmt], stmt: ir.Assign, value: ir.Expr, changed: set[str]) -> ir.Expr:

@@ -121,6 +121,7 @@ class _Sharer:
         uniform = (given.count, *(given.shared[name] for name in taken.outer))
         _require(
             (floats, "its state is not of floats, integers and bools, or what it reads with a gradient not of floats"),
+            (not {*taken.outer} & {*given.active}, "its indices come from values that gradient flows into"),
             (self._in_common(function, uniform), "elements of a tile have iterations or indices of their own"),
             (not self._adds_plainly(taken.step), "it reads elements that belong to one thread"),
         )
