@@ -67,11 +67,10 @@ def _products_in(module: ir.Module, kernel: ir.Kernel) -> int:
 def _in_step(module: ir.Module, kernel: ir.Kernel) -> ir.Module | None:
     """Return the module with loops that no thread of the kernel leaves; None if it would be the same."""
     finder = _Finder(module, kernel, of_any=True)
-    if kernel.in_step or not finder.multiplied():
+    if kernel.in_step or not (multiplying := finder.multiplying()):
         return None
     called = finder.called()
     functions = {f.key: f for f in module.functions}
-    multiplying = {key for key in called if _Finder(module, replace(kernel, function=key), of_any=True).multiplied()}
     finite = {key for key in multiplying if all(map(is_finite, reached_in_order(functions, key, value_callees)))}
     changed = {key: stay_in_step(functions[key], multiplying, finite) for key in called}
     if all(changed[key] == functions[key] for key in called):
@@ -147,16 +146,19 @@ class _Finder:
 
     def multiplied(self) -> dict[str, tuple[int, int]]:
         """Return the shapes of the matrices by which the functions of the kernel multiply, together or not."""
-        pairs = (
-            (loop, inner)
-            for key in self.called()
-            for loop in walk_stmts(statements(self.functions[key]))
-            if isinstance(loop, ir.For)
-            for inner in loop.body
-            if isinstance(inner, ir.For)
-        )
-        products = (self._product(*pair) for pair in pairs)
-        return {p.key: p.shape for p in products if p is not None}
+        return {p.key: p.shape for key in self.called() for p in self._products_of(key)}
+
+    def multiplying(self) -> set[str]:
+        """Return the functions of the kernel that multiply by matrices, or call others that do."""
+        direct = {key for key in self.called() if any(self._products_of(key))}
+        return {key for key in self.called() if differentiated(self.functions, key) & direct}
+
+    def _products_of(self, key: str) -> Iterator[_Product]:
+        """Yield the products of a function, of all threads together or not."""
+        for loop in walk_stmts(statements(self.functions[key])):
+            if isinstance(loop, ir.For):
+                pairs = (self._product(loop, inner) for inner in loop.body if isinstance(inner, ir.For))
+                yield from (product for product in pairs if product is not None)
 
     def _obstacle(self, key: str, shape: tuple[int, int]) -> str:
         """Return why the products of a tensor stay loops."""
