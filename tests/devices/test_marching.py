@@ -28,6 +28,38 @@ def test_marching__networks_in_loops_that_elements_leave__are_products() -> None
     assert [b.name for b in weights if not b.accumulation.is_matrix] == []
 
 
+PARTIAL = """from typing import Annotated, Any
+import slangad as sa
+from slangad import Each, NoDiff, Param, float3
+Net = Annotated[Any, sa.nn.MLP([3, 16, 16, 1], activation="softplus")]
+
+@sa.differentiable
+def glow(p: float3, c: float3, net: Net) -> float:
+    near = 1.0 / sa.dot(p - c, p - c)
+    return net(sa.Array[float, 3](p.x * near, p.y, p.z))[0]
+
+@sa.kernel
+def f(p: Each[float3], c: Each[float3], n: NoDiff[Each[int]], net: Param[Net]) -> Each[float]:
+    total = 0.0
+    for k in range(6):
+        BEFORE
+        AFTER
+    return total
+"""
+
+
+@pytest.mark.parametrize(("leaves_first", "is_product"), [(False, True), (True, False)])
+def test_marching__what_may_be_infinite__is_left_to_those_that_compute_it(
+    tmp_path: Path, *, leaves_first: bool, is_product: bool
+) -> None:
+    lines = ["total += glow(p * float(k + 1), c, net)", "if k >= n:\n            break"]
+    before, after = reversed(lines) if leaves_first else lines
+    path = tmp_path / "partial.py"
+    path.write_text(PARTIAL.replace("BEFORE", before).replace("AFTER", after))
+    buffers = [b for b in run_passes(load(path)).buffers if b.name.startswith("net")]
+    assert {b.accumulation.is_matrix for b in buffers} == {is_product}
+
+
 def network(given: Arrays, name: str, *values: np.ndarray) -> np.ndarray:
     x = np.stack(values, -1)
     for layer in (1, 2, 3):
