@@ -28,7 +28,7 @@ from slangad.compiler.ir.types import DOUBLE, FLOAT, HALF, INT, Array, Tensor, T
 from slangad.compiler.ir.walk import blocks, body_exprs, evaluated, root, statements, stmt_exprs, walk, walk_stmts
 from slangad.compiler.passes.classify_accesses import SHARED, accesses_of
 from slangad.compiler.passes.replay_loops.read import stored_in
-from slangad.compiler.passes.stay_in_step import is_finite, stay_in_step
+from slangad.compiler.passes.replay_loops.stay_in_step import is_finite, stay_in_step
 from slangad.compiler.passes.store_whole_values import fresh_locals
 
 if TYPE_CHECKING:
