@@ -45,7 +45,7 @@ _LEAVING: Final = (ir.Break, ir.Continue, ir.Return)
 def gather_reads(module: ir.Module) -> ir.Module:
     """Return the module with a function for each group of reads."""
     together = (b for b in module.buffers if b.accumulation is ir.Accumulation.TOGETHER)
-    shared = {b.key: b for b in together if is_floats(_entry(b.type.element))}
+    shared = {b.key: b for b in together if is_floats(entry_type(b.type.element))}
     if not shared:
         return module
     gatherer = _Gatherer(shared, fresh_keys(module))
@@ -206,7 +206,8 @@ def evaluated_in(stmt: ir.Stmt) -> tuple[ir.Expr, ...]:
             return ()
 
 
-def _entry(type_: Type) -> Type:
+def entry_type(type_: Type) -> Type:
+    """Return the type of the entries of an array, or the type itself."""
     return type_.element if isinstance(type_, Array) else type_
 
 

@@ -98,7 +98,7 @@ class _Body:
         return tuple(made)
 
     def _multiplies(self, body: Block) -> bool:
-        return any(isinstance(e, ir.Call) and e.function in self.multiplying for e in body_exprs(body))
+        return any(map(self._is_product, body_exprs(body)))
 
     def _loop(self, loop: ir.For) -> Block:
         """Return a loop that no thread leaves.

@@ -64,8 +64,9 @@ class _Selector:
                 known = {*self.known}
                 inner = replace(stmt, then=self.block(stmt.then, later), other=self.block(stmt.other, later))
                 self.known = known
-                self.found |= _is_short(inner)
-                made += self._chosen(inner, later) if _is_short(inner) else (inner,)
+                short = _is_short(inner)
+                self.found |= short
+                made += self._chosen(inner, later) if short else (inner,)
             else:
                 made.append(stmt)
             self.known |= {*stored_in((stmt,))}

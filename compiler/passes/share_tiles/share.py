@@ -9,10 +9,11 @@ from slangad.compiler.ir import nodes as ir
 from slangad.compiler.ir.build import Fresh, fresh_keys
 from slangad.compiler.ir.calls import reached_in_order, value_callees
 from slangad.compiler.ir.gradient_flow import Carrying
-from slangad.compiler.ir.types import BOOL, Array, Struct, Tensor, Vector, is_floating, is_integral
+from slangad.compiler.ir.types import BOOL, Struct, Tensor, Vector, is_floating, is_integral
 from slangad.compiler.ir.walk import body_exprs, statements, walk_stmts
 from slangad.compiler.ir.whole_tiles import why_no_tile
 from slangad.compiler.passes.classify_accesses import blocks_of
+from slangad.compiler.passes.gather_reads import entry_type
 from slangad.compiler.passes.lower_tuples import lower_tuples
 from slangad.compiler.passes.share_tiles.functions import Functions, Made
 from slangad.compiler.passes.share_tiles.read import Arguments, callee, taken_in
@@ -116,7 +117,7 @@ class _Sharer:
             raise NotShared("an iteration does not read memory in one place, at indices that all states have")
         read = taken.item.type
         assert isinstance(read, Struct)  # noqa: S101  (as gather_reads makes it)
-        floats = all(_is_float(_entry(f.type)) for f in read.fields) and _is_float(given.state.type, integers=True)
+        floats = all(_is_float(entry_type(f.type)) for f in read.fields) and _is_float(given.state.type, integers=True)
         carrying = Carrying(replace(function, body=before), self.functions)
         uniform = (given.count, *(given.shared[name] for name in taken.outer))
         _require(
@@ -182,10 +183,6 @@ def _is_float(type_: Type, *, integers: bool = False) -> bool:
             return all(not f.no_diff and _is_float(f.type) for f in active)
         case _:
             return is_floating(type_)
-
-
-def _entry(type_: Type) -> Type:
-    return type_.element if isinstance(type_, Array) else type_
 
 
 def _is_integer(type_: Type) -> bool:
