@@ -30,9 +30,9 @@ def space(
 
 @sa.kernel
 def wave(start: Each[int], count: Each[int], order: Tensor[int, 1], x: Tensor[float, 1]) -> Sum[float]:
-    height = 0.1
+    height = 0.5
     for k in sa.range(count, max_iters=64):
-        height = sa.sin(height) + x[order[start + k]] * height
+        height = height - 0.2 * height * height * height + x[order[start + k]] * height
     return height
 
 
