@@ -31,7 +31,7 @@ from slangad.compiler.passes.replay_loops.elements import (
     is_of_floats,
     values_of,
 )
-from slangad.compiler.passes.replay_loops.functions import LoopFunctions, binary, end_of, state_of, structs_of, uses
+from slangad.compiler.passes.replay_loops.functions import LoopFunctions, binary, uses
 from slangad.compiler.passes.replay_loops.read import (
     Loop,
     holds_nested_structs,
@@ -47,6 +47,7 @@ from slangad.compiler.passes.replay_loops.read import (
 )
 from slangad.compiler.passes.replay_loops.rotate import rotated
 from slangad.compiler.passes.replay_loops.split import split_tuples
+from slangad.compiler.passes.replay_loops.state import end_of, state_of, structs_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
