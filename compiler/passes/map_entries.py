@@ -18,6 +18,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.ir import nodes as ir
+from slangad.compiler.ir.build import Fresh
 from slangad.compiler.ir.layers import entry_key, multiplying
 from slangad.compiler.ir.types import (
     FLOAT,
@@ -307,7 +308,8 @@ def _backward(loop: _Loop, entry: ir.Function, plain: ir.Function) -> ir.Functio
     one = len(flowing) == 1
     variable = ir.Var("entry_gradients", types[0] if one else Tuple(types))
     inner.append(ir.Assign(variable, ir.BackwardCall(entry.key, args, variable.type)))
-    gradients = [ir.Var(f"d_{v.name}", v.type) for v in flowing]
+    names = Fresh({*_OWN, *(p.name for p in plain.params)})
+    gradients = [names.var(f"d_{v.name}", v.type) for v in flowing]  # of a local `out`, this is not the cotangent
     for number, (value, gradient) in enumerate(zip(flowing, gradients, strict=True)):
         part: ir.Expr = variable if one else ir.Member(variable, f"item{number}", types[number])
         if value in loop.arrays:
@@ -477,7 +479,7 @@ def _with_reads(stmt: ir.For, loop: _Loop, locals_: set[str]) -> _Loop | None:
         return None
     flowing = any(carries_gradient(v.type) for v in (*loop.arrays, *loop.values))
     names = [p.name for p in (*loop.params, *loop.entry_params)]
-    hidden = _OWN & {*names, *locals_, stmt.variable} or any(f"d_{name}" in names for name in names)
+    hidden = _OWN & {*names, *locals_, stmt.variable}
     return loop if flowing and not hidden and len({*names}) + len(values) == len(names) else None
 
 

@@ -15,17 +15,15 @@ depend on the sizes. ``find_products`` has taken the products that the threads o
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from slangad.compiler.ir import nodes as ir
+from slangad.compiler.ir.build import Fresh
 from slangad.compiler.ir.types import FLOAT, INT, Array, DiffPair, Scalar, Tuple, Vector, carries_gradient
 from slangad.compiler.ir.walk import map_blocks, map_children, root, walk_stmts
 from slangad.compiler.passes.find_products import changed_in, is_total, trips
 from slangad.compiler.passes.map_entries import LONG, entries_and_locals, is_half, loop_over, zeros
 from slangad.compiler.passes.store_whole_values import fresh_locals
-
-if TYPE_CHECKING:
-    from slangad.compiler.ir.build import Fresh
 
 _TERM: Final = "What the sums below add up."
 _WHY: Final = "Sums of rows. Its own derivatives keep nothing; those of Slang would keep whole arrays."
@@ -266,7 +264,8 @@ def _backward(sums: _Sums, term: ir.Function, plain: ir.Function) -> ir.Function
     found = ir.Var("term_gradients", types[0] if one else Tuple(types))
     args = (*(sums.part(v, v) for v in sums.read), _ROW, _COLUMN, _at_row(d_out))
     body: list[ir.Stmt] = [ir.Assign(found, ir.BackwardCall(term.key, args, found.type))]
-    gradients = [ir.Var(f"d_{v.name}", v.type) for v in flowing]
+    names = Fresh({*_OWN, *(v.name for v in sums.read)})
+    gradients = [names.var(f"d_{v.name}", v.type) for v in flowing]  # of a local `out`, this is not the cotangent
     for number, (value, gradient) in enumerate(zip(flowing, gradients, strict=True)):
         part: ir.Expr = found if one else ir.Member(found, f"item{number}", types[number])
         body.append(_plus(sums.part(value, gradient), part))

@@ -108,7 +108,8 @@ def written_adding(
     others = tuple(p for p in maker.active if p not in arrays)
     if not arrays or not others:
         return None
-    names = Fresh({maker.seed.name, *(p.name for p in function.params)})
+    locals_ = {e.name for e in body_exprs(statements(joined)) if isinstance(e, ir.Var)}
+    names = Fresh({maker.seed.name, *(p.name for p in function.params), *locals_})
     totals = {p.name: names.var(f"d_{p.name}", p.type) for p in arrays}
     result = result_of(f"{function.key} added", function.name, others)
     try:

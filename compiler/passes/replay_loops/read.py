@@ -162,7 +162,8 @@ class Loop:
         """Return the names that the loop uses."""
         names = {e.name for e in body_exprs((self.stmt,)) if isinstance(e, ir.Var)}
         names |= {e.name for e in body_exprs(self.body) if isinstance(e, ir.Var)}
-        return names | {s.variable for s in walk_stmts((self.stmt,)) if isinstance(s, ir.For)}
+        names |= {s.variable for s in walk_stmts((self.stmt,)) if isinstance(s, ir.For)}
+        return names | self.parameters()  # arrays of which it takes elements are in no statement of it
 
 
 def inverse_of(stmt: ir.For | ir.While) -> ir.Expr | None:
