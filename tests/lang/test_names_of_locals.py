@@ -12,7 +12,7 @@ import slangad as sa
 if TYPE_CHECKING:
     from pathlib import Path
 
-NAMES = ("y", "out", "d_out", "d_x", "end", "state", "entries", "gradients", "place", "row", "product", "sums", "current")
+NAMES = ("y", "out", "d_out", "d_x", "end", "state", "entries", "gradients", "place", "row", "sums", "current")
 """The first one is no name of slangad's."""
 HEAD = """
 import slangad as sa
