@@ -46,7 +46,7 @@ _GROUP_IN_HALF: Final = 256
 _TOGETHER: Final = (ir.Accumulation.SHARED, ir.Accumulation.SUM)
 """The ways of matrices whose products are loops: those that all threads read at one element at a time."""
 _FEWEST: Final = 64
-"""Entries. Where no matrix is larger, each thread adds up by itself."""
+"""Entries of all matrices in a tensor. Where no tensor is larger, each thread adds up by itself."""
 
 
 def find_products(module: ir.Module) -> ir.Module:
@@ -168,8 +168,8 @@ class _Finder:
             return f"its {shape[0]} rows and {shape[1]} columns are more than {_MOST_ENTRIES} together"
         if key in self.left_out:
             return f"the kernel's matrices have {self.left_out[key]} entries, more than {MOST_TOTALS}"
-        if math.prod(shape) <= _FEWEST:
-            return f"no matrix has more than {_FEWEST} entries"
+        if all(math.prod(b.extents) <= _FEWEST for b in self.module.buffers if b.key == key):
+            return f"no tensor of matrices has more than {_FEWEST} entries"
         return "not every use of it is a product that all threads of a group compute together"
 
     def _with_products(self) -> ir.Module:
@@ -182,7 +182,7 @@ class _Finder:
             self.biases = {key: b for key, b in self.biases.items() if key not in refused}
         products = [p for key in together for p in self._found(self.functions[key]).values()]
         shapes = {p.key: p.shape for p in products}
-        if max((math.prod(shape) for shape in shapes.values()), default=0) <= _FEWEST:
+        if max((math.prod(self.candidates[key].extents) for key in shapes), default=0) <= _FEWEST:
             return self.module
         shapes |= {p.bias: (p.shape[0], 1) for p in products if p.bias}
         made = {key: _Writer(self._found(self.functions[key])).function(self.functions[key]) for key in together}
@@ -309,9 +309,14 @@ class _Finder:
                 before = _before(indices, loop.variable, inner.variable, columns)
             case _:
                 return None
-        changed = changed_in(loop)
-        fixed = before is not None and not any(_names(e) & changed for e in (*before, value))
-        if before is None or not fixed or root(value) is None or not self._fits(key, shape, len(before)):
+        if before is None or not self._fits(key, shape, len(before)):
+            return None
+        parts = (value,)
+        if isinstance(value, ir.Read) and isinstance(value.source.type, Tensor) and not value.source.type.writes:
+            parts = value.indices  # an element of a tensor, which is read once
+        elif root(value) is None:
+            return None
+        if any(_names(e) & changed_in(loop) for e in (*before, *parts)):
             return None
         if not self._is_one(key, len(before)):
             return None

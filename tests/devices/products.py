@@ -3,7 +3,7 @@
 import math
 
 import slangad as sa
-from slangad import Array, Each, Mean, Param, Sum
+from slangad import Array, Each, Mean, Param, Sum, Tensor
 
 
 def layers(inputs: int, hidden: int, outputs: int):
@@ -198,3 +198,39 @@ def biased(net: Param[Biased], x: Each[Array[float, 13]]) -> tuple[Mean[float], 
             total += net.q[i][j] * g[j]
         second += total * total
     return first, second
+
+
+@sa.struct
+class Taps:
+    w: Array[Array[Array[Array[float, 9], 11], 3], 3]
+    b: Array[float, 11]
+
+
+@sa.kernel(dims=2)
+def padded(net: Param[Taps], x: Tensor[Array[float, 9], 2]) -> Each[Array[float, 11]]:
+    i, j = sa.thread_id(0), sa.thread_id(1)
+    out = sa.copy(net.b)
+    for di in range(3):
+        for dj in range(3):
+            y, z = i + di - 1, j + dj - 1
+            v = Array[float, 9]()
+            if 0 <= y < x.shape[0] and 0 <= z < x.shape[1]:
+                v = x[y, z]
+            for o in range(11):
+                for c in range(9):
+                    out[o] += net.w[di][dj][o][c] * v[c]
+    return out
+
+
+@sa.kernel(dims=2)
+def clamped(net: Param[Taps], x: Tensor[Array[float, 9], 2]) -> Each[Array[float, 11]]:
+    i, j = sa.thread_id(0), sa.thread_id(1)
+    out = sa.copy(net.b)
+    for di in range(3):
+        y = sa.clamp(i + di - 1, 0, x.shape[0] - 1)
+        for dj in range(3):
+            z = sa.clamp(j + dj - 1, 0, x.shape[1] - 1)
+            for o in range(11):
+                for c in range(9):
+                    out[o] += net.w[di][dj][o][c] * x[y, z][c]
+    return out

@@ -79,6 +79,8 @@ def test_products__of_all_threads__are_found_and_no_others() -> None:
         "gated.net.w",
         *(f"biased.net.{part}" for part in "wbvpq"),
         *(f"chosen.net.{part}" for part in "wb"),
+        "padded.net.w",
+        "clamped.net.w",
         *(f"kinds.net.{part}" for part in ("all.w", "all.b", "v")),
     }
     assert [ways[f"kinds.net.{part}.w"] for part in ("own", "block")] == ["scatter", "together"]
@@ -245,3 +247,27 @@ def test_kinds__matrices_that_elements_choose__have_gradients_of_their_own(kerne
     for key, gradient in gradients.items():
         close(out[f"grad.net.{key}"], gradient)
     close(out["grad.x"], d_y)
+
+
+@pytest.mark.parametrize("edge", ["padded", "clamped"])
+def test_convolutions__gradients__are_those_of_float64(kernels: LoadedFile, edge: str) -> None:
+    height, width = 17, 23
+    x, w, b = numbers(height, width, 9), numbers(3, 3, 11, 9, scale=0.1), numbers(11)
+    d_out = numbers(height, width, 11)
+    at = np.pad(np.arange(height * width).reshape(height, width), 1, mode="edge")
+    if edge == "padded":
+        at[[0, -1]] = at[:, [0, -1]] = height * width  # a place of zeros
+    around = np.concatenate([x.reshape(-1, 9), np.zeros((1, 9))])[at]
+    value, d_w, d_x = np.zeros((height, width, 11)) + b, np.zeros(w.shape), np.zeros((height * width + 1, 9))
+    for i in range(3):
+        for j in range(3):
+            seen = np.s_[i : i + height, j : j + width]
+            value += around[seen] @ w[i, j].T
+            d_w[i, j] = np.einsum("yzo,yzc->oc", d_out, around[seen])
+            np.add.at(d_x, at[seen], d_out @ w[i, j].astype(np.float64))
+    given = {"net": {"w": w, "b": b}, "x": x}
+    close(kernels[edge](**given, domain=(height, width)), value)
+    out = kernels[edge].backward(**given, domain=(height, width), cotangent=d_out)
+    close(out["grad.net.w"], d_w)
+    close(out["grad.net.b"], d_out.sum((0, 1), dtype=np.float64))
+    close(out["grad.x"], d_x[:-1].reshape(x.shape))
