@@ -311,7 +311,7 @@ class _Finder:
                 return None
         if before is None or not self._fits(key, shape, len(before)):
             return None
-        parts = (value,)
+        parts: tuple[ir.Expr, ...] = (value,)
         if isinstance(value, ir.Read) and isinstance(value.source.type, Tensor) and not value.source.type.writes:
             parts = value.indices  # an element of a tensor, which is read once
         elif root(value) is None:
