@@ -42,6 +42,7 @@ from slangad.compiler.passes.derivatives.single_assignment import (
     steps_of,
 )
 from slangad.compiler.passes.derivatives.transposes import Transposes, has_transpose
+from slangad.compiler.passes.store_whole_values import fresh_locals
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
@@ -108,8 +109,8 @@ def written_adding(
     others = tuple(p for p in maker.active if p not in arrays)
     if not arrays or not others:
         return None
-    locals_ = {e.name for e in body_exprs(statements(joined)) if isinstance(e, ir.Var)}
-    names = Fresh({maker.seed.name, *(p.name for p in function.params), *locals_})
+    names = fresh_locals(joined, statements(joined))
+    names.taken.add(maker.seed.name)
     totals = {p.name: names.var(f"d_{p.name}", p.type) for p in arrays}
     result = result_of(f"{function.key} added", function.name, others)
     try:
